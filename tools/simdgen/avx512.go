@@ -1,0 +1,1224 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// values512 gives the constants of an elementary function: from registers in
+// loops, from memory where a kernel needs each but once.
+type values512 struct {
+	g         *generator
+	registers map[string]reg.VecVirtual
+}
+
+func (g *generator) fromMemory() values512 { return values512{g: g} }
+
+// fromRegisters loads the named constants; the tables are read from memory once
+// as well.
+func (g *generator) fromRegisters(names ...string) values512 {
+	v := values512{g, map[string]reg.VecVirtual{}}
+	for _, name := range names {
+		z := g.ZMM()
+		g.VBROADCASTSD(g.constant(name), z)
+		v.registers[name] = z
+	}
+	return v
+}
+
+func names(name string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("%s.%d", name, i)
+	}
+	return list
+}
+
+// binary emits an instruction with the constant as its first operand.
+func (v values512) binary(op, broadcast func(...operand.Op), name string, rest ...operand.Op) {
+	if z, ok := v.registers[name]; ok {
+		op(append([]operand.Op{z}, rest...)...)
+		return
+	}
+	broadcast(append([]operand.Op{v.g.constant(name)}, rest...)...)
+}
+
+// fma213 is a = a·b + constant.
+func (v values512) fma213(name string, b, a reg.Register) {
+	v.binary(v.g.VFMADD213PD, v.g.VFMADD213PD_BCST, name, b, a)
+}
+
+// fma231 is acc += constant·x.
+func (v values512) fma231(name string, x, acc reg.Register) {
+	v.binary(v.g.VFMADD231PD, v.g.VFMADD231PD_BCST, name, x, acc)
+}
+
+// copyOf returns a new register holding the constant.
+func (v values512) copyOf(name string) reg.VecVirtual {
+	z := v.g.ZMM()
+	if c, ok := v.registers[name]; ok {
+		v.g.VMOVAPD(c, z)
+	} else {
+		v.g.VBROADCASTSD(v.g.constant(name), z)
+	}
+	return z
+}
+
+// linear returns name.i + name.(i+1)·x.
+func (v values512) linear(name string, i int, x reg.Register) reg.VecVirtual {
+	a := v.copyOf(fmt.Sprintf("%s.%d", name, i))
+	v.fma231(fmt.Sprintf("%s.%d", name, i+1), x, a)
+	return a
+}
+
+func expNames() []string {
+	return append([]string{"magnitude", "expNormal", "log2e", "round16", "expLn2High", "expLn2Low"}, names("exp16", 6)...)
+}
+
+// exp512 returns e^x; it changes x. Where no |x| is above 708 or NaN, no result
+// is denormal or overflows, and the quick way serves.
+func (v values512) exp512(x reg.VecVirtual) reg.VecVirtual {
+	g := v.g
+	result, magnitude, k := g.ZMM(), g.ZMM(), g.K()
+	quick, done := g.label("quick"), g.label("done")
+	v.binary(g.VPANDQ, g.VPANDQ_BCST, "magnitude", x, magnitude)
+	v.compare(cmpNotLessEqual, "expNormal", magnitude, k)
+	g.KTESTB(k, k)
+	g.JZ(label(quick))
+	{
+		v.keepNaN(g.VMAXPD, "expLow", x)
+		v.keepNaN(g.VMINPD, "expHigh", x)
+		n, bits, p := v.reduce512(x)
+		// 2^n without the whole part of n, which VSCALEFPD adds: it rounds
+		// denormals.
+		g.VPSLLQ(operand.U8(60), bits, bits)
+		g.VPSRLQ(operand.U8(12), bits, bits)
+		root := v.root512(n.index, bits)
+		g.VMOVAPD(root, result)
+		g.VFMADD231PD(p, root, result)
+		g.VSCALEFPD(n.rounded, result, result)
+		g.JMP(label(done))
+	}
+	g.Label(quick)
+	{
+		n, bits, p := v.reduce512(x)
+		g.VPSLLQ(operand.U8(48), bits, bits)
+		root := v.root512(n.index, bits)
+		g.VMOVAPD(root, result)
+		g.VFMADD231PD(p, root, result)
+	}
+	g.Label(done)
+	return result
+}
+
+// expBelow512 returns e^x for x ≤ 0, and 0 below −708; it changes x.
+func (v values512) expBelow512(x reg.VecVirtual) reg.VecVirtual {
+	g := v.g
+	k := g.K()
+	v.compare(cmpNotLess, "minusExpNormal", x, k)
+	n, bits, p := v.reduce512(x)
+	g.VPSLLQ(operand.U8(48), bits, bits)
+	root := v.root512(n.index, bits)
+	g.VFMADD213PD_Z(root, root, k, p)
+	return p
+}
+
+// Predicates of comparisons that are also true of a NaN.
+const (
+	cmpUnordered    = operand.U8(3)
+	cmpNotEqual     = operand.U8(4)
+	cmpNotLess      = operand.U8(5)
+	cmpNotLessEqual = operand.U8(6)
+	cmpNotAtLeast   = operand.U8(0x19)
+)
+
+// cmpGreater is false of a NaN.
+const cmpGreater = operand.U8(0x1e)
+
+// exponent is x·log2(e) rounded to a multiple of 1/16, and the same with those
+// sixteenths as its last bits.
+type exponent struct{ rounded, index reg.VecVirtual }
+
+// reduce512 computes n = x·log2(e) to sixteenths and p = e^r·(1+tail) − 1,
+// r = x − n·log 2, such that e^x = root·(1 + p) with root = 2^n rounded. bits is
+// a copy of the index. It leaves x.
+func (v values512) reduce512(x reg.VecVirtual) (n exponent, bits, p reg.VecVirtual) {
+	g := v.g
+	z := v.copyOf("round16")
+	v.fma231("log2e", x, z)
+	rounded, r := g.ZMM(), g.ZMM()
+	v.binary(g.VSUBPD, g.VSUBPD_BCST, "round16", z, rounded)
+	g.VMOVAPD(x, r)
+	v.binary(g.VFNMADD231PD, g.VFNMADD231PD_BCST, "expLn2High", rounded, r)
+	v.binary(g.VFNMADD231PD, g.VFNMADD231PD_BCST, "expLn2Low", rounded, r)
+	tail := g.ZMM()
+	bits = g.ZMM()
+	g.VMOVAPD(z, bits)
+	g.VMOVAPD(z, tail)
+	g.lookup("rootTail", tail)
+	square := g.ZMM()
+	g.VMULPD(r, r, square)
+	q01, q23, q45 := v.linear("exp16", 0, r), v.linear("exp16", 2, r), v.linear("exp16", 4, r)
+	g.VADDPD(r, tail, tail)
+	g.VFMADD231PD(q45, square, q23)
+	g.VFMADD231PD(q23, square, q01)
+	g.VFMADD231PD(q01, square, tail)
+	return exponent{rounded, z}, bits, tail
+}
+
+// root512 returns the entry of the table of roots with bits added: the table
+// lacks what the index adds to the mantissa. It changes index.
+func (v values512) root512(index, bits reg.VecVirtual) reg.VecVirtual {
+	v.g.lookup("rootBits", index)
+	v.g.VPADDQ(bits, index, index)
+	return index
+}
+
+// compare emits k = x predicate constant.
+func (v values512) compare(predicate operand.Op, name string, x, k operand.Op) {
+	if z, ok := v.registers[name]; ok {
+		v.g.VCMPPD(predicate, z, x, k)
+		return
+	}
+	v.g.VCMPPD_BCST(predicate, v.g.constant(name), x, k)
+}
+
+// keepNaN emits a minimum or maximum of x with a constant that keeps a NaN in x.
+func (v values512) keepNaN(op func(...operand.Op), name string, x reg.VecVirtual) {
+	c, ok := v.registers[name]
+	if !ok {
+		c = v.copyOf(name)
+	}
+	op(x, c, x)
+}
+
+// lookup replaces the low four bits of each entry by that entry of a table.
+func (g *generator) lookup(table string, index reg.VecVirtual) {
+	first := g.ZMM()
+	g.VMOVUPD(g.constant(table), first)
+	g.VPERMI2PD(g.constant(table).Offset(64), first, index)
+}
+
+func logNames() []string {
+	return append([]string{"logLn2High", "logLn2Low"}, names("log16", 9)...)
+}
+
+// log512 returns log y. With y = 2^e·m, 1 ≤ m < 2, and c = 1/m rounded to five
+// bits, log y = e·log 2 − log c + log(1+r), r = c·m − 1 exact. Where safe, y must
+// be positive and finite; it may be denormal.
+func (v values512) log512(y reg.VecVirtual, safe bool) reg.VecVirtual {
+	g := v.g
+	r, e, c := g.ZMM(), g.ZMM(), g.ZMM()
+	g.VGETMANTPD(operand.U8(8), y, r)
+	g.VGETEXPPD(y, e)
+	g.VRCP14PD(r, c)
+	g.VRNDSCALEPD(operand.U8(0x58), c, c)
+	ec := g.ZMM()
+	g.VGETEXPPD(c, ec)
+	g.VSUBPD(ec, e, e)
+	v.binary(g.VFMSUB213PD, g.VFMSUB213PD_BCST, "one", c, r)
+	g.VPSRLQ(operand.U8(48), c, c)
+	high, low := g.ZMM(), c
+	g.VMOVAPD(c, high)
+	g.lookup("minusLog", high)
+	g.lookup("minusLogLow", low)
+	v.fma231("logLn2High", e, high) // exact
+	v.fma231("logLn2Low", e, low)
+	sum, back := g.ZMM(), g.ZMM()
+	g.VADDPD(r, high, sum)
+	g.VSUBPD(high, sum, back)
+	g.VSUBPD(back, r, back) // what the sum lost of r
+	g.VADDPD(back, low, low)
+	square, fourth := g.ZMM(), g.ZMM()
+	g.VMULPD(r, r, square)
+	g.VMULPD(square, square, fourth)
+	q01, q23 := v.linear("log16", 0, r), v.linear("log16", 2, r)
+	q45, q67 := v.linear("log16", 4, r), v.linear("log16", 6, r)
+	g.VFMADD231PD(q23, square, q01)
+	g.VFMADD231PD(q67, square, q45)
+	v.fma231("log16.8", fourth, q45)
+	g.VFMADD231PD(q45, fourth, q01)
+	g.VFMADD231PD(q01, square, low)
+	g.VADDPD(low, sum, sum)
+	if !safe {
+		v.binary3(g.VFIXUPIMMPD, g.VFIXUPIMMPD_BCST, "logSpecial", y, sum)
+	}
+	return sum
+}
+
+// binary3 is binary after an immediate 0.
+func (v values512) binary3(op, broadcast func(...operand.Op), name string, rest ...operand.Op) {
+	if z, ok := v.registers[name]; ok {
+		op(append([]operand.Op{operand.U8(0), z}, rest...)...)
+		return
+	}
+	broadcast(append([]operand.Op{operand.U8(0), v.g.constant(name)}, rest...)...)
+}
+
+// firstMask returns the mask of the first n entries, n < 64; n must stay as it is
+// for stores.
+func (g *generator) firstMask(n reg.Register) reg.OpmaskVirtual {
+	ones, k := g.GP64(), g.K()
+	g.MOVQ(operand.I32(-1), ones)
+	g.BZHIQ(n, ones, ones)
+	g.KMOVB(ones.As32(), k)
+	g.counts[k] = n
+	return k
+}
+
+// spread makes every entry of z the sum, or maximum, of all entries.
+func (g *generator) spread(op func(...operand.Op), z reg.VecVirtual) {
+	t := g.ZMM()
+	g.VSHUFF64X2(operand.U8(0x4e), z, z, t)
+	op(t, z, z)
+	g.VSHUFF64X2(operand.U8(0xb1), z, z, t)
+	op(t, z, z)
+	g.VPERMILPD(operand.U8(0x55), z, t)
+	op(t, z, z)
+}
+
+func (g *generator) broadcast512(name string) reg.VecVirtual {
+	return g.fromMemory().copyOf(name)
+}
+
+func (g *generator) zero512() reg.VecVirtual {
+	z := g.ZMM()
+	g.VPXORQ(z, z, z)
+	return z
+}
+
+// loop512 emits body for whole vectors, unroll of them at a time, and then for
+// the masked rest; body gets the index of its vectors and, in the rest, the mask.
+func (g *generator) loop512(n reg.Register, unroll int, body func(index reg.Register, offset int, mask *reg.OpmaskVirtual)) {
+	index, left := g.zero(), g.GP64()
+	g.MOVQ(n, left)
+	steps := []int{1}
+	if unroll > 1 {
+		steps = []int{unroll, 1}
+	}
+	for _, u := range steps {
+		again, done := g.label("whole"), g.label("rest")
+		g.CMPQ(left, operand.U32(8*u))
+		g.JLT(label(done))
+		g.Label(again)
+		for i := range u {
+			body(index, 64*i, nil)
+		}
+		g.ADDQ(operand.U32(8*u), index)
+		g.SUBQ(operand.U32(8*u), left)
+		g.CMPQ(left, operand.U32(8*u))
+		g.JGE(label(again))
+		g.Label(done)
+	}
+	done := g.label("done")
+	g.TESTQ(left, left)
+	g.JZ(label(done))
+	mask := g.firstMask(left)
+	body(index, 0, &mask)
+	g.Label(done)
+}
+
+// load512 reads a vector; entries outside the mask are 0.
+func (g *generator) load512(m operand.Mem, mask *reg.OpmaskVirtual) reg.VecVirtual {
+	z := g.ZMM()
+	if mask == nil {
+		g.VMOVUPD(m, z)
+	} else {
+		g.VMOVUPD_Z(m, *mask, z)
+	}
+	return z
+}
+
+// store512 leaves z as it is. It writes the rest of a row in pieces of 4, 2 and
+// 1: the processor holds a later load that overlaps the window of a masked store,
+// even where the mask is off.
+func (g *generator) store512(z reg.Register, m operand.Mem, mask *reg.OpmaskVirtual) {
+	if mask == nil {
+		g.VMOVUPD(z, m)
+		return
+	}
+	count := g.counts[*mask]
+	partial, noFour, noTwo, done := g.label("partial"), g.label("noFour"), g.label("noTwo"), g.label("stored")
+	g.TESTQ(operand.U32(7), count)
+	g.JNZ(label(partial))
+	g.VMOVUPD(z, m)
+	g.JMP(label(done))
+	g.Label(partial)
+	p, left := g.GP64(), g.ZMM()
+	g.LEAQ(m, p)
+	g.VMOVAPD(z, left)
+	g.TESTQ(operand.U32(4), count)
+	g.JZ(label(noFour))
+	g.VMOVUPD(left.AsY(), operand.Mem{Base: p})
+	g.VSHUFF64X2(operand.U8(0x4e), left, left, left)
+	g.ADDQ(operand.U32(32), p)
+	g.Label(noFour)
+	g.TESTQ(operand.U32(2), count)
+	g.JZ(label(noTwo))
+	g.VMOVUPD(left.AsX(), operand.Mem{Base: p})
+	g.VSHUFF64X2(operand.U8(0xb1), left, left, left)
+	g.ADDQ(operand.U32(16), p)
+	g.Label(noTwo)
+	g.TESTQ(operand.U32(1), count)
+	g.JZ(label(done))
+	g.VMOVSD(left.AsX(), operand.Mem{Base: p})
+	g.Label(done)
+}
+
+// masked adds the mask before the destination, the last operand.
+func masked(op func(...operand.Op), mask *reg.OpmaskVirtual, operands ...operand.Op) {
+	if mask != nil {
+		last := len(operands) - 1
+		operands = append(append(append([]operand.Op{}, operands[:last]...), *mask), operands[last])
+	}
+	op(operands...)
+}
+
+func (g *generator) avx512() {
+	g.elementwise512()
+	g.vectorTable512()
+	g.tableVector512()
+	g.scatterRows512()
+	g.pairProduct512()
+	g.normaliseLog512()
+	g.message512(true)
+	g.message512(false)
+}
+
+func (g *generator) elementwise512() {
+	g.function("exp512", "func(dst, x []float64)", "is Exp.")
+	dst, x, n := g.base("dst"), g.base("x"), g.length("x")
+	v := g.fromRegisters(expNames()...)
+	g.loop512(n, 2, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+		g.store512(v.exp512(g.load512(at64(x, i, offset), mask)), at64(dst, i, offset), mask)
+	})
+	g.end()
+
+	g.function("log512", "func(dst, x []float64)", "is Log.")
+	dst, x, n = g.base("dst"), g.base("x"), g.length("x")
+	v = g.fromRegisters(append(logNames(), "one", "logSpecial")...)
+	g.loop512(n, 2, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+		g.store512(v.log512(g.load512(at64(x, i, offset), mask), false), at64(dst, i, offset), mask)
+	})
+	g.end()
+
+	g.function("expShift512", "func(dst, x []float64, shift float64) (total float64)", "is ExpShift.")
+	dst, x, n = g.base("dst"), g.base("x"), g.length("x")
+	v = g.fromRegisters(expNames()...)
+	shift, total := g.ZMM(), g.zero512()
+	address, err := g.Param("shift").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	g.VBROADCASTSD(address.Addr, shift)
+	g.loop512(n, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+		z := g.load512(at64(x, i, offset), mask)
+		g.VSUBPD(shift, z, z)
+		e := v.exp512(z)
+		g.store512(e, at64(dst, i, offset), mask)
+		masked(g.VADDPD, mask, e, total, total)
+	})
+	g.spread(g.VADDPD, total)
+	g.Store(total.AsX(), g.ReturnIndex(0))
+	g.end()
+
+	g.function("max512", "func(x []float64) float64", "is Max.")
+	x, n = g.base("x"), g.length("x")
+	largest := g.broadcast512("negativeInfinity")
+	unordered := g.K()
+	g.KXORB(unordered, unordered, unordered)
+	g.loop512(n, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+		z := g.load512(at64(x, i, offset), mask)
+		masked(g.VMAXPD, mask, z, largest, largest)
+		g.noteNaN(z, unordered)
+	})
+	g.spread(g.VMAXPD, largest)
+	done := g.label("numbers")
+	g.KTESTB(unordered, unordered)
+	g.JZ(label(done))
+	g.VBROADCASTSD(g.constant("notANumber"), largest)
+	g.Label(done)
+	g.Store(largest.AsX(), g.ReturnIndex(0))
+	g.end()
+
+	g.function("addScaled512", "func(dst, x []float64, a float64)", "is AddScaled.")
+	dst, x, n = g.base("dst"), g.base("x"), g.length("x")
+	a := g.ZMM()
+	address, err = g.Param("a").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	g.VBROADCASTSD(address.Addr, a)
+	g.loop512(n, 4, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+		z := g.load512(at64(dst, i, offset), mask)
+		masked(g.VFMADD231PD, mask, at64(x, i, offset), a, z)
+		g.store512(z, at64(dst, i, offset), mask)
+	})
+	g.end()
+}
+
+// noteNaN marks the NaNs of z.
+func (g *generator) noteNaN(z reg.Register, unordered reg.OpmaskVirtual) {
+	k := g.K()
+	g.VCMPPD(cmpUnordered, z, z, k)
+	g.KORB(k, unordered, unordered)
+}
+
+// panels512 walks over rows of n entries in panels of up to eight vectors:
+// first panels of 64 entries, then the rest with as few vectors as hold it. body
+// gets the byte offset of the panel, the number of vectors and the mask of the
+// last, nil if whole.
+func (g *generator) panels512(n reg.Register, body func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual)) {
+	offset, left := g.zero(), g.GP64()
+	g.MOVQ(n, left)
+	again, rest, done := g.label("panel"), g.label("rest"), g.label("done")
+	g.CMPQ(left, operand.U32(64))
+	g.JLT(label(rest))
+	g.Label(again)
+	body(offset, 8, nil)
+	g.ADDQ(operand.U32(512), offset)
+	g.SUBQ(operand.U32(64), left)
+	g.CMPQ(left, operand.U32(64))
+	g.JGE(label(again))
+	g.Label(rest)
+	g.TESTQ(left, left)
+	g.JZ(label(done))
+	for v := 1; v <= 8; v++ {
+		next := g.label("wider")
+		if v < 8 {
+			g.CMPQ(left, operand.U32(8*v))
+			g.JGT(label(next))
+		}
+		if v > 1 {
+			g.SUBQ(operand.U32(8*(v-1)), left)
+		}
+		mask := g.firstMask(left)
+		body(offset, v, &mask)
+		if v < 8 {
+			g.JMP(label(done))
+			g.Label(next)
+		}
+	}
+	g.Label(done)
+}
+
+// only returns the mask for the last of the vectors and nil for others.
+func only(c, vectors int, mask *reg.OpmaskVirtual) *reg.OpmaskVirtual {
+	if c == vectors-1 {
+		return mask
+	}
+	return nil
+}
+
+// rows emits body for rows 0 to n−1, unroll at a time; body gets which of the
+// unrolled rows it is. advance moves the pointers by that many rows.
+func (g *generator) rows(n reg.Register, unroll int, body func(u int), advance func(rows int)) {
+	left := g.GP64()
+	g.MOVQ(n, left)
+	steps := []int{1}
+	if unroll > 1 {
+		steps = []int{unroll, 1}
+	}
+	for _, many := range steps {
+		again, done := g.label("row"), g.label("rows")
+		g.CMPQ(left, operand.U32(many))
+		g.JLT(label(done))
+		g.Label(again)
+		for u := range many {
+			body(u)
+		}
+		advance(many)
+		g.SUBQ(operand.U32(many), left)
+		g.CMPQ(left, operand.U32(many))
+		g.JGE(label(again))
+		g.Label(done)
+	}
+}
+
+// strides holds multiples of a row's length in bytes.
+type strides struct{ one, three reg.Register }
+
+func (g *generator) strides(columns reg.Register, unroll int) strides {
+	s := strides{one: g.GP64()}
+	g.MOVQ(columns, s.one)
+	g.SHLQ(operand.U8(3), s.one)
+	if unroll > 3 {
+		s.three = g.GP64()
+		g.LEAQ(operand.Mem{Base: s.one, Index: s.one, Scale: 2}, s.three)
+	}
+	return s
+}
+
+// row is the address of the u-th row after p, u < 4.
+func (s strides) row(p reg.Register, u, offset int) operand.Mem {
+	m := operand.Mem{Base: p, Disp: offset}
+	switch u {
+	case 1:
+		m.Index, m.Scale = s.one, 1
+	case 2:
+		m.Index, m.Scale = s.one, 2
+	case 3:
+		m.Index, m.Scale = s.three, 1
+	}
+	return m
+}
+
+// advance moves p by some rows.
+func (g *generator) advance(s strides, p reg.Register, rows int) {
+	if rows == 1 {
+		g.ADDQ(s.one, p)
+		return
+	}
+	g.LEAQ(operand.Mem{Base: p, Index: s.one, Scale: uint8(rows)}, p)
+}
+
+// unrollFor is how many rows at a time hide the latency of a sum with so many
+// vectors.
+func unrollFor(vectors int) int {
+	switch {
+	case vectors <= 2:
+		return 4
+	case vectors <= 4:
+		return 2
+	}
+	return 1
+}
+
+// combineRows512 returns Σ_i weight[i]·row i of a panel. weight and row are left
+// changed.
+func (g *generator) combineRows512(weight, row, n reg.Register, s strides, vectors int, mask *reg.OpmaskVirtual) []reg.VecVirtual {
+	unroll := unrollFor(vectors)
+	sums := make([][]reg.VecVirtual, unroll)
+	for u := range sums {
+		for range vectors {
+			sums[u] = append(sums[u], g.zero512())
+		}
+	}
+	g.rows(n, unroll, func(u int) {
+		a := g.ZMM()
+		g.VBROADCASTSD(operand.Mem{Base: weight, Disp: 8 * u}, a)
+		for c := range vectors {
+			masked(g.VFMADD231PD, only(c, vectors, mask), s.row(row, u, 64*c), a, sums[u][c])
+		}
+	}, func(rows int) {
+		g.ADDQ(operand.U32(8*rows), weight)
+		g.advance(s, row, rows)
+	})
+	for half := unroll / 2; half >= 1; half /= 2 {
+		for u := range half {
+			for c := range vectors {
+				g.VADDPD(sums[u+half][c], sums[u][c], sums[u][c])
+			}
+		}
+	}
+	return sums[0]
+}
+
+func (g *generator) vectorTable512() {
+	g.function("vectorTable512", "func(out, weight, values []float64)", "is VectorTable.")
+	out, k := g.base("out"), g.length("out")
+	weight, n, values := g.base("weight"), g.length("weight"), g.base("values")
+	s := g.strides(k, 4)
+	w, row := g.GP64(), g.GP64()
+	g.panels512(k, func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual) {
+		g.MOVQ(weight, w)
+		g.LEAQ(bytes(values, offset, 0), row)
+		for c, z := range g.combineRows512(w, row, n, s, vectors, mask) {
+			g.store512(z, bytes(out, offset, 64*c), only(c, vectors, mask))
+		}
+	})
+	g.end()
+}
+
+// eightRows holds what it takes to address eight rows.
+type eightRows struct{ one, three, five, seven reg.Register }
+
+func (g *generator) eightRows(columns reg.Register) eightRows {
+	s := eightRows{g.GP64(), g.GP64(), g.GP64(), g.GP64()}
+	g.MOVQ(columns, s.one)
+	g.SHLQ(operand.U8(3), s.one)
+	g.LEAQ(operand.Mem{Base: s.one, Index: s.one, Scale: 2}, s.three)
+	g.LEAQ(operand.Mem{Base: s.one, Index: s.one, Scale: 4}, s.five)
+	g.LEAQ(operand.Mem{Base: s.three, Index: s.one, Scale: 4}, s.seven)
+	return s
+}
+
+func (s eightRows) row(p reg.Register, i int) operand.Mem {
+	m := operand.Mem{Base: p}
+	switch i {
+	case 1, 2, 4:
+		m.Index, m.Scale = s.one, uint8(i)
+	case 3, 6:
+		m.Index, m.Scale = s.three, uint8(i/3)
+	case 5:
+		m.Index, m.Scale = s.five, 1
+	case 7:
+		m.Index, m.Scale = s.seven, 1
+	}
+	return m
+}
+
+// dots512 returns the products of up to eight rows of columns entries with a
+// vector. If left is not nil, it holds how many rows there are; the others give
+// 0. It changes nothing but the registers it makes.
+func (g *generator) dots512(weight, row, columns reg.Register, s eightRows, left reg.Register) reg.VecVirtual {
+	sums := make([]reg.VecVirtual, 8)
+	for i := range sums {
+		sums[i] = g.zero512()
+	}
+	w, p := g.GP64(), g.GP64()
+	g.MOVQ(weight, w)
+	g.MOVQ(row, p)
+	g.loop512(columns, 1, func(_ reg.Register, _ int, mask *reg.OpmaskVirtual) {
+		z := g.load512(operand.Mem{Base: w}, mask)
+		last := g.label("column")
+		for i, sum := range sums {
+			if left != nil && i > 0 {
+				g.CMPQ(left, operand.U32(i))
+				g.JLE(label(last))
+			}
+			masked(g.VFMADD231PD, mask, s.row(p, i), z, sum)
+		}
+		g.Label(last)
+		if mask == nil {
+			g.ADDQ(operand.U32(64), w)
+			g.ADDQ(operand.U32(64), p)
+		}
+	})
+	return g.transposeSum(sums)
+}
+
+// transposeSum returns the vector whose i-th entry is the sum of sums[i].
+func (g *generator) transposeSum(sums []reg.VecVirtual) reg.VecVirtual {
+	var pairs, fours []reg.VecVirtual
+	for i := 0; i < 8; i += 2 {
+		low, high := g.ZMM(), g.ZMM()
+		g.VUNPCKLPD(sums[i+1], sums[i], low)
+		g.VUNPCKHPD(sums[i+1], sums[i], high)
+		g.VADDPD(high, low, low)
+		pairs = append(pairs, low)
+	}
+	for i := 0; i < 4; i += 2 {
+		fours = append(fours, g.foldLanes(pairs[i], pairs[i+1]))
+	}
+	return g.foldLanes(fours[0], fours[1])
+}
+
+// foldLanes adds the 128-bit lanes of a in pairs, and those of b.
+func (g *generator) foldLanes(a, b reg.VecVirtual) reg.VecVirtual {
+	even, odd := g.ZMM(), g.ZMM()
+	g.VSHUFF64X2(operand.U8(0x88), b, a, even)
+	g.VSHUFF64X2(operand.U8(0xdd), b, a, odd)
+	g.VADDPD(odd, even, even)
+	return even
+}
+
+func (g *generator) tableVector512() {
+	g.function("tableVector512", "func(out, weight, values []float64)", "is TableVector.")
+	out, n := g.base("out"), g.length("out")
+	weight, k, row := g.base("weight"), g.length("weight"), g.base("values")
+	s := g.eightRows(k)
+	g.blocksOfRows512(n, func(left reg.Register, mask *reg.OpmaskVirtual) {
+		g.store512(g.dots512(weight, row, k, s, left), operand.Mem{Base: out}, mask)
+		if left == nil {
+			g.ADDQ(operand.U32(64), out)
+			g.LEAQ(operand.Mem{Base: row, Index: s.one, Scale: 8}, row)
+		}
+	})
+	g.end()
+}
+
+// blocksOfRows512 emits body for blocks of eight of n rows, n changed, and for
+// the rest.
+func (g *generator) blocksOfRows512(n reg.Register, body func(left reg.Register, mask *reg.OpmaskVirtual)) {
+	again, rest, done := g.label("block"), g.label("rest"), g.label("done")
+	g.CMPQ(n, operand.U32(8))
+	g.JLT(label(rest))
+	g.Label(again)
+	body(nil, nil)
+	g.SUBQ(operand.U32(8), n)
+	g.CMPQ(n, operand.U32(8))
+	g.JGE(label(again))
+	g.Label(rest)
+	g.TESTQ(n, n)
+	g.JZ(label(done))
+	mask := g.firstMask(n)
+	body(n, &mask)
+	g.Label(done)
+}
+
+// scatterRows512 writes the rest of a row in pieces of 4, 2 and 1, and reads it so:
+// a masked load would wait for the store of the row before, which it overlaps.
+func (g *generator) scatterRows512() {
+	g.function("scatterRows512", "func(w, f, t []float64)", "is ScatterRows.")
+	w, f, n := g.base("w"), g.base("f"), g.length("f")
+	t, k := g.base("t"), g.length("t")
+	s := g.strides(k, 1)
+	feature, row := g.GP64(), g.GP64()
+	rest := g.GP64()
+	g.MOVQ(k, rest)
+	g.ANDQ(operand.I32(7), rest)
+	g.panels512(k, func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual) {
+		g.MOVQ(f, feature)
+		g.LEAQ(bytes(w, offset, 0), row)
+		target := make([]reg.VecVirtual, vectors)
+		for c := range target {
+			target[c] = g.load512(bytes(t, offset, 64*c), only(c, vectors, mask))
+		}
+		var two, one reg.VecVirtual
+		if mask != nil {
+			// The pieces that follow 4 entries, or 0, and then 2 or 0.
+			last := target[vectors-1]
+			two, one = g.ZMM(), g.ZMM()
+			noFour, noTwo := g.label("noFour"), g.label("noTwo")
+			g.VMOVAPD(last, two)
+			g.TESTQ(operand.U32(4), rest)
+			g.JZ(label(noFour))
+			g.VSHUFF64X2(operand.U8(0x4e), last, last, two)
+			g.Label(noFour)
+			g.VMOVAPD(two, one)
+			g.TESTQ(operand.U32(2), rest)
+			g.JZ(label(noTwo))
+			g.VSHUFF64X2(operand.U8(0xb1), two, two, one)
+			g.Label(noTwo)
+		}
+		g.rows(n, 1, func(int) {
+			a := g.ZMM()
+			g.VBROADCASTSD(operand.Mem{Base: feature}, a)
+			for c, z := range target[:vectors-1] {
+				g.addTo(g.ZMM(), z, a, operand.Mem{Base: row, Disp: 64 * c})
+			}
+			last, p := target[vectors-1], operand.Mem{Base: row, Disp: 64 * (vectors - 1)}
+			if mask == nil {
+				g.addTo(g.ZMM(), last, a, p)
+				return
+			}
+			whole, noFour, noTwo, noOne := g.label("whole"), g.label("noFour"), g.label("noTwo"), g.label("noOne")
+			piece := g.GP64()
+			g.TESTQ(rest, rest)
+			g.JZ(label(whole))
+			g.LEAQ(p, piece)
+			g.TESTQ(operand.U32(4), rest)
+			g.JZ(label(noFour))
+			g.addTo(g.YMM(), last.AsY(), a.AsY(), operand.Mem{Base: piece})
+			g.ADDQ(operand.U32(32), piece)
+			g.Label(noFour)
+			g.TESTQ(operand.U32(2), rest)
+			g.JZ(label(noTwo))
+			g.addTo(g.XMM(), two.AsX(), a.AsX(), operand.Mem{Base: piece})
+			g.ADDQ(operand.U32(16), piece)
+			g.Label(noTwo)
+			g.TESTQ(operand.U32(1), rest)
+			g.JZ(label(noOne))
+			x := g.XMM()
+			g.VMOVSD(operand.Mem{Base: piece}, x)
+			g.VFMADD231SD(one.AsX(), a.AsX(), x)
+			g.VMOVSD(x, operand.Mem{Base: piece})
+			g.JMP(label(noOne))
+			g.Label(whole)
+			g.addTo(g.ZMM(), last, a, p)
+			g.Label(noOne)
+		}, func(rows int) {
+			g.ADDQ(operand.U32(8*rows), feature)
+			g.advance(s, row, rows)
+		})
+	})
+	g.end()
+}
+
+// addTo emits m += t·a, by way of sum.
+func (g *generator) addTo(sum, t, a reg.Register, m operand.Mem) {
+	g.VMOVUPD(m, sum)
+	g.VFMADD231PD(t, a, sum)
+	g.VMOVUPD(sum, m)
+}
+
+func (g *generator) pairProduct512() {
+	g.function("pairProduct512", "func(dst, left, right, values []float64) (total float64)", "is PairProduct.")
+	dst, values := g.base("dst"), g.base("values")
+	left, n := g.base("left"), g.length("left")
+	right, k := g.base("right"), g.length("right")
+	s := g.strides(k, 2)
+	total := g.zero512()
+	l, v, d := g.GP64(), g.GP64(), g.GP64()
+	g.panels512(k, func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual) {
+		g.MOVQ(left, l)
+		g.LEAQ(bytes(values, offset, 0), v)
+		g.LEAQ(bytes(dst, offset, 0), d)
+		factors := make([]reg.VecVirtual, vectors)
+		for c := range factors {
+			factors[c] = g.load512(bytes(right, offset, 64*c), only(c, vectors, mask))
+		}
+		unroll := min(2, unrollFor(vectors))
+		sums := make([]reg.VecVirtual, max(unroll, min(vectors, 4)))
+		for i := range sums {
+			sums[i] = g.zero512()
+		}
+		g.rows(n, unroll, func(u int) {
+			a := g.ZMM()
+			g.VBROADCASTSD(operand.Mem{Base: l, Disp: 8 * u}, a)
+			for c, factor := range factors {
+				m := only(c, vectors, mask)
+				z := g.ZMM()
+				if m == nil {
+					g.VMULPD(s.row(v, u, 64*c), a, z)
+				} else {
+					g.VMULPD_Z(s.row(v, u, 64*c), a, *m, z)
+				}
+				g.VMULPD(factor, z, z)
+				g.store512(z, s.row(d, u, 64*c), m)
+				sum := sums[(u*vectors+c)%len(sums)]
+				masked(g.VADDPD, m, z, sum, sum)
+			}
+		}, func(rows int) {
+			g.ADDQ(operand.U32(8*rows), l)
+			g.advance(s, v, rows)
+			g.advance(s, d, rows)
+		})
+		for _, sum := range sums {
+			g.VADDPD(sum, total, total)
+		}
+	})
+	g.spread(g.VADDPD, total)
+	g.Store(total.AsX(), g.ReturnIndex(0))
+	g.end()
+}
+
+// returnBool ends the kernel with a constant result.
+func (g *generator) returnBool(result bool) {
+	r := g.GP8()
+	g.MOVB(operand.U8(map[bool]int{false: 0, true: 1}[result]), r)
+	g.Store(r, g.ReturnIndex(0))
+	g.end()
+}
+
+func (g *generator) normaliseLog512() {
+	g.function("normaliseLog512", "func(belief, sum []float64, rho float64) (possible bool)", "is NormaliseLog.")
+	belief, sum, n := g.base("belief"), g.base("sum"), g.length("sum")
+	rho := g.ZMM()
+	address, err := g.Param("rho").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	g.VBROADCASTSD(address.Addr, rho)
+	impossible, long := g.label("impossible"), g.label("long")
+	unordered := g.K()
+	largest := g.broadcast512("negativeInfinity")
+
+	// finite jumps away where the largest is not finite or there was a NaN.
+	finite := func() {
+		magnitude, k := g.ZMM(), g.K()
+		g.VPANDQ_BCST(g.constant("magnitude"), largest, magnitude)
+		g.VCMPPD_BCST(cmpGreater, g.constant("largest"), magnitude, k)
+		g.KORTESTB(k, unordered)
+		g.JNZ(label(impossible))
+	}
+
+	g.CMPQ(n, operand.U32(8))
+	g.JGT(label(long))
+	{
+		mask := g.firstMask(n)
+		x := g.ZMM()
+		g.VMOVAPD(largest, x)
+		g.VMOVUPD(operand.Mem{Base: sum}, mask, x)
+		g.VMOVAPD(x, largest)
+		g.VCMPPD(cmpUnordered, x, x, unordered)
+		g.spread(g.VMAXPD, largest)
+		finite()
+		v := g.fromMemory()
+		g.VSUBPD(largest, x, x)
+		g.VDIVPD(rho, x, x)
+		y := g.ZMM()
+		g.VMOVAPD(x, y)
+		e := v.expBelow512(y)
+		g.spread(g.VADDPD, e)
+		logTotal := v.log512(e, true)
+		g.VSUBPD(logTotal, x, x)
+		g.store512(x, operand.Mem{Base: belief}, &mask)
+		g.returnBool(true)
+	}
+
+	g.Label(long)
+	g.KXORB(unordered, unordered, unordered)
+	g.loop512(n, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+		z := g.load512(at64(sum, i, offset), mask)
+		masked(g.VMAXPD, mask, z, largest, largest)
+		g.noteNaN(z, unordered)
+	})
+	g.spread(g.VMAXPD, largest)
+	finite()
+	{
+		v := g.fromRegisters(append(expNames()[2:], "minusExpNormal")...)
+		total, rest := g.zero512(), g.zero512()
+		g.loop512(n, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+			x := g.load512(at64(sum, i, offset), mask)
+			g.VSUBPD(largest, x, x)
+			g.VDIVPD(rho, x, x)
+			if mask == nil {
+				g.VMOVUPD(x, at64(belief, i, offset))
+			} else {
+				// A masked load would wait for the stores before it.
+				g.VMOVAPD(x, rest)
+			}
+			masked(g.VADDPD, mask, v.expBelow512(x), total, total)
+		})
+		g.spread(g.VADDPD, total)
+		logTotal := g.fromMemory().log512(total, true)
+		g.loop512(n, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+			x := rest
+			if mask == nil {
+				x = g.load512(at64(belief, i, offset), nil)
+			}
+			g.VSUBPD(logTotal, x, x)
+			g.store512(x, at64(belief, i, offset), mask)
+		})
+	}
+	g.returnBool(true)
+	g.Label(impossible)
+	g.returnBool(false)
+}
+
+// maxStates512 is the largest number of states a fused message takes.
+const maxStates512 = 64
+
+// message512 emits the fused message in either direction, for 1 to maxStates512
+// states at both ends.
+func (g *generator) message512(forward bool) {
+	name, is := "messageBackward512", "is MessageBackward"
+	if forward {
+		name, is = "messageForward512", "is MessageForward"
+	}
+	g.function(name, "func(out, belief, message, values []float64) (safe bool)",
+		fmt.Sprintf("%s for 1 to %d states at both ends.", is, maxStates512))
+	scratch := g.GP64()
+	g.LEAQ(g.AllocLocal(2*8*maxStates512+64).Offset(63), scratch)
+	g.ANDQ(operand.I32(-64), scratch)
+	belief, ks := g.base("belief"), g.length("belief")
+	message, values := g.base("message"), g.base("values")
+	out, kt := g.base("out"), g.length("out")
+	unsafe, general := g.label("unsafe"), g.label("general")
+
+	small := g.label("small")
+	for _, k := range []reg.Register{ks, kt} {
+		g.CMPQ(k, operand.U32(8))
+		g.JGT(label(general))
+	}
+	for _, k := range []reg.Register{ks, kt} {
+		g.CMPQ(k, operand.U32(8))
+		g.JNE(label(small))
+	}
+	at := smallMessage{out, belief, message, values, ks, kt}
+	g.smallMessage512(forward, true, at, unsafe)
+	g.returnBool(true)
+	g.Label(small)
+	g.smallMessage512(forward, false, at, unsafe)
+	g.returnBool(true)
+
+	g.Label(general)
+	// The cavity, padded with −Inf to whole vectors.
+	largest := g.broadcast512("negativeInfinity")
+	g.loop512(ks, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+		x := g.cavity512(at64(belief, i, offset), at64(message, i, offset), mask)
+		g.VMOVUPD(x, at64(scratch, i, offset))
+		g.VMAXPD(x, largest, largest)
+	})
+	g.spread(g.VMAXPD, largest)
+	{
+		i := g.zero()
+		again := g.label("weight")
+		g.Label(again)
+		x := g.ZMM()
+		g.VMOVUPD(at64(scratch, i, 0), x)
+		g.VSUBPD(largest, x, x)
+		g.VMOVUPD(g.fromMemory().expBelow512(x), at64(scratch, i, 0))
+		g.ADDQ(operand.U32(8), i)
+		g.CMPQ(i, ks)
+		g.JLT(label(again))
+	}
+
+	// The sums and then their logarithms stay in scratch, in whole vectors: a
+	// masked load would wait for the stores before it.
+	const sums = 8 * maxStates512
+	bad := g.K()
+	g.KXORB(bad, bad, bad)
+	left := g.GP64()
+	g.MOVQ(kt, left)
+	p := g.GP64()
+	if forward {
+		s := g.strides(kt, 4)
+		w, row := g.GP64(), g.GP64()
+		g.panels512(kt, func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual) {
+			g.MOVQ(scratch, w)
+			g.LEAQ(bytes(values, offset, 0), row)
+			for c, z := range g.combineRows512(w, row, ks, s, vectors, mask) {
+				m := only(c, vectors, mask)
+				g.noteUnsafe(z, bad, m)
+				g.VMOVUPD(z, bytes(scratch, offset, sums+64*c))
+			}
+		})
+	} else {
+		s := g.eightRows(ks)
+		g.MOVQ(scratch, p)
+		g.blocksOfRows512(left, func(rows reg.Register, mask *reg.OpmaskVirtual) {
+			z := g.dots512(scratch, values, ks, s, rows)
+			g.noteUnsafe(z, bad, mask)
+			g.VMOVUPD(z, operand.Mem{Base: p, Disp: sums})
+			if rows == nil {
+				g.ADDQ(operand.U32(64), p)
+				g.LEAQ(operand.Mem{Base: values, Index: s.one, Scale: 8}, values)
+			}
+		})
+	}
+	g.KTESTB(bad, bad)
+	g.JNZ(label(unsafe))
+
+	g.VBROADCASTSD(g.constant("negativeInfinity"), largest)
+	g.loop512(kt, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+		z := g.fromMemory().log512(g.load512(at64(scratch, i, sums+offset), nil), true)
+		g.VMOVUPD(z, at64(scratch, i, sums+offset))
+		masked(g.VMAXPD, mask, z, largest, largest)
+	})
+	g.spread(g.VMAXPD, largest)
+	g.loop512(kt, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+		z := g.load512(at64(scratch, i, sums+offset), nil)
+		g.VSUBPD(largest, z, z)
+		g.store512(z, at64(out, i, offset), mask)
+	})
+	g.returnBool(true)
+	g.Label(unsafe)
+	g.returnBool(false)
+}
+
+// cavity512 returns belief − message, −Inf where the message is (where the
+// belief is, it follows) and outside the mask.
+func (g *generator) cavity512(belief, message operand.Mem, mask *reg.OpmaskVirtual) reg.VecVirtual {
+	x, m := g.broadcast512("negativeInfinity"), g.load512(message, mask)
+	possible := g.K()
+	masked4(g.VCMPPD, cmpNotEqual, x, m, mask, possible)
+	b := g.load512(belief, mask)
+	g.VSUBPD(m, b, possible, x)
+	return x
+}
+
+// masked4 is a comparison with an optional mask.
+func masked4(op func(...operand.Op), predicate operand.Op, a, b operand.Op, mask *reg.OpmaskVirtual, dst operand.Op) {
+	if mask == nil {
+		op(predicate, a, b, dst)
+		return
+	}
+	op(predicate, a, b, *mask, dst)
+}
+
+// noteUnsafe marks the sums that are not in [tooSmall, largest].
+func (g *generator) noteUnsafe(z reg.Register, bad reg.OpmaskVirtual, mask *reg.OpmaskVirtual) {
+	below, above := g.K(), g.K()
+	if mask == nil {
+		g.VCMPPD_BCST(cmpNotAtLeast, g.constant("tooSmall"), z, below)
+		g.VCMPPD_BCST(cmpGreater, g.constant("largest"), z, above)
+	} else {
+		g.VCMPPD_BCST(cmpNotAtLeast, g.constant("tooSmall"), z, *mask, below)
+		g.VCMPPD_BCST(cmpGreater, g.constant("largest"), z, *mask, above)
+	}
+	g.KORB(below, bad, bad)
+	g.KORB(above, bad, bad)
+}
+
+// smallMessage is what a message of up to eight states is made from.
+type smallMessage struct{ out, belief, message, values, ks, kt reg.Register }
+
+// smallMessage512 is the message between two nodes of up to eight states, or of
+// just eight, all in registers.
+func (g *generator) smallMessage512(forward, eight bool, at smallMessage, unsafe string) {
+	v := g.fromMemory()
+	var source, target *reg.OpmaskVirtual
+	if !eight {
+		s, t := g.firstMask(at.ks), g.firstMask(at.kt)
+		source, target = &s, &t
+	}
+	x := g.cavity512(operand.Mem{Base: at.belief}, operand.Mem{Base: at.message}, source)
+	largest := g.ZMM()
+	g.VMOVAPD(x, largest)
+	g.spread(g.VMAXPD, largest)
+	g.VSUBPD(largest, x, x)
+	weight := v.expBelow512(x)
+
+	// row emits the use of row i of the table, or a jump to the end after the last.
+	rows, columns, mask := at.ks, at.kt, target
+	if !forward {
+		rows, columns, mask = at.kt, at.ks, source
+	}
+	var s eightRows
+	if !eight {
+		s = g.eightRows(columns)
+	}
+	end := g.label("end")
+	row := func(i int) operand.Mem {
+		if eight {
+			return operand.Mem{Base: at.values, Disp: 64 * i}
+		}
+		if i > 0 {
+			g.CMPQ(rows, operand.U32(i))
+			g.JLE(label(end))
+		}
+		return s.row(at.values, i)
+	}
+	var y reg.VecVirtual
+	if forward {
+		sums := make([]reg.VecVirtual, 4)
+		for i := range sums {
+			sums[i] = g.zero512()
+		}
+		var lane reg.VecVirtual
+		for i := range 8 {
+			m := row(i)
+			a := g.ZMM()
+			if i%2 == 0 {
+				lane = g.ZMM()
+				g.VSHUFF64X2(operand.U8(0x55*(i/2)), weight, weight, lane)
+				g.VPERMILPD(operand.U8(0), lane, a)
+			} else {
+				g.VPERMILPD(operand.U8(0xff), lane, a)
+			}
+			masked(g.VFMADD231PD, mask, m, a, sums[i%4])
+		}
+		g.Label(end)
+		g.VADDPD(sums[2], sums[0], sums[0])
+		g.VADDPD(sums[3], sums[1], sums[1])
+		g.VADDPD(sums[1], sums[0], sums[0])
+		y = sums[0]
+	} else {
+		products := make([]reg.VecVirtual, 8)
+		for i := range products {
+			products[i] = g.ZMM()
+			if !eight {
+				g.VPXORQ(products[i], products[i], products[i])
+			}
+		}
+		for i, product := range products {
+			if m := row(i); eight {
+				g.VMULPD(m, weight, product)
+			} else {
+				g.VMULPD_Z(m, weight, *mask, product)
+			}
+		}
+		g.Label(end)
+		y = g.transposeSum(products)
+	}
+	bad := g.K()
+	g.KXORB(bad, bad, bad)
+	g.noteUnsafe(y, bad, target)
+	g.KTESTB(bad, bad)
+	g.JNZ(label(unsafe))
+	z := v.log512(y, true)
+	if eight {
+		g.VMOVAPD(z, largest)
+	} else {
+		largest = g.broadcast512("negativeInfinity")
+		g.VMOVAPD(z, *target, largest)
+	}
+	g.spread(g.VMAXPD, largest)
+	g.VSUBPD(largest, z, z)
+	g.store512(z, operand.Mem{Base: at.out}, target)
+}

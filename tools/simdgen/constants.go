@@ -1,0 +1,187 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/operand"
+)
+
+// precision is that of the tables, in bits.
+const precision = 200
+
+// number is a high-precision constant from its decimal digits.
+func number(digits string) *big.Float {
+	x, _, err := big.ParseFloat(digits, 10, precision, big.ToNearestEven)
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+var ln2 = number("0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996418687")
+
+// split returns x as hi + lo with hi a multiple of 2^−bits.
+func split(x *big.Float, bits int) (hi, lo float64) {
+	scaled, _ := new(big.Float).SetMantExp(x, bits).Float64()
+	hi = math.Ldexp(math.RoundToEven(scaled), -bits)
+	lo, _ = new(big.Float).Sub(x, new(big.Float).SetPrec(precision).SetFloat64(hi)).Float64()
+	return hi, lo
+}
+
+// The polynomials are minimax fits (Remez, 400 bits) of
+//
+//	(e^r − 1 − r)/r²      |r| ≤ log(2)/32, relative error of e^r 2^−65.5
+//	(e^r − 1 − r)/r²      |r| ≤ log(2)/2,  relative error of e^r 2^−56.9
+//	(log(1+r) − r)/r²     |r| ≤ 1/32,      relative error of log(1+r) 2^−62.2
+//
+// and atanh coefficients of FreeBSD's e_log.c, which math.Log uses too.
+var (
+	exp16 = []float64{0.5000000000000004, 0.1666666666666667, 0.041666666660183, 0.008333333332612927, 0.0013889121625362628, 0.0001984152843700708}
+	exp1  = []float64{0.500000000000001, 0.16666666666666674, 0.041666666666522106, 0.008333333333322215, 0.001388888894778586, 0.00019841269886564062, 2.4801487365644137e-05, 2.7557242367156263e-06, 2.7632640819274376e-07, 2.511003840733968e-08}
+	log16 = []float64{-0.5, 0.33333333333332715, -0.24999999999997694, 0.20000000006027763, -0.16666666678894104, 0.14285695937099738, -0.12499973884047885, 0.11133118461559471, -0.1002442189850986}
+	atanh = []float64{6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01}
+)
+
+// constants writes the pool: numbers that kernels broadcast, and tables of 16
+// that they permute.
+func (g *generator) constants() {
+	g.pool = g.StaticGlobal("constants")
+	g.DataAttributes(attr.RODATA | attr.NOPTR)
+
+	// Tables first, so that they keep their alignment.
+	rootBits, rootTail := make([]uint64, 16), make([]float64, 16)
+	minusLog, minusLogLow := make([]float64, 16), make([]float64, 16)
+	for j := range 16 {
+		x := exponential(new(big.Float).SetPrec(precision).Mul(ln2, big.NewFloat(float64(j)/16)))
+		root, _ := x.Float64()
+		rootBits[j] = math.Float64bits(root) - uint64(j)<<48
+		exact := new(big.Float).SetPrec(precision).SetFloat64(root)
+		rootTail[j], _ = exact.Quo(new(big.Float).Sub(x, exact), exact).Float64()
+		minusLog[j], minusLogLow[j] = split(logarithm(1+float64(j)/16), logBits)
+	}
+	minusLog[0], minusLogLow[0] = 0, 0
+	g.words("rootBits", rootBits...)
+	g.table("rootTail", rootTail)
+	g.table("minusLog", minusLog)
+	g.table("minusLogLow", minusLogLow)
+	// The masks of the first 0 to 4 entries are windows of this one.
+	g.words("window", math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64, 0, 0, 0, 0)
+
+	g.number("negativeInfinity", math.Inf(-1))
+	g.number("infinity", math.Inf(1))
+	g.number("notANumber", math.NaN())
+	g.number("tooSmall", 1e-290)
+	g.number("largest", math.MaxFloat64)
+	g.words("magnitude", math.MaxInt64)
+	g.number("one", 1)
+	g.number("two", 2)
+	g.number("half", 0.5)
+
+	// Exponential: |x| above 800 gives 0 or +Inf; round to a multiple of 1/16, or
+	// of 1, by adding a number whose last bit that is.
+	g.number("expNormal", 708)
+	g.number("minusExpNormal", -708)
+	g.number("expLow", -800)
+	g.number("expHigh", 800)
+	g.number("log2e", math.Log2E)
+	g.number("round16", 1.5*(1<<48))
+	g.number("round1", 1.5*(1<<52))
+	hi, lo := split(ln2, 36)
+	g.number("expLn2High", hi)
+	g.number("expLn2Low", lo)
+	g.numbers("exp16", exp16)
+	g.numbers("exp1", exp1)
+
+	// Logarithm.
+	hi, lo = split(ln2, logBits)
+	g.number("logLn2High", hi)
+	g.number("logLn2Low", lo)
+	g.numbers("log16", log16)
+	// Responses of VFIXUPIMMPD: 0 → −Inf; −Inf and below 0 → NaN; +Inf → +Inf.
+	g.words("logSpecial", 4<<8|3<<16|5<<20|3<<24)
+	g.numbers("atanh", atanh)
+	g.number("smallestNormal", 0x1p-1022)
+	g.number("two54", 1<<54)
+	g.number("minus54", -54)
+	g.number("sqrtHalf", math.Sqrt2/2)
+	g.words("oneLessSqrtHalf", math.Float64bits(1)-math.Float64bits(math.Sqrt2/2))
+	g.words("mantissa", 1<<52-1)
+	// An integer put into the mantissa of 2^52 is that number plus 2^52.
+	g.words("two52", math.Float64bits(1<<52))
+	g.number("two52Bias", 1<<52+1023)
+
+	// AVX2 has no operand that is broadcast from memory: four copies of each.
+	for _, name := range append(append(names("exp1", len(exp1)), names("atanh", len(atanh))...),
+		"negativeInfinity", "infinity", "notANumber", "largest", "magnitude", "one", "two", "half",
+		"expNormal", "expLow", "expHigh", "log2e", "round1", "expLn2High", "expLn2Low",
+		"logLn2High", "logLn2Low", "smallestNormal", "two54", "minus54", "sqrtHalf", "oneLessSqrtHalf",
+		"mantissa", "two52", "two52Bias") {
+		x := g.value[name]
+		g.words("wide "+name, x, x, x, x)
+	}
+}
+
+// logBits is the last bit of the high parts of logarithms: e·log 2 + log(1+j/16)
+// is then exact for every exponent e.
+const logBits = 42
+
+func (g *generator) number(name string, x float64) { g.words(name, math.Float64bits(x)) }
+
+func (g *generator) numbers(name string, x []float64) {
+	for i, v := range x {
+		g.number(fmt.Sprintf("%s.%d", name, i), v)
+	}
+}
+
+func (g *generator) table(name string, x []float64) {
+	words := make([]uint64, len(x))
+	for i, v := range x {
+		words[i] = math.Float64bits(v)
+	}
+	g.words(name, words...)
+}
+
+func (g *generator) words(name string, w ...uint64) {
+	g.at[name] = g.size
+	g.value[name] = w[0]
+	for _, x := range w {
+		g.AddDatum(g.size, operand.U64(x))
+		g.size += 8
+	}
+}
+
+// constant is the address of a constant.
+func (g *generator) constant(name string) operand.Mem {
+	offset, ok := g.at[name]
+	if !ok {
+		panic("no constant " + name)
+	}
+	return g.pool.Offset(offset)
+}
+
+// exponential returns e^x for 0 ≤ x < 1 by its series.
+func exponential(x *big.Float) *big.Float {
+	sum, term := big.NewFloat(1).SetPrec(precision), big.NewFloat(1).SetPrec(precision)
+	for n := 1; n < 80; n++ {
+		term.Mul(term, x)
+		term.Quo(term, new(big.Float).SetPrec(precision).SetInt64(int64(n)))
+		sum.Add(sum, term)
+	}
+	return sum
+}
+
+// logarithm returns −log x, 1 ≤ x < 2, as −2 artanh((x−1)/(x+1)).
+func logarithm(x float64) *big.Float {
+	top := new(big.Float).SetPrec(precision).SetFloat64(x - 1)
+	s := new(big.Float).SetPrec(precision).Quo(top, new(big.Float).SetPrec(precision).SetFloat64(x+1))
+	square := new(big.Float).SetPrec(precision).Mul(s, s)
+	sum, power := new(big.Float).SetPrec(precision), s
+	for n := 1; n < 200; n += 2 {
+		sum.Add(sum, new(big.Float).SetPrec(precision).Quo(power, new(big.Float).SetPrec(precision).SetInt64(int64(n))))
+		power = new(big.Float).SetPrec(precision).Mul(power, square)
+	}
+	return sum.Mul(sum, new(big.Float).SetPrec(precision).SetInt64(-2))
+}

@@ -1,0 +1,116 @@
+// Command simdgen writes the assembly of internal/simd and its Go declarations.
+// Run it through go generate in that folder.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/pass"
+	"github.com/mmcloughlin/avo/printer"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func main() {
+	dir := flag.String("dir", ".", "folder to write kernels_amd64.s and kernels_amd64.go to")
+	flag.Parse()
+	if err := run(*dir); err != nil {
+		fmt.Fprintln(os.Stderr, "simdgen:", err)
+		os.Exit(1)
+	}
+}
+
+func run(dir string) error {
+	g := &generator{Context: build.NewContext(), at: map[string]int{}, value: map[string]uint64{}, counts: map[reg.OpmaskVirtual]reg.Register{}}
+	g.ConstraintExpr("!purego")
+	g.constants()
+	g.avx512()
+	g.avx2()
+	file, err := g.Result()
+	if err != nil {
+		return err
+	}
+	if err := pass.Compile.Execute(file); err != nil {
+		return err
+	}
+	config := printer.Config{Name: "tools/simdgen", Pkg: "simd"}
+	for name, p := range map[string]printer.Printer{
+		"kernels_amd64.s":  printer.NewGoAsm(config),
+		"kernels_amd64.go": printer.NewStubs(config),
+	} {
+		text, err := p.Print(file)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generator adds to avo what the kernels share. Operands are in Go's order: the
+// destination last, so VSUBPD(b, a, dst) is dst = a − b, VFMADD231PD(x, y, acc)
+// is acc += x·y and VFMADD213PD(c, b, a) is a = a·b + c.
+type generator struct {
+	*build.Context
+	pool    operand.Mem
+	at      map[string]int    // offset of each constant
+	value   map[string]uint64 // its first word
+	size    int
+	counts  map[reg.OpmaskVirtual]reg.Register // how many entries each mask has
+	hoisted map[string]reg.VecVirtual          // constants that the kernel keeps
+	labels  int
+}
+
+// label returns a name that is new in the file.
+func (g *generator) label(name string) string {
+	g.labels++
+	return fmt.Sprintf("%s%d", name, g.labels)
+}
+
+// function begins a kernel that does not let its arguments escape.
+func (g *generator) function(name, signature, doc string) {
+	g.Function(name)
+	g.Doc(name + " " + doc)
+	g.Pragma("noescape")
+	g.SignatureExpr(signature)
+}
+
+// end returns to Go, which wants the upper halves of the registers clean.
+func (g *generator) end() {
+	g.hoisted = nil
+	g.VZEROUPPER()
+	g.RET()
+}
+
+func (g *generator) base(name string) reg.Register {
+	return g.Load(g.Param(name).Base(), g.GP64())
+}
+
+func (g *generator) length(name string) reg.Register {
+	return g.Load(g.Param(name).Len(), g.GP64())
+}
+
+// zero returns a general register that is 0.
+func (g *generator) zero() reg.Register {
+	r := g.GP64()
+	g.XORQ(r, r)
+	return r
+}
+
+// at64 is base[index] of 8-byte entries, plus an offset in bytes.
+func at64(base, index reg.Register, offset int) operand.Mem {
+	return operand.Mem{Base: base, Index: index, Scale: 8, Disp: offset}
+}
+
+// bytes is base + index bytes + an offset.
+func bytes(base, index reg.Register, offset int) operand.Mem {
+	return operand.Mem{Base: base, Index: index, Scale: 1, Disp: offset}
+}
+
+func label(name string) operand.LabelRef { return operand.LabelRef(name) }
