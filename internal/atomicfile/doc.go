@@ -1,0 +1,69 @@
+// Package atomicfile replaces a file as a whole: readers see the old file or
+// the new one, never a part, also after a crash or a full disk.
+package atomicfile
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// bufferBytes is the size of the write buffer: large enough that small records
+// do not each cost a system call.
+const bufferBytes = 1 << 18
+
+// pending is a temporary file in the folder of its destination.
+type pending interface {
+	io.Writer
+	// commit syncs the file to the disk and renames it to its destination.
+	commit() error
+	// discard removes the temporary file; after commit it does nothing.
+	discard()
+}
+
+// Write calls write with a buffered writer to a temporary file in the folder of
+// path, syncs it and renames it to path. When write or anything after it fails,
+// the error is returned, the temporary file is removed and path is left as it
+// was. New files get the permissions 0644 less the umask.
+//
+// A symbolic link is followed, and stays. A path that is not a regular file, such
+// as a pipe or /dev/stdout, is written to directly.
+func Write(path string, write func(w io.Writer) error) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return writeDirectly(path, write)
+	}
+	file, err := create(path)
+	if err != nil {
+		return err
+	}
+	defer file.discard()
+	buffered := bufio.NewWriterSize(file, bufferBytes)
+	if err := write(buffered); err != nil {
+		return err
+	}
+	if err := buffered.Flush(); err != nil {
+		return err
+	}
+	return file.commit()
+}
+
+func writeDirectly(path string, write func(w io.Writer) error) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriterSize(file, bufferBytes)
+	if err := write(buffered); err != nil {
+		file.Close()
+		return err
+	}
+	if err := buffered.Flush(); err != nil {
+		file.Close()
+		return err
+	}
+	return file.Close()
+}

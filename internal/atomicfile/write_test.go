@@ -1,0 +1,54 @@
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestWriteReplacesWholeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	for _, text := range []string{"first, long", "second"} {
+		err := Write(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != text {
+			t.Fatalf("file holds %q (%v), want %q", got, err, text)
+		}
+	}
+}
+
+func TestWriteFailureLeavesNothing(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "x")
+	if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("disk full")
+	err := Write(path, func(w io.Writer) error {
+		_, _ = io.WriteString(w, "half")
+		return full
+	})
+	if !errors.Is(err, full) {
+		t.Fatalf("error is %v, want %v", err, full)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "old" {
+		t.Errorf("file holds %q, want the old text", got)
+	}
+	if entries, _ := os.ReadDir(folder); len(entries) != 1 {
+		t.Errorf("%d files are left, want 1", len(entries))
+	}
+}
+
+func TestWriteMissingFolder(t *testing.T) {
+	err := Write(filepath.Join(t.TempDir(), "none", "x"), func(io.Writer) error { return nil })
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("error is %v, want one that says the folder does not exist", err)
+	}
+}

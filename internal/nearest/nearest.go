@@ -1,0 +1,35 @@
+// Package nearest finds the name that a mistyped one probably meant.
+package nearest
+
+// Name returns the candidate with the smallest edit distance to name, or "" if
+// even that differs in more than about half of the letters.
+func Name(name string, candidates []string) string {
+	best, distance := "", len(name)/2+1
+	for _, c := range candidates {
+		if d := editDistance(name, c); d < distance {
+			best, distance = c, d
+		}
+	}
+	return best
+}
+
+// editDistance is the number of insertions, deletions and replacements of bytes
+// between two names.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,249 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func write(t testing.TB, metadata map[string]string, tensors ...Tensor) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, metadata, tensors); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func open(data []byte) (*File, error) {
+	return NewFile(bytes.NewReader(data), int64(len(data)))
+}
+
+// file puts together a file with the given header.
+func file(header, data string) []byte {
+	return slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), []byte(header), []byte(data))
+}
+
+func TestRoundTrip(t *testing.T) {
+	long := make([]float64, 3*chunkElements+17)
+	for i := range long {
+		long[i] = math.Sqrt(float64(i))
+	}
+	long[0] = math.Copysign(0, -1)
+	metadata := map[string]string{"b": "ü <&> \"\n", "a": "", ChecksumKey: ""}
+	tensors := []Tensor{
+		New("bytes", []int{3}, []byte{1, 2, 3}),
+		New("long", []int{len(long)}, long),
+		New("empty", []int{0, 5}, []float32(nil)),
+		New("scalar", nil, []int64{math.MinInt64}),
+		New("half", []int{2, 1}, []int32{-1, math.MaxInt32}),
+		New("single", []int{1}, []float32{1.5}),
+	}
+	path := filepath.Join(t.TempDir(), "x.safetensors")
+	if err := WriteFile(path, metadata, tensors); err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(tensors)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(raw, write(t, maps.Clone(metadata), tensors...)) {
+		t.Error("another order of tensors gives other bytes")
+	}
+	if n := binary.LittleEndian.Uint64(raw); n%8 != 0 {
+		t.Errorf("header has %d bytes, want a multiple of 8", n)
+	}
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Verify(); err != nil {
+		t.Error(err)
+	}
+	metadata[ChecksumKey] = f.Metadata()[ChecksumKey]
+	if diff := cmp.Diff(metadata, f.Metadata()); diff != "" {
+		t.Error(diff)
+	}
+	var names []string
+	for _, info := range f.Tensors() {
+		names = append(names, info.Name)
+	}
+	if want := []string{"long", "scalar", "empty", "half", "single", "bytes"}; !slices.Equal(names, want) {
+		t.Errorf("tensors are in the order %v, want %v", names, want)
+	}
+	check(t, f, "long", long)
+	check(t, f, "bytes", []byte{1, 2, 3})
+	check(t, f, "empty", []float32{})
+	check(t, f, "scalar", []int64{math.MinInt64})
+	check(t, f, "half", []int32{-1, math.MaxInt32})
+	check(t, f, "single", []float32{1.5})
+	if _, err := Read[float32](f, "long"); err == nil || !strings.Contains(err.Error(), `"long" has dtype F64, want F32`) {
+		t.Errorf("reading with another type: %v", err)
+	}
+	if _, err := Read[float32](f, "lang"); err == nil {
+		t.Error("a missing tensor was read")
+	}
+	if err := ReadInto(f, "long", long[1:]); err == nil {
+		t.Error("a slice of another length was filled")
+	}
+}
+
+func check[T Number](t *testing.T, f *File, name string, want []T) {
+	t.Helper()
+	got, err := Read[T](f, name)
+	if err != nil {
+		t.Error(err)
+	} else if !slices.Equal(got, want) {
+		t.Errorf("tensor %q differs", name)
+	}
+}
+
+// The bytes are those of the format's own description.
+func TestBytes(t *testing.T) {
+	got := write(t, nil, New("t", []int{1, 2}, []float32{1, -2}))
+	header := `{"t":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}`
+	want := file(header+strings.Repeat(" ", -len(header)&7), "\x00\x00\x80\x3f\x00\x00\x00\xc0")
+	if !bytes.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestWriteRefuses(t *testing.T) {
+	for name, tensors := range map[string][]Tensor{
+		"names twice":     {New("a", nil, []byte{0}), New("a", nil, []int32{0})},
+		"reserved name":   {New(metadataKey, nil, []byte{0})},
+		"invalid UTF-8":   {New("\xff", nil, []byte{0})},
+		"too few":         {New("a", []int{2}, []byte{0})},
+		"too few chunks":  {NewChunks("a", []int{2}, func(yield func([]byte) bool) { yield([]byte{0}) })},
+		"negative length": {New("a", []int{-1}, []byte{})},
+		"overflow":        {New("a", []int{math.MaxInt / 2, 4}, []byte{})},
+		"no data":         {{Name: "a"}},
+	} {
+		if err := Write(&bytes.Buffer{}, nil, tensors); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if err := Write(&bytes.Buffer{}, map[string]string{"a": "\xff"}, nil); err == nil {
+		t.Error("metadata that are not UTF-8: no error")
+	}
+}
+
+func TestDamagedFiles(t *testing.T) {
+	const tensor = `{"dtype":"U8","shape":[2],"data_offsets":[0,2]}`
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"empty":            {nil, "at least 8"},
+		"huge header":      {bytes.Repeat([]byte{0xff}, 16), "at most"},
+		"header cut":       {file(`{"a":`+tensor+`}`, "")[:20], "cut short"},
+		"data cut":         {file(`{"a":`+tensor+`}`, "x"), "cut short"},
+		"data too long":    {file(`{"a":`+tensor+`}`, "xxx"), "the file has 3"},
+		"not JSON":         {file(`{"a":`, ""), `"a"`},
+		"array":            {file(`[]`, ""), "object"},
+		"trailing text":    {file(`{} x`, ""), "after the closing brace"},
+		"same name":        {file(`{"a":`+tensor+`,"a":`+tensor+`}`, "xx"), "twice"},
+		"overlap":          {file(`{"a":`+tensor+`,"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`, "xxx"), "within"},
+		"gap":              {file(`{"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`, "xxx"), "gap"},
+		"wrong size":       {file(`{"a":{"dtype":"F64","shape":[2],"data_offsets":[0,2]}}`, "xx"), "want 16"},
+		"reversed":         {file(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[2,0]}}`, "xx"), "range"},
+		"three offsets":    {file(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,1,2]}}`, "xx"), "want 2"},
+		"unknown type":     {file(`{"a":{"dtype":"C64","shape":[2],"data_offsets":[0,2]}}`, "xx"), "unknown"},
+		"unknown field":    {file(`{"a":{"dtype":"U8","shapes":[2],"data_offsets":[0,2]}}`, "xx"), "shapes"},
+		"overflow":         {file(`{"a":{"dtype":"U8","shape":[4294967296,4294967296,16],"data_offsets":[0,0]}}`, ""), "too large"},
+		"negative":         {file(`{"a":{"dtype":"U8","shape":[-1,-2],"data_offsets":[0,2]}}`, "xx"), "negative"},
+		"number metadata":  {file(`{"__metadata__":{"a":1}}`, ""), "not a string"},
+		"null metadata":    {file(`{"__metadata__":{"a":null}}`, ""), "not a string"},
+		"metadata twice":   {file(`{"__metadata__":{"a":"","a":""}}`, ""), "twice"},
+		"metadata is list": {file(`{"__metadata__":[]}`, ""), "object"},
+	} {
+		if _, err := open(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error is %v, want one with %q", name, err, c.want)
+		}
+	}
+}
+
+func TestEveryTruncationIsFound(t *testing.T) {
+	whole := write(t, map[string]string{ChecksumKey: ""}, New("a", []int{2}, []float64{1, 2}), New("b", []int{1}, []byte{7}))
+	for n := range whole {
+		if _, err := open(whole[:n]); err == nil {
+			t.Errorf("no error for the first %d of %d bytes", n, len(whole))
+		}
+	}
+	whole[len(whole)-1] ^= 1
+	f, err := open(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Verify(); err == nil {
+		t.Error("a flipped bit was not found")
+	}
+}
+
+func FuzzFile(f *testing.F) {
+	f.Add(write(f, map[string]string{"k": "v", ChecksumKey: ""}, New("a", []int{2}, []float64{1, 2}), New("b", []int{1}, []byte{7})))
+	f.Add(file(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}`, "abcd"))
+	f.Add(file(`{"__metadata__":{}}`, ""))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := open(data)
+		if err != nil {
+			return
+		}
+		_ = file.Verify()
+		total := 0
+		for _, info := range file.Tensors() {
+			switch info.DType {
+			case F64:
+				total += 8 * readAll[float64](t, file, info)
+			case F32:
+				total += 4 * readAll[float32](t, file, info)
+			case I64:
+				total += 8 * readAll[int64](t, file, info)
+			case I32:
+				total += 4 * readAll[int32](t, file, info)
+			case U8:
+				total += readAll[uint8](t, file, info)
+			}
+		}
+		if total > len(data) {
+			t.Errorf("%d bytes of tensors in a file of %d", total, len(data))
+		}
+	})
+}
+
+func readAll[T Number](t *testing.T, f *File, info Info) int {
+	data, err := Read[T](f, info.Name)
+	if err != nil {
+		t.Error(err)
+	}
+	return len(data)
+}
+
+func BenchmarkWriteRead(b *testing.B) {
+	data := make([]float64, 1<<22)
+	path := filepath.Join(b.TempDir(), "x")
+	b.SetBytes(int64(8 * len(data)))
+	for b.Loop() {
+		if err := WriteFile(path, nil, []Tensor{New("x", []int{len(data)}, data)}); err != nil {
+			b.Fatal(err)
+		}
+		f, err := Open(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := ReadInto(f, "x", data); err != nil {
+			b.Fatal(err)
+		}
+		f.Close()
+	}
+}

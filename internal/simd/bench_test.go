@@ -1,0 +1,137 @@
+package simd
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+var states = []int{2, 3, 4, 8, 16, 21, 32, 64}
+
+// eachSize runs a benchmark for every implementation and number of states.
+func eachSize(b *testing.B, sizes []int, bench func(b *testing.B, with implementation, k int)) {
+	for _, k := range sizes {
+		for _, with := range supported() {
+			b.Run(fmt.Sprintf("k=%d/%s", k, with.name), func(b *testing.B) { bench(b, with, k) })
+		}
+	}
+}
+
+func random(n int, scale float64) []float64 {
+	x := make([]float64, n)
+	fill(x, rand.New(rand.NewPCG(uint64(n), 1)), scale)
+	return x
+}
+
+func uniform(n int) []float64 {
+	x := make([]float64, n)
+	fillUniform(x, rand.New(rand.NewPCG(uint64(n), 2)))
+	return x
+}
+
+func perElement(b *testing.B, k int) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(k), "ns/element")
+}
+
+func BenchmarkExp(b *testing.B) {
+	eachSize(b, append(states, 1024), func(b *testing.B, with implementation, k int) {
+		dst, x := make([]float64, k), random(k, 3)
+		for b.Loop() {
+			with.exp(dst, x)
+		}
+		perElement(b, k)
+	})
+}
+
+func BenchmarkLog(b *testing.B) {
+	eachSize(b, append(states, 1024), func(b *testing.B, with implementation, k int) {
+		dst, x := make([]float64, k), uniform(k)
+		for b.Loop() {
+			with.log(dst, x)
+		}
+		perElement(b, k)
+	})
+}
+
+func BenchmarkVectorTable(b *testing.B) {
+	eachSize(b, states, func(b *testing.B, with implementation, k int) {
+		out, weight, values := make([]float64, k), uniform(k), uniform(k*k)
+		for b.Loop() {
+			with.vectorTable(out, weight, values)
+		}
+	})
+}
+
+func BenchmarkTableVector(b *testing.B) {
+	eachSize(b, states, func(b *testing.B, with implementation, k int) {
+		out, weight, values := make([]float64, k), uniform(k), uniform(k*k)
+		for b.Loop() {
+			with.tableVector(out, weight, values)
+		}
+	})
+}
+
+// distinctMessages is how many messages the benchmarks go round, so that one
+// does not wait for the one before, as in a sweep.
+const distinctMessages = 16
+
+func BenchmarkMessageForward(b *testing.B) {
+	eachSize(b, states, func(b *testing.B, with implementation, k int) {
+		benchmarkMessage(b, with.messageForward, k)
+	})
+}
+
+func BenchmarkMessageBackward(b *testing.B) {
+	eachSize(b, states, func(b *testing.B, with implementation, k int) {
+		benchmarkMessage(b, with.messageBackward, k)
+	})
+}
+
+func benchmarkMessage(b *testing.B, kernel func(out, belief, message, values []float64) bool, k int) {
+	out, belief := make([]float64, k*distinctMessages), random(k*distinctMessages, 2)
+	message, values := random(k*distinctMessages, 1), uniform(k*k*distinctMessages)
+	i := 0
+	for b.Loop() {
+		kernel(out[i*k:][:k], belief[i*k:][:k], message[i*k:][:k], values[i*k*k:][:k*k])
+		i = (i + 1) % distinctMessages
+	}
+}
+
+func BenchmarkNormaliseLog(b *testing.B) {
+	eachSize(b, states, func(b *testing.B, with implementation, k int) {
+		belief, sum := make([]float64, k), random(k, 2)
+		for b.Loop() {
+			with.normaliseLog(belief, sum, 1.5)
+		}
+	})
+}
+
+func BenchmarkPairProduct(b *testing.B) {
+	eachSize(b, states, func(b *testing.B, with implementation, k int) {
+		dst, left, right, values := make([]float64, k*k), uniform(k), uniform(k), uniform(k*k)
+		for b.Loop() {
+			with.pairProduct(dst, left, right, values)
+		}
+	})
+}
+
+// Ten features and the square of the number of states: the grounding of an edge.
+func BenchmarkMultiplyRows(b *testing.B) {
+	eachSize(b, states, func(b *testing.B, with implementation, k int) {
+		dst, f, w := make([]float64, k*k), uniform(10), uniform(10*k*k)
+		for b.Loop() {
+			with.vectorTable(dst, f, w)
+		}
+		b.ReportMetric(2*10*float64(k*k)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+	})
+}
+
+func BenchmarkScatterRows(b *testing.B) {
+	eachSize(b, states, func(b *testing.B, with implementation, k int) {
+		t, f, w := make([]float64, k*k), uniform(10), uniform(10*k*k)
+		for b.Loop() {
+			with.scatterRows(w, f, t)
+		}
+		b.ReportMetric(2*10*float64(k*k)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+	})
+}

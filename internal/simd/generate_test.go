@@ -1,0 +1,57 @@
+package simd
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestGenerated checks that the committed assembly is what the generator gives.
+func TestGenerated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the generator: skipped with -short")
+	}
+	tools := filepath.Join("..", "..", "tools")
+	if _, err := os.Stat(filepath.Join(tools, "go.mod")); err != nil {
+		t.Skipf("the generator's module is not here (it is no part of a released module): %v", err)
+	}
+	if text, err := goTool(tools, "list", "-deps", "./simdgen"); err != nil {
+		t.Skipf("the generator's dependencies (avo, golang.org/x/tools) cannot be had: %v\n%s", err, text)
+	}
+	dir, err := filepath.Abs(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := goTool(tools, "run", "./simdgen", "-dir", dir); err != nil {
+		t.Fatalf("generator: %v\n%s", err, text)
+	}
+	for _, name := range []string{"kernels_amd64.s", "kernels_amd64.go"} {
+		want, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is not what tools/simdgen gives; run go generate ./internal/simd", name)
+		}
+	}
+}
+
+// goTool runs a go command in dir for this machine, whatever the test is built
+// for.
+func goTool(dir string, arguments ...string) ([]byte, error) {
+	c := exec.Command("go", arguments...)
+	c.Dir = dir
+	for _, v := range os.Environ() {
+		if name, _, _ := bytes.Cut([]byte(v), []byte("=")); string(name) != "GOFLAGS" && string(name) != "GODEBUG" {
+			c.Env = append(c.Env, v)
+		}
+	}
+	c.Env = append(c.Env, "GOFLAGS=-mod=readonly")
+	return c.CombinedOutput()
+}

@@ -1,0 +1,208 @@
+package simd
+
+import "math"
+
+// plain is the reference: every other implementation is tested against it.
+var plain = implementation{
+	name:            "plain",
+	exp:             plainExp,
+	log:             plainLog,
+	expShift:        plainExpShift,
+	max:             plainMax,
+	vectorTable:     plainVectorTable,
+	tableVector:     plainTableVector,
+	addScaled:       plainAddScaled,
+	scatterRows:     plainScatterRows,
+	messageForward:  plainMessageForward,
+	messageBackward: plainMessageBackward,
+	normaliseLog:    plainNormaliseLog,
+	pairProduct:     plainPairProduct,
+}
+
+func plainExp(dst, x []float64) {
+	for i, v := range x {
+		dst[i] = math.Exp(v)
+	}
+}
+
+func plainLog(dst, x []float64) {
+	for i, v := range x {
+		dst[i] = logarithm(v)
+	}
+}
+
+// smallestNormal is the smallest positive number that is not denormal.
+const smallestNormal = 0x1p-1022
+
+// logarithm is math.Log, which on amd64 is wrong for denormals: it gives −709.09
+// for 5e-324, whose logarithm is −744.44 (Go 1.26).
+func logarithm(x float64) float64 {
+	if x > 0 && x < smallestNormal {
+		return math.Log(x*(1<<54)) - 54*math.Ln2
+	}
+	return math.Log(x)
+}
+
+func plainExpShift(dst, x []float64, shift float64) (total float64) {
+	for i, v := range x {
+		e := math.Exp(v - shift)
+		dst[i] = e
+		total += e
+	}
+	return total
+}
+
+func plainMax(x []float64) float64 {
+	largest := negativeInfinity
+	for _, v := range x {
+		if v > largest || v != v {
+			largest = v
+		}
+	}
+	return largest
+}
+
+// plainVectorTable takes four rows at a time, so that out is loaded and stored a
+// quarter as often.
+func plainVectorTable(out, weight, values []float64) {
+	k := len(out)
+	clear(out)
+	i := 0
+	for ; i+4 <= len(weight); i += 4 {
+		r0, r1 := values[i*k:][:k], values[(i+1)*k:][:k]
+		r2, r3 := values[(i+2)*k:][:k], values[(i+3)*k:][:k]
+		a0, a1, a2, a3 := weight[i], weight[i+1], weight[i+2], weight[i+3]
+		for j := range out {
+			out[j] += (a0*r0[j] + a1*r1[j]) + (a2*r2[j] + a3*r3[j])
+		}
+	}
+	for ; i < len(weight); i++ {
+		plainAddScaled(out, values[i*k:][:k], weight[i])
+	}
+}
+
+func plainTableVector(out, weight, values []float64) {
+	k := len(weight)
+	for i := range out {
+		row := values[i*k:][:k]
+		even, odd := 0.0, 0.0
+		j := 0
+		for ; j+2 <= k; j += 2 {
+			even += row[j] * weight[j]
+			odd += row[j+1] * weight[j+1]
+		}
+		if j < k {
+			even += row[j] * weight[j]
+		}
+		out[i] = even + odd
+	}
+}
+
+func plainAddScaled(dst, x []float64, a float64) {
+	x = x[:len(dst)]
+	for i := range dst {
+		dst[i] += a * x[i]
+	}
+}
+
+func plainScatterRows(w, f, t []float64) {
+	k := len(t)
+	for j, a := range f {
+		plainAddScaled(w[j*k:][:k], t, a)
+	}
+}
+
+func plainMessageForward(out, belief, message, values []float64) (safe bool) {
+	var scratch [cavityScratch]float64
+	weight := plainCavity(scratch[:], belief, message)
+	plainExpShift(weight, weight, plainMax(weight))
+	plainVectorTable(out, weight, values)
+	return plainFinish(out)
+}
+
+func plainMessageBackward(out, belief, message, values []float64) (safe bool) {
+	var scratch [cavityScratch]float64
+	weight := plainCavity(scratch[:], belief, message)
+	plainExpShift(weight, weight, plainMax(weight))
+	plainTableVector(out, weight, values)
+	return plainFinish(out)
+}
+
+// cavityScratch is the number of states up to which a message needs no
+// allocation.
+const cavityScratch = 64
+
+// plainCavity returns belief − message, −Inf where either is, in scratch if it
+// is long enough.
+func plainCavity(scratch, belief, message []float64) []float64 {
+	if len(belief) > len(scratch) {
+		scratch = make([]float64, len(belief))
+	}
+	scratch = scratch[:len(belief)]
+	for i, b := range belief {
+		x := b - message[i]
+		if b < -math.MaxFloat64 || message[i] < -math.MaxFloat64 {
+			x = negativeInfinity
+		}
+		scratch[i] = x
+	}
+	return scratch
+}
+
+// plainFinish takes the logarithm of the entries of a message, if all are safe,
+// and shifts the largest to 0.
+func plainFinish(out []float64) (safe bool) {
+	if !allSafe(out) {
+		return false
+	}
+	plainLog(out, out)
+	subtract(out, plainMax(out))
+	return true
+}
+
+// allSafe reports whether there are entries and all are in [TooSmall,
+// MaxFloat64].
+func allSafe(out []float64) bool {
+	safe := len(out) > 0
+	for _, y := range out {
+		safe = safe && y >= TooSmall && y <= math.MaxFloat64
+	}
+	return safe
+}
+
+func subtract(dst []float64, a float64) {
+	for i := range dst {
+		dst[i] -= a
+	}
+}
+
+func plainNormaliseLog(belief, sum []float64, rho float64) (possible bool) {
+	largest := plainMax(sum)
+	if !(math.Abs(largest) <= math.MaxFloat64) {
+		return false
+	}
+	total := 0.0
+	for i, x := range sum {
+		x = (x - largest) / rho
+		belief[i] = x
+		total += math.Exp(x)
+	}
+	logTotal := math.Log(total)
+	for i := range belief {
+		belief[i] -= logTotal
+	}
+	return true
+}
+
+func plainPairProduct(dst, left, right, values []float64) (total float64) {
+	k := len(right)
+	for i, a := range left {
+		row, out := values[i*k:][:k], dst[i*k:][:k]
+		for j, c := range right {
+			y := a * row[j] * c
+			out[j] = y
+			total += y
+		}
+	}
+	return total
+}

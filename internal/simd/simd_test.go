@@ -1,0 +1,335 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// guard surrounds every slice a kernel gets; it must not change.
+const guard = 0x1.23456789abcdep+77
+
+// guarded returns a slice of n entries at some offset in an array of guards, and
+// a function that checks the guards.
+func guarded(t testing.TB, n, offset int) (x []float64, check func(what string)) {
+	const before, after = 16, 24
+	array := make([]float64, before+offset+n+after)
+	for i := range array {
+		array[i] = guard
+	}
+	x = array[before+offset:][:n:n]
+	return x, func(what string) {
+		t.Helper()
+		for i, v := range array {
+			if (i < before+offset || i >= before+offset+n) && v != guard {
+				t.Fatalf("%s: wrote entry %d of a slice of %d", what, i-before-offset, n)
+			}
+		}
+	}
+}
+
+// each runs a test for every implementation but the plain one.
+func each(t *testing.T, test func(t *testing.T, with implementation)) {
+	for _, with := range supported() {
+		t.Run(with.name, func(t *testing.T) { test(t, with) })
+	}
+}
+
+func fill(x []float64, r *rand.Rand, scale float64) {
+	for i := range x {
+		x[i] = scale * r.NormFloat64()
+	}
+}
+
+func fillUniform(x []float64, r *rand.Rand) {
+	for i := range x {
+		x[i] = r.Float64()
+	}
+}
+
+// same reports whether a and b agree to a relative or absolute tolerance; NaN
+// agrees with NaN.
+func same(a, b, relative, absolute float64) bool {
+	if a == b || (a != a && b != b) {
+		return true
+	}
+	return math.Abs(a-b) <= absolute+relative*max(math.Abs(a), math.Abs(b))
+}
+
+func compare(t *testing.T, what string, got, want []float64, relative, absolute float64) {
+	t.Helper()
+	for i := range want {
+		if !same(got[i], want[i], relative, absolute) {
+			t.Fatalf("%s: entry %d is %v, want %v", what, i, got[i], want[i])
+		}
+	}
+}
+
+const longest = 70
+
+func TestElementwise(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		r := rand.New(rand.NewPCG(1, 2))
+		for n := range longest + 1 {
+			for offset := range 9 {
+				what := fmt.Sprintf("n=%d offset=%d", n, offset)
+				x, _ := guarded(t, n, offset)
+				fill(x, r, 3)
+				dst, check := guarded(t, n, (offset*5)%8)
+				want := make([]float64, n)
+
+				with.exp(dst, x)
+				check(what)
+				plainExp(want, x)
+				compare(t, "exp "+what, dst, want, 1e-15, 0)
+
+				got := with.expShift(dst, x, 0.75)
+				check(what)
+				total := plainExpShift(want, x, 0.75)
+				compare(t, "expShift "+what, dst, want, 1e-15, 0)
+				if !same(got, total, 1e-14, 0) {
+					t.Fatalf("expShift %s: %v, want %v", what, got, total)
+				}
+
+				if got, want := with.max(x), plainMax(x); got != want {
+					t.Fatalf("max %s: %v, want %v", what, got, want)
+				}
+				for i := range x {
+					old := x[i]
+					x[i] = math.NaN()
+					if got := with.max(x); got == got {
+						t.Fatalf("max %s: %v with a NaN at %d", what, got, i)
+					}
+					x[i] = old
+				}
+
+				fill(dst, r, 1)
+				copy(want, dst)
+				with.addScaled(dst, x, 1.5)
+				check(what)
+				plainAddScaled(want, x, 1.5)
+				compare(t, "addScaled "+what, dst, want, 1e-14, 1e-14)
+
+				fillUniform(x, r)
+				with.log(dst, x)
+				check(what)
+				plainLog(want, x)
+				compare(t, "log "+what, dst, want, 1e-15, 0)
+				with.log(x, x)
+				compare(t, "log in place "+what, x, want, 1e-15, 0)
+			}
+		}
+	})
+}
+
+// shapes lists pairs of lengths: all small ones, and all lengths against some.
+func shapes() [][2]int {
+	var list [][2]int
+	for a := range 12 {
+		for b := range 12 {
+			list = append(list, [2]int{a, b})
+		}
+	}
+	for a := 12; a <= longest; a++ {
+		for _, b := range []int{0, 1, 2, 3, 5, 8, 13, 16, 21, 32, 64, 65, 70} {
+			list = append(list, [2]int{a, b}, [2]int{b, a})
+		}
+	}
+	return append(list, [2]int{130, 200}, [2]int{200, 130}, [2]int{1, 300}, [2]int{300, 1})
+}
+
+func TestTables(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		r := rand.New(rand.NewPCG(3, 4))
+		for _, shape := range shapes() {
+			n, k := shape[0], shape[1]
+			what := fmt.Sprintf("%d×%d", n, k)
+			offset := r.IntN(8)
+			values, checkValues := guarded(t, n*k, offset)
+			fill(values, r, 1)
+			left, _ := guarded(t, n, r.IntN(8))
+			right, _ := guarded(t, k, r.IntN(8))
+			fill(left, r, 1)
+			fill(right, r, 1)
+
+			out, check := guarded(t, k, r.IntN(8))
+			want := make([]float64, k)
+			with.vectorTable(out, left, values)
+			check(what)
+			plainVectorTable(want, left, values)
+			compare(t, "vectorTable "+what, out, want, 1e-12, 1e-12)
+
+			out, check = guarded(t, n, r.IntN(8))
+			want = make([]float64, n)
+			with.tableVector(out, right, values)
+			check(what)
+			plainTableVector(want, right, values)
+			compare(t, "tableVector "+what, out, want, 1e-12, 1e-12)
+
+			want = make([]float64, n*k)
+			out, check = guarded(t, n*k, r.IntN(8))
+			total := with.pairProduct(out, left, right, values)
+			check(what)
+			wantTotal := plainPairProduct(want, left, right, values)
+			compare(t, "pairProduct "+what, out, want, 1e-14, 0)
+			if !same(total, wantTotal, 1e-12, 1e-11) {
+				t.Fatalf("pairProduct %s: total %v, want %v", what, total, wantTotal)
+			}
+
+			copy(want, values)
+			with.scatterRows(values, left, right)
+			checkValues(what)
+			plainScatterRows(want, left, right)
+			compare(t, "scatterRows "+what, values, want, 1e-13, 1e-13)
+		}
+	})
+}
+
+func TestMessages(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		r := rand.New(rand.NewPCG(5, 6))
+		for _, shape := range shapes() {
+			ks, kt := shape[0], shape[1]
+			for trial := range 6 {
+				what := fmt.Sprintf("%d→%d trial %d", ks, kt, trial)
+				values, _ := guarded(t, ks*kt, r.IntN(8))
+				fillUniform(values, r)
+				belief, checkBelief := guarded(t, ks, r.IntN(8))
+				message, checkMessage := guarded(t, ks, r.IntN(8))
+				fill(belief, r, 5)
+				fill(message, r, 5)
+				if trial == 1 && ks > 0 { // forbidden states
+					belief[r.IntN(ks)] = math.Inf(-1)
+					i := r.IntN(ks)
+					belief[i], message[i] = math.Inf(-1), math.Inf(-1)
+					message[r.IntN(ks)] = math.Inf(-1)
+				}
+				if trial == 2 && ks > 0 && kt > 0 { // a zero of the table, an impossible state
+					values[r.IntN(len(values))] = 0
+					belief[r.IntN(ks)] = -2000
+				}
+				if trial == 3 && ks > 0 {
+					belief[r.IntN(ks)] = math.NaN()
+				}
+				if trial == 4 && ks > 0 && kt > 0 {
+					values[r.IntN(len(values))] = math.Inf(1)
+				}
+				if trial == 5 {
+					for i := range belief {
+						belief[i] = math.Inf(-1)
+					}
+				}
+				for _, direction := range []struct {
+					name      string
+					got, want func(out, belief, message, values []float64) bool
+				}{
+					{"forward", with.messageForward, plainMessageForward},
+					{"backward", with.messageBackward, plainMessageBackward},
+				} {
+					out, check := guarded(t, kt, r.IntN(8))
+					want := make([]float64, kt)
+					safe := direction.want(want, belief, message, values)
+					if got := direction.got(out, belief, message, values); got != safe {
+						t.Fatalf("%s %s: safe %v, want %v", direction.name, what, got, safe)
+					}
+					check(what)
+					if !safe {
+						continue
+					}
+					compare(t, direction.name+" "+what, out, want, 1e-13, 1e-13)
+					if kt > 0 && with.max(out) != 0 {
+						t.Fatalf("%s %s: largest entry %v, want 0", direction.name, what, with.max(out))
+					}
+				}
+				checkBelief(what)
+				checkMessage(what)
+			}
+		}
+	})
+}
+
+func TestUnsafeMessages(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		for k := 1; k <= longest; k++ {
+			for bad := range k {
+				for _, y := range []float64{0, 0.99e-290 / float64(k), math.NaN(), math.Inf(1), -1} {
+					belief, message, out := make([]float64, k), make([]float64, k), make([]float64, k)
+					values := make([]float64, k*k)
+					for i := range values {
+						values[i] = 1
+					}
+					for i := range k {
+						values[i*k+bad] = y
+					}
+					if with.messageForward(out, belief, message, values) {
+						t.Fatalf("forward k=%d: entry %d of %v is safe", k, bad, y)
+					}
+					for i := range values {
+						values[i] = 1
+					}
+					for i := range k {
+						values[bad*k+i] = y
+					}
+					if with.messageBackward(out, belief, message, values) {
+						t.Fatalf("backward k=%d: entry %d of %v is safe", k, bad, y)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestNormaliseLog(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		r := rand.New(rand.NewPCG(7, 8))
+		for n := range longest + 1 {
+			for trial := range 7 {
+				what := fmt.Sprintf("n=%d trial %d", n, trial)
+				sum, _ := guarded(t, n, r.IntN(8))
+				fill(sum, r, 4)
+				belief, check := guarded(t, n, r.IntN(8))
+				old := r.Float64()
+				for i := range belief {
+					belief[i] = old
+				}
+				if n > 0 {
+					i := r.IntN(n)
+					switch trial {
+					case 1:
+						sum[i] = math.Inf(-1)
+					case 2:
+						sum[i] = math.NaN()
+					case 3:
+						sum[i] = math.Inf(1)
+					case 4:
+						for i := range sum {
+							sum[i] = math.Inf(-1)
+						}
+					case 5:
+						sum[i] = -1e9
+					case 6:
+						sum[i] = 1e300
+					}
+				}
+				want := make([]float64, n)
+				possible := plainNormaliseLog(want, sum, 0.7)
+				if got := with.normaliseLog(belief, sum, 0.7); got != possible {
+					t.Fatalf("%s: possible %v, want %v", what, got, possible)
+				}
+				check(what)
+				if !possible {
+					for i, b := range belief {
+						if b != old {
+							t.Fatalf("%s: changed entry %d", what, i)
+						}
+					}
+					continue
+				}
+				compare(t, what, belief, want, 1e-14, 1e-14)
+				with.normaliseLog(sum, sum, 0.7)
+				compare(t, what+" in place", sum, belief, 0, 0)
+			}
+		}
+	})
+}
