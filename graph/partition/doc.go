@@ -1,0 +1,13 @@
+// Package partition cuts the nodes of a graph into disjoint blocks and derives
+// from each block of nodes V_i the sub-network F_i = (V_i, E_i) that block
+// belief propagation works on (paper, Algorithm 2; docs/equations.md, section 6).
+//
+// Ways to choose the blocks: Tiles for grids, Ranges of consecutive nodes,
+// BreadthFirst growth for any graph, METIS where its library is installed, or an
+// assignment of the user's own. FromAssignment makes the blocks, and
+// Partition.Quality says how many edges they cut and how even they are.
+//
+// METIS is loaded at run time without cgo, through a package that makes Linux
+// programs depend on the system's C library. Programs that must be static are
+// built with the tag nometis, which leaves METIS out.
+package partition

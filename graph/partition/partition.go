@@ -1,0 +1,202 @@
+package partition
+
+import (
+	"fmt"
+
+	"github.com/blockbp/blockbp/graph"
+)
+
+// Partition is a frozen division of a graph's nodes into blocks together with
+// the sub-network of every block. It may be shared by all instances that have
+// the same graph.
+type Partition struct {
+	Graph  *graph.Graph
+	Blocks []Block
+	Of     []int32 // [nodes] block of each node
+	// NumGroups is the number of edge groups: unordered pairs {a, b} of blocks,
+	// a = b included, that share at least one edge or, for a = b, one node.
+	NumGroups int
+}
+
+// Block is the sub-network F_i = (V_i, E_i): its nodes, and every edge with at
+// least one end among them.
+type Block struct {
+	// Nodes are V_i in the order in which message passing visits them.
+	Nodes []int32
+	// Edges are E_i: first the edges inside the block, then the cut edges by
+	// ascending number of the block at their other end.
+	Edges []int32
+	// Groups divides Edges: the group of the inside comes first and always
+	// exists, even without edges, because it also carries the nodes.
+	Groups []Group
+	// InStart [len(Nodes)+1] and In, InEdge [directed edges into V_i] are the
+	// incoming directed edges of Nodes[p], p-th node, and the position in Edges
+	// of the edge each belongs to.
+	InStart []int32
+	In      []int32
+	InEdge  []int32
+}
+
+// Group is a run of Block.Edges whose ends lie in the same pair of blocks.
+type Group struct {
+	ID     int32 // number of the pair of blocks, the same seen from both blocks
+	Other  int32 // the block at the other end: the block itself for its inside
+	Lo, Hi int32 // the run Edges[Lo:Hi]
+}
+
+// Work returns the message updates of one sweep over the block plus its node
+// updates: what a sweep costs, in units that do not depend on the machine.
+func (b *Block) Work() int { return len(b.In) + len(b.Nodes) }
+
+// Quality describes a partition: how much of the graph it cuts and how evenly
+// it spreads the work.
+type Quality struct {
+	Blocks      int     `json:"blocks"`
+	CutEdges    int     `json:"cut_edges"`
+	CutFraction float64 `json:"cut_fraction"` // cut edges over all edges
+	Balance     float64 `json:"balance"`      // largest over mean number of incident edges per block
+	LargestNode int     `json:"largest_nodes"`
+	LargestEdge int     `json:"largest_edges"`
+}
+
+// FromAssignment builds the blocks of the partition in which node s belongs to
+// block of[s]. Every block 0 … numBlocks-1 must have a node. Nodes keep their
+// order within a block. of is kept without copying. Cost: O(nodes + edges ·
+// log), whatever the number of blocks.
+func FromAssignment(g *graph.Graph, of []int32, numBlocks int) (*Partition, error) {
+	if len(of) != g.NumNodes() {
+		return nil, fmt.Errorf("partition: %d assignments for %d nodes", len(of), g.NumNodes())
+	}
+	if numBlocks < 1 {
+		return nil, fmt.Errorf("partition: number of blocks is %d, want at least 1", numBlocks)
+	}
+	p := &Partition{Graph: g, Of: of, Blocks: make([]Block, numBlocks)}
+	if err := p.distributeNodes(); err != nil {
+		return nil, err
+	}
+	p.distributeEdges()
+	p.indexIncoming()
+	return p, nil
+}
+
+// Whole returns the partition into a single block: the setting of full BP and
+// of inner-dual learning.
+func Whole(g *graph.Graph) *Partition {
+	p, err := FromAssignment(g, make([]int32, g.NumNodes()), 1)
+	if err != nil {
+		panic("partition: " + err.Error()) // a zero assignment is always legal
+	}
+	return p
+}
+
+func (p *Partition) distributeNodes() error {
+	count := make([]int, len(p.Blocks))
+	for s, b := range p.Of {
+		if b < 0 || int(b) >= len(p.Blocks) {
+			return fmt.Errorf("partition: node %d is in block %d, want 0 to %d", s, b, len(p.Blocks)-1)
+		}
+		count[b]++
+	}
+	flat := make([]int32, len(p.Of))
+	for b := range p.Blocks {
+		if count[b] == 0 && len(p.Of) > 0 {
+			return fmt.Errorf("partition: block %d of %d has no node; ask for fewer blocks", b, len(p.Blocks))
+		}
+		p.Blocks[b].Nodes, flat = flat[:0:count[b]], flat[count[b]:]
+	}
+	for s, b := range p.Of {
+		p.Blocks[b].Nodes = append(p.Blocks[b].Nodes, int32(s))
+	}
+	return nil
+}
+
+// distributeEdges gives every block its edges, grouped by the block at the
+// other end, and numbers the groups.
+func (p *Partition) distributeEdges() {
+	u, v := p.Graph.Ends()
+	groups := p.numberGroups(u, v)
+	perBlock := make([]int, len(p.Blocks))
+	for e := range u {
+		a, b := p.Of[u[e]], p.Of[v[e]]
+		perBlock[a]++
+		if a != b {
+			perBlock[b]++
+		}
+	}
+	total := 0
+	for _, c := range perBlock {
+		total += c
+	}
+	flat := make([]int32, total)
+	for b := range p.Blocks {
+		p.Blocks[b].Edges, flat = flat[:perBlock[b]:perBlock[b]], flat[perBlock[b]:]
+		lo := int32(0)
+		for i, size := range groups.size[b] {
+			p.Blocks[b].Groups = append(p.Blocks[b].Groups, Group{ID: groups.id[b][i], Other: groups.other[b][i], Lo: lo, Hi: lo + size})
+			lo += size
+		}
+	}
+	fill := make([][]int32, len(p.Blocks))
+	for b := range fill {
+		fill[b] = make([]int32, len(p.Blocks[b].Groups))
+	}
+	put := func(block, other, e int32) {
+		i := groups.position(block, other)
+		group := p.Blocks[block].Groups[i]
+		p.Blocks[block].Edges[group.Lo+fill[block][i]] = e
+		fill[block][i]++
+	}
+	for e := range u {
+		a, b := p.Of[u[e]], p.Of[v[e]]
+		put(a, b, int32(e))
+		if a != b {
+			put(b, a, int32(e))
+		}
+	}
+}
+
+// indexIncoming records, per block, the incoming directed edges of its nodes
+// and where in the block's edge list each of them is found.
+func (p *Partition) indexIncoming() {
+	local := make([]int32, p.Graph.NumEdges())
+	for b := range p.Blocks {
+		block := &p.Blocks[b]
+		for i, e := range block.Edges {
+			local[e] = int32(i)
+		}
+		total := 0
+		for _, s := range block.Nodes {
+			total += p.Graph.Degree(s)
+		}
+		block.InStart = make([]int32, 1, len(block.Nodes)+1)
+		block.In = make([]int32, 0, total)
+		block.InEdge = make([]int32, 0, total)
+		for _, s := range block.Nodes {
+			for _, d := range p.Graph.Incoming(s) {
+				block.In = append(block.In, d)
+				block.InEdge = append(block.InEdge, local[d>>1])
+			}
+			block.InStart = append(block.InStart, int32(len(block.In)))
+		}
+	}
+}
+
+// Quality measures the partition.
+func (p *Partition) Quality() Quality {
+	q := Quality{Blocks: len(p.Blocks)}
+	incident := 0
+	for b := range p.Blocks {
+		block := &p.Blocks[b]
+		inside := int(block.Groups[0].Hi)
+		incident += len(block.Edges)
+		q.CutEdges += len(block.Edges) - inside
+		q.LargestNode = max(q.LargestNode, len(block.Nodes))
+		q.LargestEdge = max(q.LargestEdge, len(block.Edges))
+	}
+	q.CutEdges /= 2 // each cut edge is in two blocks
+	if m := p.Graph.NumEdges(); m > 0 {
+		q.CutFraction = float64(q.CutEdges) / float64(m)
+		q.Balance = float64(q.LargestEdge) * float64(len(p.Blocks)) / float64(incident)
+	}
+	return q
+}
