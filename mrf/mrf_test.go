@@ -1,0 +1,227 @@
+package mrf_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+func TestValidate(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for _, c := range []struct {
+		name    string
+		network mrf.Network
+		message string // empty: valid
+	}{
+		{"empty", mrf.Network{}, ""},
+		{"zero", mrf.Network{Card: []int{2}, Factors: []mrf.Factor{{Scope: []int{0}, LogTable: []float64{0, -inf}}}}, ""},
+		{"constant", mrf.Network{Factors: []mrf.Factor{{LogTable: []float64{3}}}}, ""},
+		{"no states", mrf.Network{Card: []int{2, 0}}, "variable 1 has 0 states"},
+		{"negative variable", mrf.Network{Card: []int{2}, Factors: []mrf.Factor{{Scope: []int{-1}}}}, "factors[0]: variable -1 does not exist"},
+		{"unknown variable", mrf.Network{Card: []int{2}, Factors: []mrf.Factor{{Scope: []int{0}, LogTable: []float64{0, 0}}, {Scope: []int{1}}}}, "factors[1]: variable 1 does not exist: variables are 0 to 0"},
+		{"repeated variable", mrf.Network{Card: []int{2, 2}, Factors: []mrf.Factor{{Scope: []int{1, 1}}}}, "factors[0]: variable 1 occurs twice"},
+		{"short table", mrf.Network{Card: []int{2, 3}, Factors: []mrf.Factor{{Scope: []int{0, 1}, LogTable: []float64{0}}}}, "factors[0]: 1 values in its table, want 6"},
+		{"NaN", mrf.Network{Card: []int{2}, Factors: []mrf.Factor{{Scope: []int{0}, LogTable: []float64{0, nan}}}}, "factors[0]: logTable[1] = NaN"},
+		{"+Inf", mrf.Network{Card: []int{2}, Factors: []mrf.Factor{{Scope: []int{0}, LogTable: []float64{inf, 0}}}}, "factors[0]: logTable[0] = +Inf"},
+		{"overflow", mrf.Network{Card: []int{1 << 32, 1 << 32}, Factors: []mrf.Factor{{Scope: []int{0, 1}}}}, "factors[0]: a table over its scope of 2 variables would exceed"},
+	} {
+		err := c.network.Validate()
+		if (err == nil) != (c.message == "") || err != nil && !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%s: error is %v, want %q", c.name, err, c.message)
+		}
+	}
+}
+
+func TestPairwiseMergesFactors(t *testing.T) {
+	n := &mrf.Network{
+		Card: []int{2, 3, 2},
+		Factors: []mrf.Factor{
+			{LogTable: []float64{10}},
+			{Scope: []int{2, 0}, LogTable: []float64{1, 2, 3, 4}},
+			{Scope: []int{1}, LogTable: []float64{1, 2, 3}},
+			{Scope: []int{0, 1}, LogTable: []float64{0, 1, 2, 3, 4, 5}},
+			{Scope: []int{1, 0}, LogTable: []float64{0, 10, 20, 30, 40, 50}},
+			{Scope: []int{1}, LogTable: []float64{1, 1, math.Inf(-1)}},
+			{LogTable: []float64{0.5}},
+			{Scope: []int{2, 0}, LogTable: []float64{1, 1, 1, 1}},
+		},
+	}
+	p, edgeOfFactor, err := n.Pairwise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{mrf.NoEdge, 0, mrf.NoEdge, 1, 1, mrf.NoEdge, mrf.NoEdge, 0}; !slices.Equal(edgeOfFactor, want) {
+		t.Errorf("edgeOfFactor = %v, want %v", edgeOfFactor, want)
+	}
+	u, v := p.Graph.Ends()
+	if !slices.Equal(u, []int32{2, 0}) || !slices.Equal(v, []int32{0, 1}) {
+		t.Errorf("edges are %v to %v", u, v)
+	}
+	if p.Constant != 10.5 {
+		t.Errorf("constant = %v", p.Constant)
+	}
+	if want := []float64{0, 0, 2, 3, math.Inf(-1), 0, 0}; !slices.Equal(p.Node, want) {
+		t.Errorf("node tables = %v, want %v", p.Node, want)
+	}
+	if want := []float64{2, 3, 4, 5, 0, 21, 42, 13, 34, 55}; !slices.Equal(p.Edge, want) {
+		t.Errorf("edge tables = %v, want %v", p.Edge, want)
+	}
+}
+
+func TestPairwiseRefuses(t *testing.T) {
+	cube := mrf.Factor{Scope: []int{2, 0, 1}, LogTable: make([]float64, 8)}
+	_, _, err := (&mrf.Network{Card: []int{2, 2, 2}, Factors: []mrf.Factor{{LogTable: []float64{0}}, cube}}).Pairwise()
+	if err == nil || !strings.Contains(err.Error(), "factors[1] joins 3 variables [2 0 1]") {
+		t.Errorf("error is %v", err)
+	}
+	if _, _, err = (&mrf.Network{Card: []int{0}}).Pairwise(); err == nil {
+		t.Error("an invalid network was accepted")
+	}
+	if _, _, err = (&mrf.Network{Card: []int{1 << 40}}).Pairwise(); err == nil {
+		t.Error("2^40 states were accepted")
+	}
+}
+
+// randomNetwork draws a network of up to 5 variables.
+func randomNetwork(t *rapid.T, maxArity int) *mrf.Network {
+	card := rapid.SliceOfN(rapid.IntRange(1, 4), 0, 5).Draw(t, "card")
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	return oracle.RandomNetwork(rng, card, rapid.IntRange(0, 8).Draw(t, "factors"), maxArity, 2, 0.2)
+}
+
+// eachState calls visit with every joint state.
+func eachState(card []int, visit func(x []int)) {
+	x := make([]int, len(card))
+	for {
+		visit(x)
+		v := 0
+		for ; v < len(x); v++ {
+			if x[v]++; x[v] < card[v] {
+				break
+			}
+			x[v] = 0
+		}
+		if v == len(x) {
+			return
+		}
+	}
+}
+
+func same(a, b float64) bool { return a == b || math.Abs(a-b) < 1e-12 }
+
+func TestPairwiseKeepsScores(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := randomNetwork(t, 2)
+		p, _, err := n.Pairwise()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := p.Network()
+		if err := back.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		eachState(n.Card, func(x []int) {
+			want := n.LogScore(x)
+			if got := p.LogScore(x); !same(got, want) {
+				t.Fatalf("pairwise score of %v is %v, want %v", x, got, want)
+			}
+			if got := back.LogScore(x); !same(got, want) {
+				t.Fatalf("score of %v after the round trip is %v, want %v", x, got, want)
+			}
+		})
+		again, _, err := back.Pairwise()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if difference := cmp.Diff(p, again, cmp.Comparer(func(a, b *graph.Graph) bool {
+			au, av := a.Ends()
+			bu, bv := b.Ends()
+			return a.NumNodes() == b.NumNodes() && slices.Equal(au, bu) && slices.Equal(av, bv)
+		})); difference != "" {
+			t.Fatalf("Pairwise of Network differs:\n%s", difference)
+		}
+	})
+}
+
+func TestConditionKeepsScores(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := randomNetwork(t, 3)
+		evidence := map[int]int{}
+		for v, card := range n.Card {
+			if rapid.Bool().Draw(t, "observed") {
+				evidence[v] = rapid.IntRange(0, card-1).Draw(t, "state")
+			}
+		}
+		c, err := n.Condition(evidence)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Network.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Variable) != len(n.Card)-len(evidence) || len(c.Network.Factors) != len(n.Factors) {
+			t.Fatalf("%d of %d variables and %d of %d factors are left", len(c.Variable), len(n.Card), len(c.Network.Factors), len(n.Factors))
+		}
+		eachState(c.Network.Card, func(x []int) {
+			all := c.States(x)
+			for v, state := range evidence {
+				if all[v] != state {
+					t.Fatalf("state of %d is %d, observed %d", v, all[v], state)
+				}
+			}
+			if got, want := c.Network.LogScore(x), n.LogScore(all); !same(got, want) {
+				t.Fatalf("score of %v is %v, want %v", x, got, want)
+			}
+		})
+	})
+}
+
+func TestConditionRefuses(t *testing.T) {
+	n := &mrf.Network{Card: []int{2, 3}}
+	for message, evidence := range map[string]map[int]int{
+		"evidence for variable 2, which does not exist": {2: 0, 3: 0},
+		"evidence for variable -1":                      {-1: 0, 0: 9},
+		"gives variable 1 state 3, want 0 to 2":         {1: 3},
+		"gives variable 0 state -1":                     {0: -1},
+	} {
+		if _, err := n.Condition(evidence); err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("error is %v, want %q", err, message)
+		}
+	}
+}
+
+func TestConditionedMarginals(t *testing.T) {
+	n := &mrf.Network{Card: []int{2, 3, 2}}
+	c, err := n.Condition(map[int]int{1: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := c.Marginals([][]float64{{0.25, 0.75}, {0.5, 0.5}})
+	want := [][]float64{{0.25, 0.75}, {0, 0, 1}, {0.5, 0.5}}
+	if difference := cmp.Diff(want, got); difference != "" {
+		t.Error(difference)
+	}
+}
+
+func TestLogScorePanics(t *testing.T) {
+	n := &mrf.Network{Card: []int{2}}
+	for _, x := range [][]int{nil, {2}, {-1}, {0, 0}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("LogScore(%v) did not panic", x)
+				}
+			}()
+			n.LogScore(x)
+		}()
+	}
+}
