@@ -1,0 +1,223 @@
+package crf
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/blockbp/blockbp/internal/safetensors"
+)
+
+// What a model file says of itself, in its metadata.
+const (
+	fileFormat  = "blockbp-model"
+	fileVersion = 1 // raised when an older program could misread the file
+
+	formatKey  = "format"
+	versionKey = "format_version"
+	schemaKey  = "schema"
+)
+
+// Save writes the model to path in the safetensors format, whole or not at all:
+// one float64 tensor per type, named after it,
+//
+//	node.<type>  [states, features]              untied: [copies, states, features]
+//	edge.<type>  [states_u, states_v, features]  untied: [copies, states_u, states_v, features]
+//
+// and as metadata the format, its version, the schema as JSON, a checksum, and
+// the given keys. The same model gives the same bytes. A weight that is not
+// finite is refused by name, and so is a key that the format uses itself.
+func Save(path string, m *Model, meta map[string]string) error {
+	if err := m.checkFinite(); err != nil {
+		return fmt.Errorf("model is not saved: %w", err)
+	}
+	schema, err := json.Marshal(m.Schema)
+	if err != nil {
+		return fmt.Errorf("model is not saved: schema: %w", err)
+	}
+	metadata := map[string]string{
+		formatKey:               fileFormat,
+		versionKey:              strconv.Itoa(fileVersion),
+		schemaKey:               string(schema),
+		safetensors.ChecksumKey: "",
+	}
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		if _, used := metadata[key]; used {
+			return fmt.Errorf("model is not saved: metadata key %q is reserved", key)
+		}
+		metadata[key] = meta[key]
+	}
+	var tensors []safetensors.Tensor
+	spans := slices.Concat(m.Layout.Node, m.Layout.Edge)
+	for i, t := range fileTensors(&m.Schema) {
+		tensors = append(tensors, safetensors.NewChunks(t.name, t.shape, spans[i].fileOrder(m.Weights)))
+	}
+	return safetensors.WriteFile(path, metadata, tensors)
+}
+
+// Load reads a model that Save wrote and returns the metadata given to Save.
+// Everything is checked: a damaged file, tensors that do not fit the schema,
+// weights that are not finite (named), and files of newer versions are errors
+// that begin with path. Memory is bounded by the size of the file.
+func Load(path string) (*Model, map[string]string, error) {
+	f, err := safetensors.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("model: %w", err)
+	}
+	defer f.Close()
+	m, err := load(f)
+	if err != nil {
+		return nil, nil, fmt.Errorf("model: %s: %w", path, err)
+	}
+	meta := maps.Clone(f.Metadata())
+	for _, key := range []string{formatKey, versionKey, schemaKey, safetensors.ChecksumKey} {
+		delete(meta, key)
+	}
+	return m, meta, nil
+}
+
+func load(f *safetensors.File) (*Model, error) {
+	schema, err := parseFileSchema(f.Metadata())
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Verify(); err != nil {
+		return nil, err
+	}
+	// The shapes are compared before anything is allocated, so that the schema
+	// cannot ask for more memory than the file has data.
+	tensors := fileTensors(&schema)
+	if err := checkTensors(f, tensors); err != nil {
+		return nil, err
+	}
+	m, err := NewModel(schema)
+	if err != nil {
+		return nil, err
+	}
+	spans := slices.Concat(m.Layout.Node, m.Layout.Edge)
+	for i, t := range tensors {
+		data, err := safetensors.Read[float64](f, t.name)
+		if err != nil {
+			return nil, err
+		}
+		spans[i].fromFileOrder(m.Weights, data)
+	}
+	return m, m.checkFinite()
+}
+
+func parseFileSchema(metadata map[string]string) (Schema, error) {
+	if got := metadata[formatKey]; got != fileFormat {
+		return Schema{}, fmt.Errorf("metadata %q is %q, want %q: this is not a model file of blockbp", formatKey, got, fileFormat)
+	}
+	version, err := strconv.Atoi(metadata[versionKey])
+	switch {
+	case err != nil || version < 1:
+		return Schema{}, fmt.Errorf("metadata %q is %q, want a positive number: the file is damaged", versionKey, metadata[versionKey])
+	case version > fileVersion:
+		return Schema{}, fmt.Errorf("the file has format version %d, this program reads versions up to %d; install a newer blockbp", version, fileVersion)
+	}
+	var schema Schema
+	decoder := json.NewDecoder(bytes.NewReader([]byte(metadata[schemaKey])))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&schema); err != nil {
+		return Schema{}, fmt.Errorf("metadata %q: %w", schemaKey, err)
+	}
+	return schema, schema.Validate()
+}
+
+// checkTensors checks that f has exactly these tensors.
+func checkTensors(f *safetensors.File, tensors []fileTensor) error {
+	wanted := map[string]bool{}
+	for _, t := range tensors {
+		wanted[t.name] = true
+		info, ok := f.Find(t.name)
+		switch {
+		case !ok:
+			return fmt.Errorf("tensor %q is missing; the schema has that type", t.name)
+		case !slices.Equal(info.Shape, t.shape):
+			return fmt.Errorf("tensor %q has shape %v, the schema wants %v", t.name, info.Shape, t.shape)
+		case info.DType != safetensors.F64:
+			return fmt.Errorf("tensor %q has dtype %s, want %s; convert it with astype(numpy.float64)", t.name, info.DType, safetensors.F64)
+		}
+	}
+	for _, info := range f.Tensors() {
+		if !wanted[info.Name] {
+			return fmt.Errorf("tensor %q belongs to no type of the schema", info.Name)
+		}
+	}
+	return nil
+}
+
+// checkFinite names the first weight that is not finite.
+func (m *Model) checkFinite() error {
+	for i, w := range m.Weights {
+		if math.IsNaN(w) || math.IsInf(w, 0) {
+			return fmt.Errorf("weight %s is %v, want a finite number", m.WeightName(i), w)
+		}
+	}
+	return nil
+}
+
+// fileTensor is one type's tensor in a file.
+type fileTensor struct {
+	name  string
+	shape []int // [states…, features], with the copies before it if untied
+}
+
+// fileTensors lists the tensors of a schema: node types, then edge types, as in
+// the layout.
+func fileTensors(s *Schema) []fileTensor {
+	var tensors []fileTensor
+	for a, t := range s.NodeTypes {
+		tensors = append(tensors, fileTensor{"node." + t.Name, fileShape(t.Copies, s.NodeStates(a), t.Features)})
+	}
+	for b, t := range s.EdgeTypes {
+		u, v := s.EdgeStates(b)
+		tensors = append(tensors, fileTensor{"edge." + t.Name, fileShape(t.Copies, u, v, t.Features)})
+	}
+	return tensors
+}
+
+func fileShape(copies int, shape ...int) []int {
+	if copies > 0 {
+		return append([]int{copies}, shape...)
+	}
+	return shape
+}
+
+// fileOrder yields the weights of one copy after the other as a file has them,
+// [state][feature]; in memory they are [feature][state]. The slice is reused.
+func (s Span) fileOrder(weights []float64) iter.Seq[[]float64] {
+	return func(yield func([]float64) bool) {
+		size := s.Copy()
+		row := make([]float64, size)
+		for at := 0; at < s.Len; at += size {
+			transpose(row, weights[s.At+at:][:size], s.Features, s.States)
+			if !yield(row) {
+				return
+			}
+		}
+	}
+}
+
+// fromFileOrder is the inverse of fileOrder.
+func (s Span) fromFileOrder(weights, data []float64) {
+	size := s.Copy()
+	for at := 0; at < s.Len; at += size {
+		transpose(weights[s.At+at:][:size], data[at:at+size], s.States, s.Features)
+	}
+}
+
+// transpose writes src [rows][columns] to dst [columns][rows].
+func transpose(dst, src []float64, rows, columns int) {
+	for r := range rows {
+		for c, v := range src[r*columns : (r+1)*columns] {
+			dst[c*rows+r] = v
+		}
+	}
+}

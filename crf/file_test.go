@@ -1,0 +1,228 @@
+package crf
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/internal/safetensors"
+)
+
+// fileModel has tied and untied types, mixed cardinalities and a type without
+// features; weight i is i + ½.
+func fileModel(t testing.TB) *Model {
+	t.Helper()
+	m, err := NewModel(Schema{
+		NodeTypes: []NodeType{
+			{Name: "pixel", States: []string{"sky", "tree", "road"}, Features: 2, FeatureNames: []string{"height", "bias"}},
+			{Name: "region", States: NumberedStates(2), Features: 1, Copies: 4},
+			{Name: "silent", States: NumberedStates(5)},
+		},
+		EdgeTypes: []EdgeType{
+			{Name: "part of", U: 0, V: 1, Features: 3},
+			{Name: "beside", U: 1, V: 1, Features: 1, Copies: 2},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Weights {
+		m.Weights[i] = float64(i) + 0.5
+	}
+	return m
+}
+
+func saved(t testing.TB, m *Model, meta map[string]string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	if err := Save(path, m, meta); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestModelFileRoundTrip(t *testing.T) {
+	m := fileModel(t)
+	meta := map[string]string{"recipe": `{"kind":"npz"}`, "note": "ü"}
+	path := saved(t, m, meta)
+	got, gotMeta, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(m.Schema, got.Schema); diff != "" {
+		t.Error(diff)
+	}
+	if !slices.Equal(m.Weights, got.Weights) {
+		t.Errorf("weights are %v, want %v", got.Weights, m.Weights)
+	}
+	if !maps.Equal(meta, gotMeta) {
+		t.Errorf("metadata are %v, want %v", gotMeta, meta)
+	}
+	first, _ := os.ReadFile(path)
+	second, _ := os.ReadFile(saved(t, got, gotMeta))
+	if len(first) == 0 || string(first) != string(second) {
+		t.Error("the same model gives other bytes")
+	}
+}
+
+// A NumPy user reads [state, feature] from the bytes; this does the same without
+// the reader.
+func TestModelFileLayout(t *testing.T) {
+	m := fileModel(t)
+	raw, err := os.ReadFile(saved(t, m, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := binary.LittleEndian.Uint64(raw)
+	var header map[string]struct {
+		DType   string `json:"dtype"`
+		Shape   []int  `json:"shape"`
+		Offsets [2]int `json:"data_offsets"`
+	}
+	text := raw[8 : 8+n]
+	// __metadata__ has another form than the tensors.
+	text = append([]byte("{"), text[strings.Index(string(text), `"},"`)+3:]...)
+	if err := json.Unmarshal(text, &header); err != nil {
+		t.Fatal(err)
+	}
+	at := func(tensor string, index ...int) float64 {
+		h := header[tensor]
+		if len(h.Shape) != len(index) || h.DType != "F64" {
+			t.Fatalf("%s: dtype %s, shape %v", tensor, h.DType, h.Shape)
+		}
+		flat := 0
+		for d, i := range index {
+			flat = flat*h.Shape[d] + i
+		}
+		return math.Float64frombits(binary.LittleEndian.Uint64(raw[8+int(n)+h.Offsets[0]+8*flat:]))
+	}
+	weight := func(name string) float64 {
+		for i := range m.Weights {
+			if m.WeightName(i) == name {
+				return m.Weights[i]
+			}
+		}
+		t.Fatalf("no weight is named %s", name)
+		return 0
+	}
+	for _, c := range []struct {
+		got  float64
+		name string
+	}{
+		{at("node.pixel", 2, 0), "node.pixel[state road, feature height]"},
+		{at("node.pixel", 0, 1), "node.pixel[state sky, feature bias]"},
+		{at("node.region", 3, 1, 0), "node.region 3[state 1, feature 0]"},
+		{at("edge.part of", 2, 1, 0), "edge.part of[states road, 1, feature 0]"},
+		{at("edge.part of", 1, 0, 2), "edge.part of[states tree, 0, feature 2]"},
+		{at("edge.beside", 1, 0, 1, 0), "edge.beside 1[states 0, 1, feature 0]"},
+	} {
+		if want := weight(c.name); c.got != want {
+			t.Errorf("%s is %v in the file, want %v", c.name, c.got, want)
+		}
+	}
+	if got, want := header["node.silent"].Shape, []int{5, 0}; !slices.Equal(got, want) {
+		t.Errorf("node.silent has shape %v, want %v", got, want)
+	}
+}
+
+func TestModelFileRefusesNonFinite(t *testing.T) {
+	m := fileModel(t)
+	m.Weights[3] = math.NaN()
+	err := Save(filepath.Join(t.TempDir(), "x"), m, nil)
+	if want := m.WeightName(3); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Save: error is %v, want one that names %s", err, want)
+	}
+	if err := Save(filepath.Join(t.TempDir(), "x"), fileModel(t), map[string]string{"schema": ""}); err == nil {
+		t.Error("Save: a reserved key was accepted")
+	}
+}
+
+func TestModelFileDamaged(t *testing.T) {
+	small, err := NewModel(Homogeneous([]string{"a", "b"}, 1, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, _ := json.Marshal(small.Schema)
+	node := safetensors.New("node.node", []int{2, 1}, []float64{0, 1})
+	edge := safetensors.New("edge.edge", []int{2, 2, 1}, make([]float64, 4))
+	infinite := safetensors.New("edge.edge", []int{2, 2, 1}, []float64{0, math.Inf(1), 0, 0})
+	for name, c := range map[string]struct {
+		change  map[string]string
+		tensors []safetensors.Tensor
+		want    string
+	}{
+		"sound":          {nil, []safetensors.Tensor{node, edge}, ""},
+		"other format":   {map[string]string{"format": "pt"}, []safetensors.Tensor{node, edge}, "not a model file"},
+		"newer":          {map[string]string{"format_version": "2"}, []safetensors.Tensor{node, edge}, "install a newer blockbp"},
+		"no version":     {map[string]string{"format_version": ""}, []safetensors.Tensor{node, edge}, "positive number"},
+		"no schema":      {map[string]string{"schema": ""}, []safetensors.Tensor{node, edge}, `"schema"`},
+		"schema field":   {map[string]string{"schema": `{"node_typos":[]}`}, []safetensors.Tensor{node, edge}, "node_typos"},
+		"empty schema":   {map[string]string{"schema": `{}`}, []safetensors.Tensor{node, edge}, "no node type"},
+		"huge schema":    {map[string]string{"schema": strings.Replace(string(schema), `"features":1`, `"features":1000000000000`, 1)}, []safetensors.Tensor{node, edge}, "shape"},
+		"missing tensor": {nil, []safetensors.Tensor{node}, `"edge.edge" is missing`},
+		"extra tensor":   {nil, []safetensors.Tensor{node, edge, safetensors.New("x", nil, []byte{1})}, `"x" belongs to no type`},
+		"wrong shape":    {nil, []safetensors.Tensor{safetensors.New("node.node", []int{1, 2}, []float64{0, 1}), edge}, "[1 2], the schema wants [2 1]"},
+		"wrong dtype":    {nil, []safetensors.Tensor{safetensors.New("node.node", []int{2, 1}, []float32{0, 1}), edge}, "astype"},
+		"infinite":       {nil, []safetensors.Tensor{node, infinite}, "edge.edge[states a, b, feature 0] is +Inf"},
+		"checksum":       {map[string]string{"crc32c": "00000000"}, []safetensors.Tensor{node, edge}, "damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			meta := map[string]string{"format": fileFormat, "format_version": "1", "schema": string(schema)}
+			maps.Copy(meta, c.change)
+			path := filepath.Join(t.TempDir(), "m")
+			if err := safetensors.WriteFile(path, meta, c.tensors); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := Load(path)
+			switch {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path)):
+				t.Errorf("error is %v, want one with the path and %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestModelFileEveryFlippedByteIsFound(t *testing.T) {
+	m, err := NewModel(Homogeneous([]string{"a", "b"}, 1, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(saved(t, m, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "m")
+	for i := range raw {
+		damaged := slices.Clone(raw)
+		damaged[i] ^= 0x40
+		if err := os.WriteFile(path, damaged, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := Load(path); err == nil && !harmless(m, got) {
+			t.Errorf("byte %d (%q → %q) was changed without an error", i, raw[i], damaged[i])
+		}
+		if err := os.WriteFile(path, raw[:i], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Load(path); err == nil {
+			t.Errorf("the first %d of %d bytes were loaded", i, len(raw))
+		}
+	}
+}
+
+// harmless reports whether only names could have changed, which no checksum
+// covers.
+func harmless(a, b *Model) bool {
+	return fmt.Sprint(a.Weights) == fmt.Sprint(b.Weights) && fmt.Sprint(a.Layout) == fmt.Sprint(b.Layout)
+}

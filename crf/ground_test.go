@@ -1,0 +1,243 @@
+package crf
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/graph/partition"
+)
+
+const worlds = 40
+
+// TestGroundIsTheFormula compares every potential of every block with the sum
+// that defines it, for all forms of features; the same scratch is used
+// throughout.
+func TestGroundIsTheFormula(t *testing.T) {
+	var pot Potentials
+	for seed := range uint64(worlds) {
+		w := newWorld(t, seed)
+		for _, part := range []*partition.Partition{partition.Whole(w.in.Graph), w.blocks(t, seed, 4)} {
+			for b := range part.Blocks {
+				block := &part.Blocks[b]
+				w.model.Ground(&pot, w.in, block)
+				for p, s := range block.Nodes {
+					if got, want := pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]], w.nodeTheta(w.model.Weights, s); !closeTo(got, want) {
+						t.Fatalf("seed %d, node %d: θ = %v, want %v", seed, s, got, want)
+					}
+				}
+				checkTables(t, fmt.Sprintf("seed %d, block %d", seed, b), w, &pot, block)
+			}
+		}
+	}
+}
+
+// checkTables: every edge finds its table; tables are numbered without gaps, and
+// edges of the same tied type share one exactly where their features come from
+// the same bin, or are constant.
+func checkTables(t *testing.T, where string, w *world, pot *Potentials, block *partition.Block) {
+	t.Helper()
+	if len(pot.EdgeAt) != len(block.Edges) || len(pot.TableID) != len(block.Edges) {
+		t.Fatalf("%s: %d tables placed for %d edges", where, len(pot.EdgeAt), len(block.Edges))
+	}
+	seen := map[int32]int{}
+	key := map[string]int32{}
+	for q, e := range block.Edges {
+		want := w.edgeTheta(w.model.Weights, e)
+		if got := pot.Table[pot.EdgeAt[q]:][:len(want)]; !closeTo(got, want) {
+			t.Fatalf("%s, edge %d: θ = %v, want %v", where, e, got, want)
+		}
+		b := w.in.EdgeType(e)
+		f, id := w.in.EdgeFeatures(b), pot.TableID[q]
+		if at, ok := seen[id]; ok && at != pot.EdgeAt[q] {
+			t.Fatalf("%s: table %d is in two places", where, id)
+		}
+		seen[id] = pot.EdgeAt[q]
+		name := fmt.Sprint("edge ", e)
+		if f.Tables() > 0 && !w.model.Layout.Edge[b].Untied {
+			name = fmt.Sprint("type ", b, " bin ", f.TableOf(w.in.EdgeRow(e)))
+		}
+		if known, ok := key[name]; ok != (known == id && ok) {
+			t.Fatalf("%s: %s has tables %d and %d", where, name, known, id)
+		}
+		key[name] = id
+	}
+	if len(seen) != pot.NumTables || len(key) != pot.NumTables {
+		t.Fatalf("%s: %d tables, %d used, %d distinct", where, pot.NumTables, len(seen), len(key))
+	}
+}
+
+// TestScatterIsTheAdjoint: ⟨θ̃ᵀM, t⟩ = ⟨θ̃, M t⟩ for random t, and M t is the sum
+// that defines it.
+func TestScatterIsTheAdjoint(t *testing.T) {
+	for seed := range uint64(worlds) {
+		w := newWorld(t, seed)
+		rng := source(1000 + seed)
+		adjoint := NewAdjoint(w.model)
+		gradient := make([]float64, w.model.Layout.Size)
+		want := make([]float64, w.model.Layout.Size)
+		product := 0.0
+		one := func(span Span, f []float64, r int, theta []float64, scatter func(dst, t []float64)) {
+			tau := make([]float64, span.States)
+			for x := range tau {
+				tau[x] = rng.NormFloat64()
+				product += theta[x] * tau[x]
+			}
+			scatter(span.of(gradient, r), tau)
+			at := span.At
+			if span.Untied {
+				at += r * span.Copy()
+			}
+			for j, value := range f {
+				for x, v := range tau {
+					want[at+j*span.States+x] += value * v
+				}
+			}
+		}
+		for s := range int32(w.in.Graph.NumNodes()) {
+			a, r := w.in.NodeType(s), w.in.NodeRow(s)
+			one(w.model.Layout.Node[a], w.node[a][r], r, w.nodeTheta(w.model.Weights, s),
+				func(dst, tau []float64) { adjoint.ScatterNode(dst, w.in, s, tau) })
+		}
+		for e := range int32(w.in.Graph.NumEdges()) {
+			b, r := w.in.EdgeType(e), w.in.EdgeRow(e)
+			one(w.model.Layout.Edge[b], w.edge[b][r], r, w.edgeTheta(w.model.Weights, e),
+				func(dst, tau []float64) { adjoint.ScatterEdge(dst, w.in, e, tau) })
+		}
+		if !closeTo(gradient, want) {
+			t.Fatalf("seed %d: gradient %v, want %v", seed, gradient, want)
+		}
+		back := 0.0
+		for i, g := range gradient {
+			back += g * w.model.Weights[i]
+		}
+		if math.Abs(back-product) > 1e-11*(1+math.Abs(product)) {
+			t.Fatalf("seed %d: ⟨θ, t⟩ = %.14g, ⟨θ̃, M t⟩ = %.14g", seed, product, back)
+		}
+	}
+}
+
+// TestConditionIsGround: the explicit network has the same potentials, in the
+// order of nodes and edges, and is legal; and the statistics of labels, times
+// the weights, are the score of the labels.
+func TestConditionIsGround(t *testing.T) {
+	for seed := range uint64(worlds) {
+		w := newWorld(t, seed)
+		p := w.model.Condition(w.in)
+		if err := p.Network().Validate(); err != nil {
+			t.Fatal(err)
+		}
+		for s, k := range p.Card {
+			if got, want := p.Node[p.NodeAt[s]:p.NodeAt[s+1]], w.nodeTheta(w.model.Weights, int32(s)); !closeTo(got, want) || len(got) != int(k) {
+				t.Fatalf("seed %d, node %d: %v, want %v", seed, s, got, want)
+			}
+		}
+		for e := range int32(w.in.Graph.NumEdges()) {
+			if got, want := p.Edge[p.EdgeAt[e]:p.EdgeAt[e+1]], w.edgeTheta(w.model.Weights, e); !closeTo(got, want) {
+				t.Fatalf("seed %d, edge %d: %v, want %v", seed, e, got, want)
+			}
+		}
+		x := make([]int, len(p.Card))
+		labels := make([]int32, len(p.Card))
+		for s, k := range p.Card {
+			x[s] = source(seed*100 + uint64(s)).IntN(int(k))
+			labels[s] = int32(x[s])
+		}
+		dot := 0.0
+		for i, v := range statistics(w, labels, 1) {
+			dot += v * w.model.Weights[i]
+		}
+		if want := p.Network().LogScore(x); math.Abs(dot-want) > 1e-11*(1+math.Abs(want)) {
+			t.Fatalf("seed %d: ⟨θ̃, M w⟩ = %v, the score is %v", seed, dot, want)
+		}
+	}
+}
+
+// statistics calls AddStatistics on zeros.
+func statistics(w *world, labels []int32, weight float64) []float64 {
+	dst := make([]float64, w.model.Layout.Size)
+	AddStatistics(dst, w.model, NewAdjoint(w.model), w.in, labels, weight, make([]float64, 64))
+	return dst
+}
+
+// TestStatistics of partly observed labels: nodes with a label, and edges both
+// of whose ends have one, times the weight, added to what is there.
+func TestStatistics(t *testing.T) {
+	for seed := range uint64(worlds) {
+		w := newWorld(t, seed)
+		for _, labels := range w.in.Samples() {
+			const weight = 0.37
+			want := make([]float64, w.model.Layout.Size)
+			add := func(span Span, f []float64, r, state int) {
+				at := span.At
+				if span.Untied {
+					at += r * span.Copy()
+				}
+				for j, x := range f {
+					want[at+j*span.States+state] += weight * x
+				}
+			}
+			for s, y := range labels {
+				if a, r := w.in.NodeType(int32(s)), w.in.NodeRow(int32(s)); y >= 0 {
+					add(w.model.Layout.Node[a], w.node[a][r], r, int(y))
+				}
+			}
+			for e := range int32(w.in.Graph.NumEdges()) {
+				u, v := w.in.Graph.U(e), w.in.Graph.V(e)
+				if b, r := w.in.EdgeType(e), w.in.EdgeRow(e); labels[u] >= 0 && labels[v] >= 0 {
+					add(w.model.Layout.Edge[b], w.edge[b][r], r, int(labels[u])*w.in.States(v)+int(labels[v]))
+				}
+			}
+			if got := statistics(w, labels, weight); !closeTo(got, want) {
+				t.Fatalf("seed %d: statistics %v, want %v", seed, got, want)
+			}
+			none := slices.Repeat([]int32{Unobserved}, len(labels))
+			if got := statistics(w, none, weight); slices.ContainsFunc(got, func(x float64) bool { return x != 0 }) {
+				t.Fatalf("seed %d: statistics %v of no labels", seed, got)
+			}
+		}
+	}
+}
+
+// TestWithoutEdges leaves nodes, features and labels as they are.
+func TestWithoutEdges(t *testing.T) {
+	w := newWorld(t, 3)
+	alone := w.in.WithoutEdges()
+	if w.in.Graph.NumEdges() == 0 || alone.Graph.NumEdges() != 0 || alone.Graph.NumNodes() != w.in.Graph.NumNodes() || len(alone.Samples()) != 3 {
+		t.Fatalf("%d edges before, %d after", w.in.Graph.NumEdges(), alone.Graph.NumEdges())
+	}
+	p, whole := w.model.Condition(alone), w.model.Condition(w.in)
+	if !slices.Equal(p.Node, whole.Node) || !slices.Equal(p.Card, whole.Card) || len(p.Edge) != 0 {
+		t.Error("node potentials changed")
+	}
+	for b, span := range w.model.Layout.Edge {
+		if f := alone.EdgeFeatures(b); f.Rows() != 0 || f.Dim() != span.Features {
+			t.Errorf("edge type %d: %d rows of %d features, want 0 of %d", b, f.Rows(), f.Dim(), span.Features)
+		}
+	}
+	if again := alone.WithoutEdges(); again.Graph.NumEdges() != 0 {
+		t.Error("a second time there are edges")
+	}
+}
+
+// TestNoAllocations: grounding and its adjoint reuse their scratch.
+func TestNoAllocations(t *testing.T) {
+	for seed := range uint64(10) {
+		w := newWorld(t, seed)
+		part := w.blocks(t, seed, 3)
+		var pot Potentials
+		adjoint := NewAdjoint(w.model)
+		gradient, one := make([]float64, w.model.Layout.Size), make([]float64, 64)
+		visit := func() {
+			for b := range part.Blocks {
+				w.model.Ground(&pot, w.in, &part.Blocks[b])
+			}
+			AddStatistics(gradient, w.model, adjoint, w.in, w.in.Samples()[0], 1, one)
+		}
+		visit()
+		if allocations := testing.AllocsPerRun(5, visit); allocations != 0 {
+			t.Errorf("seed %d: %v allocations, want 0", seed, allocations)
+		}
+	}
+}

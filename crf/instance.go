@@ -1,0 +1,259 @@
+package crf
+
+import (
+	"fmt"
+
+	"github.com/blockbp/blockbp/graph"
+)
+
+// Unobserved marks a node whose label is missing.
+const Unobserved = -1
+
+// Instance is one frozen network with its features and, for learning, the
+// labels of one or more samples that share the features and one inference.
+type Instance struct {
+	Name  string
+	Graph *graph.Graph
+	// Rows and Cols are the size of the grid the nodes lie on, or 0: used to cut
+	// tiles and to draw, never by inference.
+	Rows, Cols int
+
+	schema   *Schema
+	nodeType []int32    // [nodes], nil: all of type 0
+	edgeType []int32    // [edges], nil: all of type 0
+	nodeRow  []int32    // [nodes] row in the features of its type, nil: the node itself
+	edgeRow  []int32    // [edges]
+	nodeFeat []Features // [node types]
+	edgeFeat []Features // [edge types]
+	labels   [][]int32  // [samples][nodes]
+}
+
+// InstanceSpec is what NewInstance checks and freezes. Slices are kept without
+// copying.
+type InstanceSpec struct {
+	Name       string
+	Graph      *graph.Graph
+	Rows, Cols int
+	NodeType   []int32    // [nodes] or nil: all of type 0
+	EdgeType   []int32    // [edges] or nil: all of type 0
+	NodeFeat   []Features // [node types], rows in the order of the type's nodes
+	EdgeFeat   []Features // [edge types], rows in the order of the type's edges
+	Labels     [][]int32  // [samples][nodes], −1 unobserved; empty: no labels
+}
+
+// NewInstance checks spec against the schema. Errors name the array and the
+// index at fault.
+func NewInstance(schema *Schema, spec InstanceSpec) (*Instance, error) {
+	in := &Instance{
+		Name: spec.Name, Graph: spec.Graph, Rows: spec.Rows, Cols: spec.Cols, schema: schema,
+		nodeType: spec.NodeType, edgeType: spec.EdgeType, nodeFeat: spec.NodeFeat, edgeFeat: spec.EdgeFeat, labels: spec.Labels,
+	}
+	n, m := spec.Graph.NumNodes(), spec.Graph.NumEdges()
+	if n == 0 {
+		return nil, fmt.Errorf("the network has no nodes")
+	}
+	if spec.Rows*spec.Cols != 0 && spec.Rows*spec.Cols != n {
+		return nil, fmt.Errorf("grid of %d×%d for %d nodes", spec.Rows, spec.Cols, n)
+	}
+	nodeCount, nodeRow, err := countTypes("node_types", spec.NodeType, n, len(schema.NodeTypes))
+	if err != nil {
+		return nil, err
+	}
+	edgeCount, edgeRow, err := countTypes("edge_types", spec.EdgeType, m, len(schema.EdgeTypes))
+	if err != nil {
+		return nil, err
+	}
+	in.nodeRow, in.edgeRow = nodeRow, edgeRow
+	if err := in.checkEnds(); err != nil {
+		return nil, err
+	}
+	if err := in.checkFeatures(nodeCount, edgeCount); err != nil {
+		return nil, err
+	}
+	if err := in.checkLabels(); err != nil {
+		return nil, err
+	}
+	return in, nil
+}
+
+// countTypes counts the elements of each type and gives each its row within its
+// type; rows are nil where all elements are of type 0.
+func countTypes(array string, types []int32, n, numTypes int) (count []int, row []int32, err error) {
+	count = make([]int, numTypes)
+	if types == nil {
+		if n > 0 && numTypes == 0 {
+			return nil, nil, fmt.Errorf("%d edges, but the model has no edge type", n)
+		}
+		if numTypes > 0 {
+			count[0] = n
+		}
+		return count, nil, nil
+	}
+	if len(types) != n {
+		return nil, nil, fmt.Errorf("%s has %d entries, want %d", array, len(types), n)
+	}
+	row = make([]int32, n)
+	for i, t := range types {
+		if t < 0 || int(t) >= numTypes {
+			return nil, nil, fmt.Errorf("%s[%d] is %d, want 0 to %d", array, i, t, numTypes-1)
+		}
+		row[i] = int32(count[t])
+		count[t]++
+	}
+	return count, row, nil
+}
+
+func (in *Instance) checkEnds() error {
+	u, v := in.Graph.Ends()
+	for e := range u {
+		b := in.EdgeType(int32(e))
+		t := &in.schema.EdgeTypes[b]
+		if a, c := in.NodeType(u[e]), in.NodeType(v[e]); a != t.U || c != t.V {
+			return fmt.Errorf("edges[%d] = (%d, %d) is of type %q, which joins node type %q to %q, but its ends are of types %q and %q",
+				e, u[e], v[e], t.Name, in.schema.NodeTypes[t.U].Name, in.schema.NodeTypes[t.V].Name, in.schema.NodeTypes[a].Name, in.schema.NodeTypes[c].Name)
+		}
+	}
+	return nil
+}
+
+// ArrayError names the array of an instance that does not fit.
+type ArrayError struct {
+	Array  string // "node_features" or "edge_features"
+	Reason string
+}
+
+// Error implements error.
+func (e *ArrayError) Error() string { return e.Array + ": " + e.Reason }
+
+func (in *Instance) checkFeatures(nodeCount, edgeCount []int) error {
+	check := func(what, name string, f *Features, rows, dim, copies int) error {
+		if dim == 0 {
+			*f = Constant(rows, 0)
+		}
+		if f.rows != rows {
+			return &ArrayError{what + "_features", fmt.Sprintf("type %q has %d rows, want %d", name, f.rows, rows)}
+		}
+		if f.dim != dim {
+			return &ArrayError{what + "_features", fmt.Sprintf("type %q has %d columns, the model has %d", name, f.dim, dim)}
+		}
+		if copies > 0 && f.form != formConstant {
+			return fmt.Errorf("untied %s type %q has features that vary; its weights are per %s already: give it the constant feature", what, name, what)
+		}
+		if copies > 0 && copies != rows {
+			return fmt.Errorf("untied %s type %q has weights for %d, the instance has %d of them", what, name, copies, rows)
+		}
+		return nil
+	}
+	if len(in.nodeFeat) != len(in.schema.NodeTypes) || len(in.edgeFeat) != len(in.schema.EdgeTypes) {
+		return fmt.Errorf("features for %d node types and %d edge types, the model has %d and %d",
+			len(in.nodeFeat), len(in.edgeFeat), len(in.schema.NodeTypes), len(in.schema.EdgeTypes))
+	}
+	for a, t := range in.schema.NodeTypes {
+		if err := check("node", t.Name, &in.nodeFeat[a], nodeCount[a], t.Features, t.Copies); err != nil {
+			return err
+		}
+	}
+	for b, t := range in.schema.EdgeTypes {
+		if err := check("edge", t.Name, &in.edgeFeat[b], edgeCount[b], t.Features, t.Copies); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (in *Instance) checkLabels() error {
+	n := in.Graph.NumNodes()
+	for i, sample := range in.labels {
+		if len(sample) != n {
+			return fmt.Errorf("labels of sample %d have %d entries, want %d", i, len(sample), n)
+		}
+		for s, y := range sample {
+			if k := in.States(int32(s)); y < Unobserved || int(y) >= k {
+				return fmt.Errorf("labels[%d,%d] is %d, want %d (unobserved) or 0 to %d", i, s, y, Unobserved, k-1)
+			}
+		}
+	}
+	return nil
+}
+
+// Schema returns the schema the instance was checked against.
+func (in *Instance) Schema() *Schema { return in.schema }
+
+// NodeType returns the type of node s.
+func (in *Instance) NodeType(s int32) int {
+	if in.nodeType == nil {
+		return 0
+	}
+	return int(in.nodeType[s])
+}
+
+// EdgeType returns the type of edge e.
+func (in *Instance) EdgeType(e int32) int {
+	if in.edgeType == nil {
+		return 0
+	}
+	return int(in.edgeType[e])
+}
+
+// NodeRow returns the row of node s among the features, and copies, of its type.
+func (in *Instance) NodeRow(s int32) int {
+	if in.nodeRow == nil {
+		return int(s)
+	}
+	return int(in.nodeRow[s])
+}
+
+// EdgeRow returns the row of edge e among the features, and copies, of its type.
+func (in *Instance) EdgeRow(e int32) int {
+	if in.edgeRow == nil {
+		return int(e)
+	}
+	return int(in.edgeRow[e])
+}
+
+// States returns the number of states of node s.
+func (in *Instance) States(s int32) int { return in.schema.NodeStates(in.NodeType(s)) }
+
+// Cards returns the number of states of every node.
+func (in *Instance) Cards() []int32 {
+	card := make([]int32, in.Graph.NumNodes())
+	for s := range card {
+		card[s] = int32(in.States(int32(s)))
+	}
+	return card
+}
+
+// NodeFeatures returns the features of the nodes of type a.
+func (in *Instance) NodeFeatures(a int) *Features { return &in.nodeFeat[a] }
+
+// EdgeFeatures returns the features of the edges of type b.
+func (in *Instance) EdgeFeatures(b int) *Features { return &in.edgeFeat[b] }
+
+// Samples returns the labels, [samples][nodes]; they must not be changed.
+func (in *Instance) Samples() [][]int32 { return in.labels }
+
+// Missing reports whether sample i has unobserved nodes.
+func (in *Instance) Missing(i int) bool {
+	for _, y := range in.labels[i] {
+		if y == Unobserved {
+			return true
+		}
+	}
+	return false
+}
+
+// WithoutEdges returns the instance on the same nodes with no edges: what is
+// left of a CRF when every node is predicted from its own features.
+func (in *Instance) WithoutEdges() *Instance {
+	alone := *in
+	g, err := graph.FromEdges(in.Graph.NumNodes(), nil, nil)
+	if err != nil {
+		panic("crf: " + err.Error()) // a graph without edges is always legal
+	}
+	alone.Graph, alone.edgeType, alone.edgeRow = g, nil, nil
+	alone.edgeFeat = make([]Features, len(in.edgeFeat))
+	for b := range alone.edgeFeat {
+		alone.edgeFeat[b] = Constant(0, in.edgeFeat[b].dim)
+	}
+	return &alone
+}

@@ -1,0 +1,263 @@
+package crf
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/graph"
+)
+
+// TestFeatureForms: a row reads the same in every form, and Tables and TableOf
+// say which rows are equal by construction.
+func TestFeatureForms(t *testing.T) {
+	rng := source(1)
+	for _, f := range allForms {
+		features, matrix := drawFeatures(t, rng, f, 20, 5)
+		if features.Rows() != 20 || features.Dim() != 5 {
+			t.Fatalf("form %d: %d rows of %d", f, features.Rows(), features.Dim())
+		}
+		row := make([]float64, 5)
+		for r, want := range matrix {
+			if features.Row(row, r); !slices.Equal(row, want) {
+				t.Errorf("form %d, row %d: %v, want %v", f, r, row, want)
+			}
+		}
+		tables := map[form]int{formConstant: 1, formBins: 5}[f]
+		if features.Tables() != tables {
+			t.Errorf("form %d: %d tables, want %d", f, features.Tables(), tables)
+		}
+		for r := range matrix {
+			for q := range r {
+				if tables > 0 && (features.TableOf(r) == features.TableOf(q)) != slices.Equal(matrix[r], matrix[q]) {
+					t.Errorf("form %d: rows %d and %d have tables %d and %d", f, r, q, features.TableOf(r), features.TableOf(q))
+				}
+			}
+		}
+	}
+}
+
+// TestFeatureErrors name the row and the column.
+func TestFeatureErrors(t *testing.T) {
+	first := func(_ Features, err error) error { return err }
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, test := range []struct {
+		err         error
+		row, column int // of the ValueError; −2: none
+		want        string
+	}{
+		{first(Dense([]float64{1, 2, 3}, 2)), -2, 0, "3 values do not divide into rows of 2"},
+		{first(Dense(nil, 0)), -2, 0, "rows of 0"},
+		{first(Dense([]float64{1, 2, 3, nan}, 2)), 1, 1, "[1,1]: feature is NaN"},
+		{first(Dense([]float64{1, 2, -inf, 0}, 2)), 1, 0, "[1,0]: feature is -Inf"},
+		{first(Dense32([]float32{1, float32(inf)}, 2)), 0, 1, "[0,1]: feature is +Inf"},
+		{first(Dense32([]float32{1}, 2)), -2, 0, "1 values do not divide"},
+		{first(Bins([]int32{0, 2, 1}, 2)), 1, -1, "[1]: bin is 2, want 0 to 1"},
+		{first(Bins([]int32{0, -1}, 2)), 1, -1, "[1]: bin is -1"},
+		{first(Sparse(nil, nil, nil, 2)), -2, 0, "inconsistent"},
+		{first(Sparse([]int{0, 1}, []int32{0, 1}, nil, 2)), -2, 0, "inconsistent"},
+		{first(Sparse([]int{0, 1}, []int32{0}, []float64{1, 2}, 2)), -2, 0, "inconsistent"},
+		{first(Sparse([]int{0, 2, 1, 2}, []int32{0, 1}, nil, 2)), -2, 0, "sparse row 1 ends before it begins"},
+		{first(Sparse([]int{0, 0, 1}, []int32{2}, nil, 2)), 1, -1, "[1]: feature index is 2, want 0 to 1"},
+		{first(Sparse([]int{0, 0, 1}, []int32{-1}, nil, 2)), 1, -1, "[1]: feature index is -1"},
+		{first(Sparse([]int{0, 1}, []int32{1}, []float64{nan}, 2)), 0, 1, "[0,1]: feature is NaN"},
+	} {
+		if test.err == nil || !strings.Contains(test.err.Error(), test.want) {
+			t.Errorf("error %v, want %q", test.err, test.want)
+			continue
+		}
+		var value *ValueError
+		if located := errors.As(test.err, &value); located != (test.row > -2) || located && (value.Row != test.row || value.Column != test.column) {
+			t.Errorf("error %#v, want row %d and column %d", test.err, test.row, test.column)
+		}
+	}
+}
+
+// TestInstanceErrors name the array and the index at fault.
+func TestInstanceErrors(t *testing.T) {
+	schema := Schema{
+		NodeTypes: []NodeType{
+			{Name: "word", States: NumberedStates(3), Features: 2},
+			{Name: "place", States: NumberedStates(2), Features: 1, Copies: 1},
+		},
+		EdgeTypes: []EdgeType{{Name: "at", U: 0, V: 1, Features: 1}, {Name: "next", U: 0, V: 0}},
+	}
+	fresh := func() InstanceSpec { // words 0 and 1, place 2
+		g, err := graph.FromEdges(3, []int32{0, 0}, []int32{2, 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		words, err := Dense([]float64{1, 2, 3, 4}, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return InstanceSpec{
+			Graph: g, NodeType: []int32{0, 0, 1}, EdgeType: []int32{0, 1},
+			NodeFeat: []Features{words, Constant(1, 1)}, EdgeFeat: []Features{Constant(1, 1), {}},
+			Labels: [][]int32{{0, -1, 1}},
+		}
+	}
+	if _, err := NewInstance(&schema, fresh()); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		want  string
+		spoil func(s *InstanceSpec)
+	}{
+		{"the network has no nodes", func(s *InstanceSpec) { s.Graph = &graph.Graph{} }},
+		{"grid of 2×2 for 3 nodes", func(s *InstanceSpec) { s.Rows, s.Cols = 2, 2 }},
+		{"node_types has 2 entries, want 3", func(s *InstanceSpec) { s.NodeType = s.NodeType[:2] }},
+		{"node_types[1] is 2, want 0 to 1", func(s *InstanceSpec) { s.NodeType = []int32{0, 2, 1} }},
+		{"node_types[0] is -1", func(s *InstanceSpec) { s.NodeType = []int32{-1, 0, 1} }},
+		{"edge_types has 1 entries, want 2", func(s *InstanceSpec) { s.EdgeType = s.EdgeType[:1] }},
+		{"edge_types[1] is 7", func(s *InstanceSpec) { s.EdgeType = []int32{0, 7} }},
+		{`edges[1] = (0, 1) is of type "at", which joins node type "word" to "place", but its ends are of types "word" and "word"`, func(s *InstanceSpec) { s.EdgeType = []int32{0, 0} }},
+		{`edges[0] = (0, 2) is of type "next"`, func(s *InstanceSpec) { s.EdgeType = []int32{1, 1} }},
+		{"features for 1 node types and 2 edge types, the model has 2 and 2", func(s *InstanceSpec) { s.NodeFeat = s.NodeFeat[:1] }},
+		{"features for 2 node types and 1 edge types", func(s *InstanceSpec) { s.EdgeFeat = s.EdgeFeat[:1] }},
+		{`node_features: type "word" has 3 rows, want 2`, func(s *InstanceSpec) { s.NodeFeat[0] = Constant(3, 2) }},
+		{`node_features: type "word" has 3 columns, the model has 2`, func(s *InstanceSpec) { s.NodeFeat[0] = Constant(2, 3) }},
+		{`edge_features: type "at" has 2 rows, want 1`, func(s *InstanceSpec) { s.EdgeFeat[0] = Constant(2, 1) }},
+		{`untied node type "place" has features that vary`, func(s *InstanceSpec) { s.NodeFeat[1], _ = Dense([]float64{1}, 1) }},
+		{`untied node type "place" has weights for 1, the instance has 2 of them`, func(s *InstanceSpec) {
+			s.Graph, _ = graph.FromEdges(3, []int32{0}, []int32{2})
+			s.NodeType, s.EdgeType = []int32{0, 1, 1}, []int32{0}
+			s.NodeFeat = []Features{Constant(1, 2), Constant(2, 1)}
+		}},
+		{"labels of sample 1 have 2 entries, want 3", func(s *InstanceSpec) { s.Labels = append(s.Labels, []int32{0, 0}) }},
+		{"labels[1,2] is 2, want -1 (unobserved) or 0 to 1", func(s *InstanceSpec) { s.Labels = append(s.Labels, []int32{0, 2, 2}) }},
+		{"labels[0,0] is -2", func(s *InstanceSpec) { s.Labels[0][0] = -2 }},
+	} {
+		spec := fresh()
+		test.spoil(&spec)
+		if _, err := NewInstance(&schema, spec); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want %q", err, test.want)
+		}
+	}
+	var array *ArrayError
+	spec := fresh()
+	spec.EdgeFeat[0] = Constant(1, 2)
+	if _, err := NewInstance(&schema, spec); !errors.As(err, &array) || array.Array != "edge_features" {
+		t.Errorf("error %v, want an ArrayError of edge_features", err)
+	}
+	noEdges := Schema{NodeTypes: schema.NodeTypes[:1]}
+	g, _ := graph.FromEdges(2, []int32{0}, []int32{1})
+	if _, err := NewInstance(&noEdges, InstanceSpec{Graph: g, NodeFeat: []Features{Constant(2, 2)}}); err == nil || !strings.Contains(err.Error(), "1 edges, but the model has no edge type") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestInstanceAccessors: rows within types, missing samples, cardinalities.
+func TestInstanceAccessors(t *testing.T) {
+	w := newWorld(t, 5)
+	in := w.in
+	seen := make([]int, len(w.node))
+	cards := in.Cards()
+	for s := range int32(in.Graph.NumNodes()) {
+		a := in.NodeType(s)
+		if in.NodeRow(s) != seen[a] || int(cards[s]) != in.States(s) || in.States(s) != in.Schema().NodeStates(a) {
+			t.Errorf("node %d of type %d: row %d, want %d; %d states", s, a, in.NodeRow(s), seen[a], in.States(s))
+		}
+		seen[a]++
+	}
+	for a, n := range seen {
+		if f := in.NodeFeatures(a); f.Rows() != n || f.Dim() != w.model.Layout.Node[a].Features {
+			t.Errorf("type %d: features of %d rows, want %d", a, f.Rows(), n)
+		}
+	}
+	for i, labels := range in.Samples() {
+		if in.Missing(i) != slices.Contains(labels, Unobserved) {
+			t.Errorf("sample %d: missing is %v for %v", i, in.Missing(i), labels)
+		}
+	}
+}
+
+// TestLayout: types follow one another without gaps, tied and untied parts are
+// numbered apart, and every weight has a name of its own.
+func TestLayout(t *testing.T) {
+	for seed := range uint64(10) {
+		m := newWorld(t, seed).model
+		at, tied, untied := 0, 0, 0
+		for i, span := range slices.Concat(m.Layout.Node, m.Layout.Edge) {
+			part := &tied
+			if span.Untied {
+				part = &untied
+			}
+			if span.At != at || span.Part != *part || span.Len%max(1, span.Copy()) != 0 || span.Copy() != span.States*span.Features {
+				t.Errorf("type %d: %+v, want it at %d and its part at %d", i, span, at, *part)
+			}
+			at += span.Len
+			*part += span.Len
+		}
+		if m.Layout.Size != at || m.Layout.TiedSize != tied || m.Layout.UntiedSize != untied || len(m.Weights) != at || untied == 0 {
+			t.Errorf("sizes %d = %d + %d, want %d = %d + %d", m.Layout.Size, m.Layout.TiedSize, m.Layout.UntiedSize, at, tied, untied)
+		}
+		names := map[string]bool{}
+		for i := range m.Weights {
+			names[m.WeightName(i)] = true
+		}
+		if len(names) != at {
+			t.Errorf("%d weights have %d names", at, len(names))
+		}
+		clone := m.Clone()
+		if clone.Weights[0]++; m.Weights[0] == clone.Weights[0] {
+			t.Error("a clone shares the weights")
+		}
+	}
+}
+
+func TestWeightName(t *testing.T) {
+	m := fileModel(t)
+	for i, want := range map[int]string{
+		0:                       "node.pixel[state sky, feature height]",
+		5:                       "node.pixel[state road, feature bias]",
+		6:                       "node.region 0[state 0, feature 0]",
+		9:                       "node.region 1[state 1, feature 0]",
+		14:                      "edge.part of[states sky, 0, feature 0]",
+		14 + 2*6 + 5:            "edge.part of[states road, 1, feature 2]",
+		len(m.Weights) - 1:      "edge.beside 1[states 1, 1, feature 0]",
+		len(m.Weights) - 4 - 3:  "edge.beside 0[states 0, 1, feature 0]",
+		len(m.Weights):          "weight 40",
+		m.Layout.Edge[0].At + 8: "edge.part of[states tree, 0, feature 1]",
+	} {
+		if got := m.WeightName(i); got != want {
+			t.Errorf("weight %d is %q, want %q", i, got, want)
+		}
+	}
+}
+
+func TestSchemaErrors(t *testing.T) {
+	node := func(name string, states, features, copies int, names ...string) NodeType {
+		return NodeType{Name: name, States: NumberedStates(states), Features: features, Copies: copies, FeatureNames: names}
+	}
+	a := node("a", 2, 1, 0)
+	for _, test := range []struct {
+		nodes []NodeType
+		edges []EdgeType
+		want  string
+	}{
+		{nil, nil, "no node type"},
+		{[]NodeType{a, node("", 2, 1, 0)}, nil, "node_types[1] has no name"},
+		{[]NodeType{a, a}, nil, `node_types[1] ("a"): name is used twice`},
+		{[]NodeType{node("a", 0, 1, 0)}, nil, `node_types[0] ("a"): no states`},
+		{[]NodeType{node("a", 1, -1, 0)}, nil, "features -1 and copies 0 must not be negative"},
+		{[]NodeType{node("a", 1, 1, -1)}, nil, "features 1 and copies -1 must not be negative"},
+		{[]NodeType{node("a", 1, 1, 0, "x", "y")}, nil, "2 feature names for 1 features"},
+		{[]NodeType{a}, []EdgeType{{}}, "edge_types[0] has no name"},
+		{[]NodeType{a}, []EdgeType{{Name: "e"}, {Name: "e"}}, `edge_types[1] ("e"): name is used twice`},
+		{[]NodeType{a}, []EdgeType{{Name: "e", V: 1}}, "ends of node types 0 and 1, want 0 to 0"},
+		{[]NodeType{a}, []EdgeType{{Name: "e", U: -1}}, "ends of node types -1 and 0"},
+		{[]NodeType{a}, []EdgeType{{Name: "e", Copies: -1}}, "copies -1 must not be negative"},
+		{[]NodeType{a}, []EdgeType{{Name: "e", FeatureNames: []string{"x"}}}, "1 feature names for 0 features"},
+	} {
+		if _, err := NewModel(Schema{NodeTypes: test.nodes, EdgeTypes: test.edges}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want %q", err, test.want)
+		}
+	}
+	// A node type and an edge type may have the same name.
+	if _, err := NewModel(Schema{NodeTypes: []NodeType{a}, EdgeTypes: []EdgeType{{Name: "a"}}}); err != nil {
+		t.Error(err)
+	}
+}
