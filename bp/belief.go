@@ -1,0 +1,113 @@
+package bp
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// EdgeBelief writes the belief (6) of the q-th edge of the block,
+//
+//	τ_uv(x_u,x_v) ∝ τ_u(x_u) τ_v(x_v) exp{(θ_uv(x_u,x_v) − λ_uv(x_v) − λ_vu(x_u))/ρ_uv},
+//
+// into dst [states of U × states of V], row-major, and returns the edge's share
+// of the free energy, ⟨θ_uv,τ_uv⟩ + c_uv H(τ_uv).
+func (w *Workspace) EdgeBelief(dst []float64, net *Net, st *State, block *partition.Block, q int) (freeEnergy float64, err error) {
+	e := block.Edges[q]
+	u, v := net.Graph.U(e), net.Graph.V(e)
+	ku, kv := int(net.Card[u]), int(net.Card[v])
+	t := &w.tables[w.which[q]]
+	left, right := w.sum[:ku], w.second[:kv]
+	largestLeft := net.cavity(left, st, u, 2*e+1)
+	largestRight := net.cavity(right, st, v, 2*e)
+
+	total, shift := 0.0, largestLeft+largestRight
+	if !t.log {
+		total = w.multiplicativePair(dst, left, right, largestLeft, largestRight, t.values)
+	}
+	if !(total >= tooSmall) {
+		total, shift = logPair(dst, left, right, t)
+	}
+	if !(total > 0 && total <= math.MaxFloat64) {
+		return 0, &NumericalError{-1, e, "belief is not a distribution: messages overflowed, or forbidden states contradict each other"}
+	}
+	scale := 1 / total
+	// log τ_uv = left + right + θ/ρ − log Z, so the free energy needs no logarithm
+	// of the k² beliefs: ⟨θ,τ⟩ + ρ H(τ) = ρ (log Z − Σ left·τ_u − Σ right·τ_v).
+	logZ := math.Log(total) + shift + t.shift
+	value := logZ
+	colSum := w.colSum[:kv]
+	clear(colSum)
+	for i := range ku {
+		row := dst[i*kv:][:kv]
+		rowSum := 0.0
+		for j, x := range row {
+			x *= scale
+			row[j] = x
+			rowSum += x
+			colSum[j] += x
+		}
+		if rowSum > 0 {
+			value -= rowSum * left[i]
+		}
+	}
+	for j, x := range colSum {
+		if x > 0 {
+			value -= x * right[j]
+		}
+	}
+	return net.Counting.Edge[e] * value, nil
+}
+
+// multiplicativePair computes the unnormalised belief from the exponentiated
+// table and returns its sum.
+func (w *Workspace) multiplicativePair(dst, left, right []float64, largestLeft, largestRight float64, values []float64) (total float64) {
+	rows, columns := w.out[:len(left)], w.weight[:len(right)]
+	simd.ExpShift(rows, left, largestLeft)
+	simd.ExpShift(columns, right, largestRight)
+	return simd.PairProduct(dst, rows, columns, values)
+}
+
+// logPair does the same with logarithms throughout, and returns what it
+// subtracted before the exponential.
+func logPair(dst, left, right []float64, t *table) (total, shift float64) {
+	shift = math.Inf(-1)
+	k := len(right)
+	for i, a := range left {
+		for j, c := range right {
+			x := a + c + t.logAt(i*k+j)
+			dst[i*k+j] = x
+			shift = larger(shift, x)
+		}
+	}
+	if isForbidden(shift) {
+		return 0, shift
+	}
+	for i, x := range dst[:len(left)*k] {
+		dst[i] = exp(x - shift)
+		total += dst[i]
+	}
+	return total, shift
+}
+
+// NodeBelief writes τ_u of the p-th node of the block into dst and returns the
+// node's share of the free energy, ⟨θ_u,τ_u⟩ + c_u H(τ_u).
+func (w *Workspace) NodeBelief(dst []float64, net *Net, st *State, block *partition.Block, p int) (freeEnergy float64) {
+	u := block.Nodes[p]
+	theta := w.Potentials.Node[w.Potentials.NodeAt[p]:w.Potentials.NodeAt[p+1]]
+	belief := net.belief(st, u)
+	if belief == nil {
+		net.Belief(dst, st, u)
+		return theta[net.Observed[u]]
+	}
+	count := net.Counting.Node[u]
+	for i, b := range belief {
+		x := exp(b)
+		dst[i] = x
+		if x > 0 {
+			freeEnergy += x * (theta[i] - count*b)
+		}
+	}
+	return freeEnergy
+}

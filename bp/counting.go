@@ -1,0 +1,184 @@
+package bp
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/blockbp/blockbp/graph"
+)
+
+// Counting holds the entropy counting numbers c_s and c_uv of the free energy
+//
+//	(2)  B(θ) = max_τ ⟨θ,τ⟩ + Σ_s c_s H(τ_s) + Σ_uv c_uv H(τ_uv)
+//
+// and the node weights (3) ρ_s = c_s + Σ_v c_sv of the message updates.
+type Counting struct {
+	Name string
+	Node []float64 // [nodes] c_s
+	Edge []float64 // [edges] c_uv = ρ_uv, positive
+	// Facts says what is known about this free energy on this graph.
+	Facts Facts
+	// Forests are, for tree-reweighted numbers whose sample was kept, the edges of
+	// each spanning forest that the appearances average: what TreeBound needs.
+	Forests [][]int32
+
+	rhoNode []float64 // [nodes] ρ_s, positive
+	// class numbers the distinct values of Edge, where there are few: edges of one
+	// class that share a potential table share its exponentials too.
+	class      []uint8
+	numClasses int
+}
+
+// Facts are the provable properties of a choice of counting numbers.
+type Facts struct {
+	// Convex: the free energy is provably concave in τ, so B is unique and its
+	// maximiser does not depend on where the iteration starts.
+	Convex bool
+	// Dual: all c_s ≥ 0, so node-sequential updates ascend the dual and the dual
+	// value (7) is a certified upper bound on B.
+	Dual bool
+	// Bound says how B compares with the true log-partition function.
+	Bound Bound
+}
+
+// Bound says how the value of an inference compares with log Z.
+type Bound string
+
+// The three kinds of value.
+const (
+	Upper Bound = "upper" // log Z ≤ value
+	Exact Bound = "exact" // log Z = value
+	None  Bound = "none"  // an approximation of unknown sign
+)
+
+// maxClasses is the largest number of distinct edge counting numbers for which
+// exponentials of shared tables are shared: it fits the uint8 of Counting.class.
+const maxClasses = 256
+
+// NewCounting returns counting numbers given by hand, after checking that they
+// can be used: every value finite, c_uv > 0, and ρ_s > 0.
+func NewCounting(name string, g *graph.Graph, node, edge []float64) (*Counting, error) {
+	if len(node) != g.NumNodes() || len(edge) != g.NumEdges() {
+		return nil, fmt.Errorf("counting numbers for %d nodes and %d edges, the network has %d and %d", len(node), len(edge), g.NumNodes(), g.NumEdges())
+	}
+	c := &Counting{Name: name, Node: node, Edge: edge, rhoNode: make([]float64, len(node))}
+	for e, x := range edge {
+		if !(x > 0) || math.IsInf(x, 0) {
+			return nil, fmt.Errorf("counting number of edge %d (%d – %d) is %v, want a positive number", e, g.U(int32(e)), g.V(int32(e)), x)
+		}
+	}
+	for s, x := range node {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil, fmt.Errorf("counting number of node %d is %v, want a finite number", s, x)
+		}
+		for _, d := range g.Incoming(int32(s)) {
+			x += edge[d>>1]
+		}
+		if !(x > 0) || math.IsInf(x, 0) {
+			return nil, fmt.Errorf("node %d: its counting number and those of its edges sum to %v, want a positive finite sum (ρ_s of equation 3)", s, x)
+		}
+		c.rhoNode[s] = x
+	}
+	c.classify()
+	return c, nil
+}
+
+// Convex returns c_s = c_uv = 1: strongly convex, an upper bound, loose. It is
+// the choice of the paper's authors.
+func Convex(g *graph.Graph) *Counting {
+	c := must(NewCounting("convex", g, constants(g.NumNodes(), 1), constants(g.NumEdges(), 1)))
+	c.Facts = Facts{Convex: true, Dual: true, Bound: Upper}
+	return c
+}
+
+// Bethe returns c_s = 1 − deg s, c_uv = 1: ordinary belief propagation. It is
+// exact on forests; elsewhere it is not convex and bounds nothing.
+func Bethe(g *graph.Graph) *Counting {
+	node := make([]float64, g.NumNodes())
+	for s := range node {
+		node[s] = 1 - float64(g.Degree(int32(s)))
+	}
+	c := must(NewCounting("bethe", g, node, constants(g.NumEdges(), 1)))
+	c.Facts = Facts{Bound: None}
+	if g.IsForest() {
+		c.Facts = Facts{Convex: true, Bound: Exact}
+	}
+	return c
+}
+
+// TreeReweighted returns c_s = 1 − Σ_v μ_sv, c_uv = μ_uv for edge appearances μ
+// [edges] that are known to lie in the spanning-forest polytope, as the averages
+// of sampled forests do: convex, and an upper bound.
+func TreeReweighted(g *graph.Graph, appearance []float64) (*Counting, error) {
+	if len(appearance) != g.NumEdges() {
+		return nil, fmt.Errorf("%d edge appearances, the network has %d edges", len(appearance), g.NumEdges())
+	}
+	node := constants(g.NumNodes(), 1)
+	u, v := g.Ends()
+	for e, mu := range appearance {
+		node[u[e]] -= mu
+		node[v[e]] -= mu
+	}
+	c, err := NewCounting("trw", g, node, appearance)
+	if err != nil {
+		return nil, err
+	}
+	for s := range c.rhoNode {
+		c.rhoNode[s] = 1 // by definition; the sum above may be off by rounding
+	}
+	c.Facts = Facts{Convex: true, Bound: Upper}
+	if g.IsForest() && allOne(appearance) {
+		c.Facts.Bound = Exact
+	}
+	return c, nil
+}
+
+// RhoNode returns ρ_s of equation (3).
+func (c *Counting) RhoNode(s int32) float64 { return c.rhoNode[s] }
+
+// classify numbers the distinct edge counting numbers if there are few.
+func (c *Counting) classify() {
+	number := make(map[float64]uint8)
+	class := make([]uint8, len(c.Edge))
+	last, lastClass := math.NaN(), uint8(0)
+	for e, x := range c.Edge {
+		if x != last {
+			id, ok := number[x]
+			if !ok {
+				if len(number) == maxClasses {
+					return
+				}
+				id = uint8(len(number))
+				number[x] = id
+			}
+			last, lastClass = x, id
+		}
+		class[e] = lastClass
+	}
+	c.class, c.numClasses = class, len(number)
+}
+
+func constants(n int, x float64) []float64 {
+	s := make([]float64, n)
+	for i := range s {
+		s[i] = x
+	}
+	return s
+}
+
+func allOne(x []float64) bool {
+	for _, v := range x {
+		if v != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// must is for counting numbers that are legal by construction.
+func must(c *Counting, err error) *Counting {
+	if err != nil {
+		panic("bp: " + err.Error())
+	}
+	return c
+}

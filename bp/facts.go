@@ -1,0 +1,110 @@
+package bp
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/spanning"
+)
+
+// countTolerance is the rounding allowed in counting numbers that come from
+// files.
+const countTolerance = 1e-9
+
+// Prove finds out what can be said of counting numbers given by hand and sets
+// Facts. What is not proved is not claimed: Convex may be false for a free
+// energy that is convex, and Bound None for one that is a bound.
+func (c *Counting) Prove(g *graph.Graph) {
+	c.Facts = Facts{Dual: true, Convex: c.provablyConvex(g), Bound: None}
+	for _, x := range c.Node {
+		c.Facts.Dual = c.Facts.Dual && x >= 0
+	}
+	switch {
+	case c.isBethe(g) && g.IsForest():
+		c.Facts.Bound = Exact
+	case c.boundsLogZ(g):
+		c.Facts.Bound = Upper
+	}
+}
+
+// provablyConvex tests the condition of Heskes (2006) and Weiss, Yanover and
+// Meltzer (2007): edge entropies can be split into conditional entropies
+// H_uv − H_s, which are concave, so that every negative c_s is covered. What an
+// edge does not give to one end it gives to the other, so the same numbers must
+// fit into the capacities ρ_s.
+func (c *Counting) provablyConvex(g *graph.Graph) bool {
+	return spanning.CanShift(g, c.Edge, c.rhoNode)
+}
+
+func (c *Counting) isBethe(g *graph.Graph) bool {
+	for _, x := range c.Edge {
+		if math.Abs(x-1) > countTolerance {
+			return false
+		}
+	}
+	for _, x := range c.rhoNode {
+		if math.Abs(x-1) > countTolerance {
+			return false
+		}
+	}
+	return true
+}
+
+// boundsLogZ tests whether the entropy Σ ρ_s H_s − Σ c_uv I_uv is at least that
+// of a convex combination of forests, Σ H_s − Σ μ_uv I_uv, and so at least the
+// true one. Since I_uv ≤ min(H_u, H_v), it is enough that the excess c_uv − μ_uv
+// can be shifted into the nodes' ρ_s − 1.
+func (c *Counting) boundsLogZ(g *graph.Graph) bool {
+	spare := make([]float64, len(c.rhoNode))
+	for s, rho := range c.rhoNode {
+		if rho < 1-countTolerance {
+			return false
+		}
+		spare[s] = math.Max(0, rho-1)
+	}
+	if spanning.CanShift(g, c.Edge, spare) { // μ = 0: the forest without edges
+		return true
+	}
+	if spanning.CheckForestPolytope(g, c.Edge).Status == spanning.Inside { // μ = c
+		return true
+	}
+	return spanning.CanShift(g, c.excess(g), spare)
+}
+
+// excess returns max(0, c_uv − μ_uv) for the appearances μ of sampled forests.
+func (c *Counting) excess(g *graph.Graph) []float64 {
+	mu := spanning.Cover(g, rand.New(rand.NewPCG(1, 1)), ForestsForAppearance, false).Appearance()
+	excess := make([]float64, len(mu))
+	for e := range mu {
+		excess[e] = math.Max(0, c.Edge[e]-mu[e])
+	}
+	return excess
+}
+
+// ForestsForAppearance is how many spanning forests are averaged, at least, for
+// the edge appearances of SampledTreeReweighted.
+const ForestsForAppearance = 16
+
+// SampledTreeReweighted returns tree-reweighted counting numbers whose edge
+// appearances are the average of random spanning forests that prefer edges
+// chosen less often so far, drawn until every edge is covered.
+func SampledTreeReweighted(g *graph.Graph, seed uint64) (*Counting, error) {
+	return sampledTreeReweighted(g, seed, false)
+}
+
+// CertifiableTreeReweighted returns the same numbers and keeps the forests, about
+// 4 bytes per node and forest, so that TreeBound can certify an inference.
+func CertifiableTreeReweighted(g *graph.Graph, seed uint64) (*Counting, error) {
+	return sampledTreeReweighted(g, seed, true)
+}
+
+func sampledTreeReweighted(g *graph.Graph, seed uint64, keep bool) (*Counting, error) {
+	sample := spanning.Cover(g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), ForestsForAppearance, keep)
+	c, err := TreeReweighted(g, sample.Appearance())
+	if err != nil {
+		return nil, err
+	}
+	c.Forests = sample.Kept
+	return c, nil
+}

@@ -1,0 +1,96 @@
+package bp
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blockbp/blockbp/graph"
+)
+
+// FileError locates a problem in a file of counting numbers.
+type FileError struct {
+	File   string
+	Line   int // from 1; 0: the file as a whole
+	Reason string
+}
+
+// Error implements error.
+func (e *FileError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %s", e.File, e.Reason)
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
+}
+
+// ReadCounting reads counting numbers from text with the lines
+//
+//	node i c_i
+//	edge e c_e
+//
+// i a node and e an edge of g, each given once. Empty lines and lines that begin
+// with # are skipped. The result has its Facts proved. Errors are *FileError.
+func ReadCounting(r io.Reader, name string, g *graph.Graph) (*Counting, error) {
+	node, edge := constants(g.NumNodes(), math.NaN()), constants(g.NumEdges(), math.NaN())
+	scanner := bufio.NewScanner(r)
+	line := 0
+	for scanner.Scan() {
+		line++
+		fields := strings.Fields(scanner.Text())
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		if err := readCount(fields, node, edge); err != nil {
+			return nil, &FileError{name, line, err.Error()}
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, &FileError{name, line + 1, err.Error()}
+	}
+	for i, x := range slices.Concat(node, edge) {
+		if math.IsNaN(x) {
+			what := fmt.Sprintf("node %d", i)
+			if i >= len(node) {
+				what = fmt.Sprintf("edge %d", i-len(node))
+			}
+			return nil, &FileError{name, 0, fmt.Sprintf("no line for %s; the network has %d nodes and %d edges", what, len(node), len(edge))}
+		}
+	}
+	c, err := NewCounting(name, g, node, edge)
+	if err != nil {
+		return nil, &FileError{name, 0, err.Error()}
+	}
+	c.Prove(g)
+	return c, nil
+}
+
+func readCount(fields []string, node, edge []float64) error {
+	if len(fields) != 3 {
+		return fmt.Errorf("%d fields, want three: \"node i c\" or \"edge e c\"", len(fields))
+	}
+	values := node
+	switch fields[0] {
+	case "node":
+	case "edge":
+		values = edge
+	default:
+		return fmt.Errorf("first field is %q, want node or edge", fields[0])
+	}
+	i, err := strconv.Atoi(fields[1])
+	if err != nil || i < 0 || i >= len(values) {
+		return fmt.Errorf("%s number is %q, want 0 to %d", fields[0], fields[1], len(values)-1)
+	}
+	x, err := strconv.ParseFloat(fields[2], 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return fmt.Errorf("counting number is %q, want a finite number", fields[2])
+	}
+	if !math.IsNaN(values[i]) {
+		return fmt.Errorf("%s %d is given twice", fields[0], i)
+	}
+	values[i] = x
+	return nil
+}

@@ -1,0 +1,174 @@
+package bp
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// Sweep visits the nodes of the block in order. At node u it recomputes every
+// message into u by (5) and then the belief of u by (4), which is exact
+// block-coordinate ascent on the dual of (2) where all c_s ≥ 0. Messages and
+// beliefs outside the block stay as they are; messages from the block to nodes
+// outside it wait until those nodes are visited.
+//
+// damping in [0, 1) is the weight of the old message. The residual is the
+// largest change of a log-message λ/ρ; it is +Inf where a state became
+// impossible.
+func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
+	pot := &w.Potentials
+	for p, u := range block.Nodes {
+		k := int(net.Card[u])
+		sum := w.sum[:k]
+		copy(sum, pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]])
+		for i := block.InStart[p]; i < block.InStart[p+1]; i++ {
+			d := block.In[i]
+			t := &w.tables[w.which[block.InEdge[i]]]
+			out := w.out[:k]
+			if !w.incoming(out, net, st, d, t) {
+				return residual, &NumericalError{-1, d >> 1, "no joint state of its ends is possible: forbidden states contradict each other, so the partition function is zero"}
+			}
+			old := net.message(st, d, u)
+			rho := net.Counting.Edge[d>>1]
+			for x, m := range out {
+				if damping > 0 && m != old[x] {
+					m = (1-damping)*m + damping*old[x]
+				}
+				if m != old[x] {
+					residual = larger(residual, math.Abs(m-old[x]))
+					old[x] = m
+				}
+				sum[x] += rho * m
+			}
+		}
+		if !normalise(net.belief(st, u), sum, net.Counting.rhoNode[u]) {
+			return residual, &NumericalError{u, -1, beliefTrouble(sum)}
+		}
+	}
+	return residual, nil
+}
+
+// larger is max that keeps a NaN.
+func larger(a, b float64) float64 {
+	if b > a || b != b {
+		return b
+	}
+	return a
+}
+
+func beliefTrouble(sum []float64) string {
+	for _, x := range sum {
+		if math.IsNaN(x) {
+			return "belief is not a number: potentials or messages overflowed"
+		}
+	}
+	return "no state is possible: forbidden states contradict each other, so the partition function is zero"
+}
+
+// normalise computes the log-belief (4): sum/rho, normalised. It reports false
+// where no state is possible or a number is not finite.
+func normalise(belief, sum []float64, rho float64) bool {
+	return simd.NormaliseLog(belief, sum, rho)
+}
+
+// incoming computes the log-message of directed edge d by (5), largest entry 0.
+// It reports false where no joint state is possible.
+func (w *Workspace) incoming(out []float64, net *Net, st *State, d int32, t *table) bool {
+	source := net.Graph.Source(d)
+	ks := int(net.Card[source])
+	if net.observed(source) {
+		// τ is one at the observed state, so the message is a row of the table.
+		y := int(net.Observed[source])
+		for x := range out {
+			out[x] = t.logAt(jointIndex(d, y, x, ks, len(out)))
+		}
+		return shiftLargestToZero(out)
+	}
+	if !t.log {
+		kernel := simd.MessageForward
+		if d&1 != 0 {
+			kernel = simd.MessageBackward
+		}
+		if kernel(out, net.belief(st, source), net.message(st, d^1, source), t.values) {
+			return true
+		}
+	}
+	cavity := w.weight[:ks]
+	if largest := net.cavity(cavity, st, source, d^1); isForbidden(largest) {
+		return false
+	}
+	logMessage(out, cavity, t, d)
+	return shiftLargestToZero(out)
+}
+
+// cavity computes log τ_s − λ_d/ρ over the states of s, where d is a directed
+// edge into s, and returns the largest entry. A state that either side forbids
+// is −Inf.
+func (n *Net) cavity(dst []float64, st *State, s, d int32) (largest float64) {
+	belief, message := n.belief(st, s), n.message(st, d, s)
+	if belief == nil {
+		for i := range dst {
+			dst[i] = math.Inf(-1)
+		}
+		dst[n.Observed[s]] = 0
+		return 0
+	}
+	largest = math.Inf(-1)
+	message = message[:len(belief)]
+	dst = dst[:len(belief)]
+	for i, b := range belief {
+		x := b - message[i]
+		if isForbidden(b) || isForbidden(message[i]) {
+			x = math.Inf(-1)
+		}
+		dst[i] = x
+		largest = larger(largest, x)
+	}
+	return largest
+}
+
+// jointIndex returns the entry of an edge table at state y of the source and x
+// of the target of directed edge d; the table is row-major over (U, V).
+func jointIndex(d int32, y, x, sourceStates, targetStates int) int {
+	if d&1 == 0 {
+		return y*targetStates + x
+	}
+	return x*sourceStates + y
+}
+
+// logMessage computes out[x] = log Σ_y exp(cavity[y] + log table) with the
+// largest term taken out of the sum: slow, and right for every range.
+func logMessage(out, cavity []float64, t *table, d int32) {
+	for x := range out {
+		largest := math.Inf(-1)
+		for y, c := range cavity {
+			largest = larger(largest, c+t.logAt(jointIndex(d, y, x, len(cavity), len(out))))
+		}
+		if isForbidden(largest) {
+			out[x] = largest
+			continue
+		}
+		total := 0.0
+		for y, c := range cavity {
+			total += exp(c + t.logAt(jointIndex(d, y, x, len(cavity), len(out))) - largest)
+		}
+		out[x] = largest + math.Log(total)
+	}
+}
+
+// shiftLargestToZero fixes the free constant of a message. It reports false if
+// every entry is −Inf.
+func shiftLargestToZero(m []float64) bool {
+	largest := math.Inf(-1)
+	for _, x := range m {
+		largest = larger(largest, x)
+	}
+	if isForbidden(largest) {
+		return false
+	}
+	for i := range m {
+		m[i] -= largest
+	}
+	return true
+}
