@@ -1,0 +1,192 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/blockbp/blockbp/bp"
+)
+
+// A check infers the whole network with the weights held still: passes over all
+// blocks until no message changes, then one visit of every block that replaces
+// its contributions. Afterwards gradient and objective are exact. It runs block
+// by block like learning itself, so that it can be interrupted and resumed.
+
+type checkPurpose string
+
+const (
+	checkInitial     checkPurpose = "initial"     // the exact gradient to start from
+	checkConvergence checkPurpose = "convergence" // before claiming convergence
+	checkFinal       checkPurpose = "final"       // of a run that another limit ended
+)
+
+// checkProgress is where a check stands.
+type checkProgress struct {
+	Active       bool         `json:"active"`
+	Purpose      checkPurpose `json:"purpose"`
+	Next         int          `json:"next"` // bundle·D + block
+	Passes       int          `json:"passes"`
+	Residual     float64      `json:"-"` // of the pass before
+	Current      float64      `json:"-"` // largest of this pass so far
+	Smallest     float64      `json:"-"`
+	SmallestAt   int          `json:"smallest_at"`
+	Damping      float64      `json:"-"`
+	GradientOnly bool         `json:"gradient_only"`
+
+	gap float64
+	sum bp.Values
+}
+
+const (
+	// checkSweeps is how many sweeps a visit makes before it goes to the next
+	// block: more would work against messages that are out of date.
+	checkSweeps = 3
+	// maxCheckPasses ends a check whose messages do not settle.
+	maxCheckPasses = 300
+	// finalTolerance and maxFinalPasses are those of the check at the end of a run
+	// that a limit ended before it converged: its objective is asked for to fewer
+	// digits, and its user asked for an end.
+	finalTolerance = 1e-6
+	// checkShare of the gradient tolerance per root variable is what messages may
+	// still change by; slow inference has a few hundred times that ahead of it.
+	checkShare                  = 0.003
+	tightestCheck, loosestCheck = 1e-12, 1e-6
+	maxFinalPasses              = 10
+	// checkStall is how many passes may bring no smaller residual before messages
+	// are damped, where convergence is not certain anyway.
+	checkStall = 10
+)
+
+// checkTolerance is the residual that a check asks for: small enough for the
+// gradient tolerance to mean something.
+func (l *learner) checkTolerance() float64 {
+	if l.at.Check.Purpose == checkFinal {
+		return finalTolerance
+	}
+	perVariable := l.tolerance() / math.Sqrt(max(1, l.variables))
+	if math.IsNaN(perVariable) {
+		perVariable = math.Inf(1) // the first gradient is not known yet
+	}
+	return max(tightestCheck, min(loosestCheck, checkShare*perVariable))
+}
+
+func (l *learner) maxCheckPasses() int {
+	if l.at.Check.Purpose == checkFinal {
+		return maxFinalPasses
+	}
+	return maxCheckPasses
+}
+
+func (l *learner) startCheck(purpose checkPurpose) {
+	l.at.Check = checkProgress{Active: true, Purpose: purpose, Smallest: math.Inf(1)}
+}
+
+// checkStep visits the next block of a check. It reports true when the run is
+// over.
+func (l *learner) checkStep() (done bool, err error) {
+	c := &l.at.Check
+	v := visit{bundle: l.bundles[c.Next/l.blocks], block: c.Next % l.blocks}
+	if c.GradientOnly {
+		v.contribute, v.certify = true, c.Purpose != checkInitial && l.dual() && l.convex()
+	} else {
+		v.limits = bp.Limits{Tolerance: l.checkTolerance(), MaxSweeps: checkSweeps, Damping: c.Damping}
+	}
+	before := l.at.Passes
+	report, err := l.visitBlock(v)
+	if err != nil {
+		return false, err
+	}
+	l.at.CheckPasses += l.at.Passes - before
+	c.Current = larger(c.Current, report.first)
+	c.sum.Add(report.values)
+	c.Next++
+	if c.Next < l.perPass() {
+		return false, nil
+	}
+	c.Next = 0
+	if c.GradientOnly {
+		return l.endCheck()
+	}
+	l.endCheckPass()
+	return false, nil
+}
+
+func larger(a, b float64) float64 {
+	if b > a || b != b {
+		return b
+	}
+	return a
+}
+
+// endCheckPass decides whether the messages have settled.
+func (l *learner) endCheckPass() {
+	c := &l.at.Check
+	c.Passes++
+	c.Residual, c.Current = c.Current, 0
+	if c.Residual < c.Smallest {
+		c.Smallest, c.SmallestAt = c.Residual, c.Passes
+	} else if c.Passes-c.SmallestAt >= checkStall && !l.dual() {
+		c.Damping = bp.MoreDamping(c.Damping)
+		c.Smallest, c.SmallestAt = c.Residual, c.Passes
+	}
+	c.GradientOnly = c.Residual <= l.checkTolerance()*(1-c.Damping) || c.Passes >= l.maxCheckPasses()
+}
+
+// dual reports whether every inference ascends a dual, so that it converges
+// without damping.
+func (l *learner) dual() bool {
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			if !u.net.Counting.Facts.Dual {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// endCheck takes the exact values and decides how the run goes on.
+func (l *learner) endCheck() (done bool, err error) {
+	c := &l.at.Check
+	c.Active = false
+	l.resum()
+	l.at.Objective, l.at.GradientNorm = l.estimate()
+	l.at.LastCheck = l.at.Iterations
+	c.gap = math.NaN()
+	if l.dual() && l.convex() {
+		c.gap = c.sum.Dual - c.sum.Primal
+	}
+	switch c.Purpose {
+	case checkInitial:
+		l.at.First, l.at.FirstObjective, l.at.LastObjective = l.at.GradientNorm, l.at.Objective, l.at.Objective
+		if math.IsNaN(l.at.Objective) || math.IsInf(l.at.Objective, 0) {
+			return false, &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v", l.at.Objective)}
+		}
+		return false, l.record(l.checkEvent())
+	case checkConvergence:
+		if err := l.record(l.checkEvent()); err != nil {
+			return false, err
+		}
+		settled := c.Residual <= l.checkTolerance()
+		if !l.small(l.at.GradientNorm) || !settled {
+			l.at.FailedChecks++ // the stale gradient was too hopeful: go on
+			if rule, ok := l.settings.Step.(interface{ Refreshed() }); ok {
+				rule.Refreshed()
+			}
+			return false, nil
+		}
+		l.at.Status = Converged
+		l.at.Reason = fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.at.GradientNorm, l.tolerance())
+		return true, l.checkpoint()
+	default:
+		return true, l.record(l.checkEvent())
+	}
+}
+
+func (l *learner) checkEvent() Event {
+	c := &l.at.Check
+	return Event{
+		Iteration: l.at.Iterations, Instance: -1, Block: -1, Check: true,
+		Objective: l.at.Objective, GradientNorm: l.at.GradientNorm, Sweeps: c.Passes, Residual: c.Residual,
+	}
+}

@@ -1,0 +1,26 @@
+// Package learn fits the weights of a pairwise model by full belief
+// propagation, inner-dual learning or block belief propagation learning (BBPL;
+// Lu, Liu and Huang, AAAI 2019): three settings of one loop.
+//
+// # The loop (the paper's Algorithm 2; docs/equations.md, section 6)
+//
+//	while θ has not converged:
+//	    select a block F_i = (V_i, E_i)
+//	    ground its potentials from θ
+//	    sweep over it until its messages have converged, or k times
+//	    replace its share of the gradient in place        (9)
+//	    θ ← θ − α g
+//
+//	method       blocks   inner sweeps
+//	full         1        to convergence
+//	inner-dual   1        1
+//	bbpl         D        to convergence, or at most k
+//
+// The gradient g is a sum of contributions, one per group of edges: a group is
+// all edges between two blocks, or inside one, where the nodes belong too.
+// Updating block i replaces the contributions of the groups that touch it. So
+// an iteration costs what its block costs, whatever the size of the network.
+//
+// Instances are worked on together: an iteration updates the same block of
+// every instance (the paper), or one block of one instance.
+package learn

@@ -1,0 +1,388 @@
+package learn
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/blockbp/blockbp/bp"
+)
+
+// Fit minimises the objective of p. It returns a *DivergedError where the run
+// got worse instead of better; a run that reached a limit, or was interrupted
+// through ctx, is a Result with the Status that says so.
+func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
+	s := settings.withDefaults()
+	if err := s.validateResolved(&p); err != nil {
+		return nil, err
+	}
+	l, err := newLearner(&p, &s)
+	if err != nil {
+		return nil, err
+	}
+	defer l.pool.close()
+	if s.Resume != nil {
+		if err := l.restore(s.Resume); err != nil {
+			return nil, err
+		}
+		s.Resume = nil // it was copied: let the memory go
+	}
+	return l.run(ctx)
+}
+
+// progress is where a run stands: with the weights, messages and contributions,
+// all that a resumed run needs.
+type progress struct {
+	Iterations     int     `json:"iterations"`
+	Passes         float64 `json:"passes"`
+	CheckPasses    float64 `json:"check_passes"`
+	GradientPasses float64 `json:"gradient_passes"`
+	Seconds        float64 `json:"seconds"` // before the last start
+	CheckSeconds   float64 `json:"check_seconds"`
+
+	First          float64 `json:"-"` // ‖∇L‖₂ at the start
+	FirstObjective float64 `json:"-"`
+	LastObjective  float64 `json:"-"` // at the last pass end
+	Change         float64 `json:"-"` // of the objective over the last pass
+	Objective      float64 `json:"-"`
+	GradientNorm   float64 `json:"-"`
+	Worse          int     `json:"worse"` // pass ends in a row above the first objective
+	LastCheck      int     `json:"last_check"`
+	FailedChecks   int     `json:"failed_checks"`
+
+	NextEvaluation float64 `json:"next_evaluation"` // passes
+	BestValue      float64 `json:"-"`
+	SinceBest      int     `json:"since_best"`
+
+	Check  checkProgress `json:"check"`
+	Status Status        `json:"status"`
+	Reason string        `json:"reason"`
+}
+
+func (l *learner) run(ctx context.Context) (*Result, error) {
+	started := time.Now()
+	before := l.at.Seconds
+	var nextCheckpoint time.Time  // the first is due at once: there is always a state to go back to
+	if l.at.Status == Converged { // a resumed run that had nothing left to do
+		return l.finish(Converged)
+	}
+	for {
+		l.at.Seconds = before + time.Since(started).Seconds()
+		if ctx.Err() != nil {
+			l.at.Reason = "interrupted"
+			return l.finish(Interrupted)
+		}
+		if now := time.Now(); now.After(nextCheckpoint) && l.worthSaving() {
+			if err := l.checkpoint(); err != nil {
+				return nil, err
+			}
+			nextCheckpoint = time.Now().Add(l.checkpointPause(time.Since(now)))
+		}
+		var done bool
+		var err error
+		if l.at.Check.Active {
+			done, err = l.checkStep()
+			l.at.CheckSeconds += time.Since(started).Seconds() + before - l.at.Seconds
+		} else {
+			err = l.iterate()
+		}
+		l.at.Seconds = before + time.Since(started).Seconds()
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			return l.finish(l.at.Status)
+		}
+	}
+}
+
+// iterate is one iteration of the paper's Algorithm 2.
+func (l *learner) iterate() error {
+	bundle, block := l.pick()
+	report, err := l.visitBlock(visit{bundle: l.bundles[bundle], block: block, limits: l.innerLimits(), contribute: true})
+	if err != nil {
+		return err
+	}
+	l.at.Objective, l.at.GradientNorm = l.estimate()
+	if l.at.GradientNorm <= l.hopeful() && l.at.Iterations-l.at.LastCheck >= l.perPass() {
+		l.startCheck(checkConvergence)
+		return nil
+	}
+	size := l.settings.Step.Step(l.model.Weights, l.gradient)
+	l.at.Iterations++
+	event := Event{
+		Iteration: l.at.Iterations, Instance: bundle, Block: block, Step: size,
+		Objective: l.at.Objective, GradientNorm: l.at.GradientNorm,
+		Sweeps: report.sweeps, Residual: report.residual,
+	}
+	if !l.settings.Pairs {
+		event.Instance = -1
+	}
+	if err := l.evaluate(&event); err != nil {
+		return err
+	}
+	if err := l.record(event); err != nil {
+		return err
+	}
+	return l.decide(block)
+}
+
+// pick returns the bundle and block of this iteration.
+func (l *learner) pick() (bundle, block int) {
+	i := l.at.Iterations % l.perPass()
+	if l.settings.Order == Random {
+		i = l.random.IntN(l.perPass())
+	}
+	return i / l.blocks, i % l.blocks
+}
+
+// perPass returns the number of iterations that visit everything once.
+func (l *learner) perPass() int { return len(l.bundles) * l.blocks }
+
+func (l *learner) innerLimits() bp.Limits {
+	limits := bp.Limits{Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps}
+	if l.settings.Method == InnerDual {
+		limits.MaxSweeps = 1
+	}
+	return limits
+}
+
+// small reports whether a gradient norm meets the tolerance.
+func (l *learner) small(norm float64) bool {
+	return norm <= l.tolerance()
+}
+
+// hopeful returns the aggregated gradient norm at which a check is worth its
+// cost. Stale shares can make the norm look smaller than it is, so each check
+// that failed asks for a smaller one.
+func (l *learner) hopeful() float64 {
+	return l.tolerance() * math.Max(math.Pow(0.5, float64(l.at.FailedChecks)), 0.01)
+}
+
+// tolerance returns the gradient norm at which the run stops.
+func (l *learner) tolerance() float64 {
+	return max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.at.First)
+}
+
+// resumEvery is the number of passes after which totals are summed anew.
+const resumEvery = 16
+
+// decide looks, after a step, whether the run has to end or something is due.
+func (l *learner) decide(block int) error {
+	if err := l.checkFinite(block); err != nil {
+		return err
+	}
+	atPassEnd := l.at.Iterations%l.perPass() == 0
+	if atPassEnd {
+		if err := l.judgePass(block); err != nil {
+			return err
+		}
+		if l.at.Iterations/l.perPass()%resumEvery == 0 {
+			l.resum()
+		}
+	}
+	if l.at.Status, l.at.Reason = l.limitReached(); l.at.Status != "" {
+		// What a longer run would go on from is the state before the final check.
+		if err := l.checkpoint(); err != nil {
+			return err
+		}
+		l.startCheck(checkFinal)
+	}
+	return nil
+}
+
+// limitReached returns the status and the inequality of the limit that ends the
+// run, or nothing. It depends on the state alone, so that a resumed run ends
+// where the first one did unless its limits were raised.
+func (l *learner) limitReached() (Status, string) {
+	s := l.settings
+	switch {
+	case s.EarlyStop != nil && l.at.SinceBest >= s.EarlyStop.Patience:
+		return EarlyStopped, fmt.Sprintf("%s did not improve on %.6g for %d evaluations ≥ patience %d", s.EarlyStop.Metric, l.at.BestValue, l.at.SinceBest, s.EarlyStop.Patience)
+	case s.ObjectiveTolerance > 0 && l.at.Change <= s.ObjectiveTolerance*math.Abs(l.at.LastObjective):
+		return ObjectiveFlat, fmt.Sprintf("change of the objective over a pass %.3g ≤ %.3g × |objective|", l.at.Change, s.ObjectiveTolerance)
+	case s.MaxIterations > 0 && l.at.Iterations >= s.MaxIterations:
+		return IterationLimit, fmt.Sprintf("iterations %d ≥ limit %d", l.at.Iterations, s.MaxIterations)
+	case l.at.Passes >= s.MaxPasses:
+		return PassLimit, fmt.Sprintf("passes %.4g ≥ limit %.4g", l.at.Passes, s.MaxPasses)
+	case s.MaxTime > 0 && l.at.Seconds >= s.MaxTime.Seconds():
+		return TimeLimit, fmt.Sprintf("seconds %.4g ≥ limit %.4g", l.at.Seconds, s.MaxTime.Seconds())
+	}
+	return "", ""
+}
+
+// checkFinite stops the run at the first weight that is not a number.
+func (l *learner) checkFinite(block int) error {
+	for i, w := range l.model.Weights {
+		if math.IsNaN(w) || math.IsInf(w, 0) {
+			return &DivergedError{Iteration: l.at.Iterations, Block: block,
+				Reason: fmt.Sprintf("weight %s became %v; %s", l.model.WeightName(i), w, l.remedy())}
+		}
+	}
+	return nil
+}
+
+const (
+	// worsePasses is how many pass ends in a row may lie above the objective of
+	// the start before a run counts as diverged; the estimate uses stale beliefs,
+	// so one alone proves little.
+	worsePasses = 5
+	// muchWorse is the rise, relative to the first objective, that ends a run at
+	// once.
+	muchWorse = 3.0
+)
+
+// judgePass compares the objective at a pass end with the start and with the
+// last pass.
+func (l *learner) judgePass(block int) error {
+	f, first := l.at.Objective, l.at.FirstObjective
+	if f > first+l.slack() {
+		l.at.Worse++
+	} else {
+		l.at.Worse = 0
+	}
+	_, guarded := l.settings.Step.(interface{ Guarded() bool })
+	if !guarded && (l.at.Worse >= worsePasses || f > first+muchWorse*(math.Abs(first)+1)) {
+		return &DivergedError{Iteration: l.at.Iterations, Block: block,
+			Reason: fmt.Sprintf("the objective is %.6g, above %.6g at the start; %s", f, first, l.remedy())}
+	}
+	l.at.Change = math.Abs(f - l.at.LastObjective)
+	l.at.LastObjective = f
+	return nil
+}
+
+// slack is the rise over the first objective that the checks leave unknown, whose
+// messages settle to 1e-6, and that rounding explains; a first
+// objective may be zero.
+func (l *learner) slack() float64 {
+	return 1e-6 * (math.Abs(l.at.FirstObjective) + l.variables)
+}
+
+// remedy names the likely cause of divergence and what to try.
+func (l *learner) remedy() string {
+	if _, guarded := l.settings.Step.(interface{ Guarded() bool }); guarded {
+		return "the inference within it probably does not converge: try counting numbers that are convex, more inner sweeps, or a larger l2"
+	}
+	return fmt.Sprintf("the step %v is probably too large: try --step auto, or a smaller one", l.settings.Step)
+}
+
+// worthSaving reports a state that may replace the checkpoint before it: at the
+// end of a pass that did not go wrong, or while a claim of convergence is checked.
+// A final check is not saved: a longer run goes on from the state before it.
+func (l *learner) worthSaving() bool {
+	if l.at.Check.Active {
+		return l.at.Check.Purpose == checkConvergence
+	}
+	return l.at.Worse == 0 && l.at.Iterations%l.perPass() == 0
+}
+
+// evaluate calls Settings.Evaluate when it is due and looks at early stopping.
+func (l *learner) evaluate(e *Event) error {
+	s := l.settings
+	if s.Evaluate == nil || l.at.Passes < l.at.NextEvaluation {
+		return nil
+	}
+	values, err := s.Evaluate(l.model)
+	if err != nil {
+		return err
+	}
+	l.at.NextEvaluation = l.at.Passes + s.EvaluateEvery
+	e.Eval = values
+	if s.EarlyStop == nil {
+		return nil
+	}
+	value, ok := values[s.EarlyStop.Metric]
+	if !ok {
+		return fmt.Errorf("learn: early stopping wants the metric %q, which no evaluation gives", s.EarlyStop.Metric)
+	}
+	better := math.IsNaN(l.at.BestValue) || value > l.at.BestValue
+	if s.EarlyStop.Minimise {
+		better = math.IsNaN(l.at.BestValue) || value < l.at.BestValue
+	}
+	if better {
+		l.at.BestValue, l.at.SinceBest, l.best = value, 0, l.model.Clone()
+		return nil
+	}
+	l.at.SinceBest++
+	return nil
+}
+
+func (l *learner) record(e Event) error {
+	if l.settings.Recorder == nil {
+		return nil
+	}
+	e.Pass = l.at.Passes
+	e.Elapsed = time.Duration(l.at.Seconds * float64(time.Second))
+	e.Theta = l.model.Weights
+	return l.settings.Recorder.Record(e)
+}
+
+// Bounds of the time between checkpoints where the user names none: often, as long
+// as saving takes but a small share of the run.
+const (
+	checkpointShare = 100
+	shortestPause   = time.Second
+	longestPause    = 10 * time.Minute
+)
+
+// checkpointPause returns how long to wait after a checkpoint that took so long.
+func (l *learner) checkpointPause(took time.Duration) time.Duration {
+	if every := l.settings.CheckpointEvery; every > 0 {
+		return every
+	}
+	return min(max(checkpointShare*took, shortestPause), longestPause)
+}
+
+func (l *learner) checkpoint() error {
+	if l.settings.Checkpoint == nil {
+		return nil
+	}
+	state, err := l.snapshot()
+	if err != nil {
+		return err
+	}
+	return l.settings.Checkpoint(state)
+}
+
+// finish makes the result. An interrupted run saves its state first.
+func (l *learner) finish(status Status) (*Result, error) {
+	// The state before a final check was saved already; one within it would not be
+	// what a longer run goes on from.
+	if inFinalCheck := l.at.Check.Active && l.at.Check.Purpose == checkFinal; status == Interrupted && !inFinalCheck {
+		if err := l.checkpoint(); err != nil {
+			return nil, err
+		}
+	}
+	check := &l.at.Check
+	r := &Result{
+		Model: l.model, Best: l.best, Status: status, Reason: l.at.Reason,
+		Objective: l.at.Objective, GradientNorm: l.at.GradientNorm, FirstGradientNorm: l.at.First,
+		Checked: status != Interrupted, Gap: math.NaN(), Residual: math.NaN(), Convex: l.convex(),
+		Iterations: l.at.Iterations, Passes: l.at.Passes, CheckPasses: l.at.CheckPasses, GradientPasses: l.at.GradientPasses,
+		Seconds: l.at.Seconds, CheckSeconds: l.at.CheckSeconds, StateBytes: l.stateBytes(),
+	}
+	if r.Checked {
+		r.Gap, r.Residual, r.InferenceConverged = check.gap, check.Residual, check.Residual <= l.checkTolerance()
+		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
+			return nil, &DivergedError{Iteration: l.at.Iterations, Reason: fmt.Sprintf("the objective at the final weights is %v", r.Objective)}
+		}
+		if first := l.at.FirstObjective; r.Objective > first+l.slack() && status != EarlyStopped && l.at.Iterations > 0 {
+			return nil, &DivergedError{Iteration: l.at.Iterations,
+				Reason: fmt.Sprintf("the objective at the final weights is %.6g, above %.6g at the start; %s", r.Objective, first, l.remedy())}
+		}
+	}
+	return r, nil
+}
+
+// convex reports whether the objective is known to have one optimum.
+func (l *learner) convex() bool {
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			if u.weight < 0 || !u.net.Counting.Facts.Convex {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,227 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// runs are the ways to the optimum: every method, with many and few blocks and
+// sweeps, in every order.
+var runs = map[string]Settings{
+	"full":           {Method: Full},
+	"full, 3 sweeps": {Method: Full, InnerSweeps: 3},
+	"inner-dual":     {Method: InnerDual},
+	"bbpl":           {Method: BBPL},
+	"1 block":        {Method: BBPL, Partition: blocksOf(1)},
+	"4 blocks":       {Method: BBPL, Partition: blocksOf(4), InnerSweeps: 300},
+	"1 sweep":        {Method: BBPL, Partition: blocksOf(4), InnerSweeps: 1},
+	"5 sweeps":       {Method: BBPL, Partition: blocksOf(4), InnerSweeps: 5},
+	"random":         {Method: BBPL, Partition: blocksOf(4), Order: Random, Seed: 7},
+	"pairs":          {Method: BBPL, Partition: blocksOf(4), Pairs: true},
+	"random pairs":   {Method: BBPL, Partition: blocksOf(2), Pairs: true, Order: Random, Seed: 3},
+	"full pairs":     {Method: Full, Pairs: true},
+}
+
+// TestMethodsReachTheSameWeights: the optimum does not depend on the way, for
+// every kind of problem whose objective has one optimum.
+func TestMethodsReachTheSameWeights(t *testing.T) {
+	for kind, p := range problems(t) {
+		if p.Data[0].Missing(0) {
+			continue // several optima: TestPartlyObserved
+		}
+		for _, counting := range []string{"convex", "trw"} {
+			t.Run(kind+"/"+counting, func(t *testing.T) {
+				p := p.with(counting)
+				reference := fit(t, p, Settings{Method: Full, InnerTolerance: 1e-8, GradientTolerance: 1e-9})
+				if reference.Status != Converged || !reference.Convex {
+					t.Fatalf("%s: %s, convex: %v", reference.Status, reference.Reason, reference.Convex)
+				}
+				for name, s := range runs {
+					s.GradientTolerance = 1e-8
+					r := fit(t, p, s)
+					if r.Status != Converged {
+						t.Errorf("%s: %s: %s", name, r.Status, r.Reason)
+					}
+					if d := distance(r.Model.Weights, reference.Model.Weights) / norm(reference.Model.Weights); !(d <= 1e-6) {
+						t.Errorf("%s: relative distance %g", name, d)
+					}
+					if !near(r.Objective, reference.Objective, 1e-10) {
+						t.Errorf("%s: objective %.12f, want %.12f", name, r.Objective, reference.Objective)
+					}
+					if gapKnown := !math.IsNaN(r.Gap); gapKnown != (counting == "convex") || gapKnown && !(math.Abs(r.Gap) < 1e-6*(1+math.Abs(r.Objective))) {
+						t.Errorf("%s: gap %g", name, r.Gap)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestFixedStepReachesTheSameWeights: with a step that is small enough every
+// method converges to the optimum that the automatic steps find.
+func TestFixedStepReachesTheSameWeights(t *testing.T) {
+	p := randomProblem(t, 3, problemOptions{rows: 4, cols: 3, states: 2, nodeDim: 2, edgeDim: 1, instances: 2, l2: 2})
+	reference := fit(t, p, Settings{GradientTolerance: 1e-10})
+	for name, s := range runs {
+		s.Step, s.GradientTolerance = &Fixed{Alpha: 0.15}, 1e-8
+		r := fit(t, p, s)
+		if d := distance(r.Model.Weights, reference.Model.Weights) / norm(reference.Model.Weights); r.Status != Converged || !(d <= 1e-7) {
+			t.Errorf("%s: %s: %s, relative distance %g", name, r.Status, r.Reason, d)
+		}
+	}
+}
+
+// stepRules returns fresh step rules of every kind.
+func stepRules() []string { return []string{"auto", "fixed:0.05", "invt:0.3", "adagrad:0.2"} }
+
+// TestSameBits: every method × every kind of problem × every step rule ends in
+// the same bits when run again, and on 2 and 8 threads.
+func TestSameBits(t *testing.T) {
+	for kind, p := range problems(t) {
+		for name, s := range runs {
+			for i, step := range stepRules() {
+				// One counting for each rule, so that all combinations of two occur.
+				counting := []string{"convex", "trw", "bethe", "convex"}[i]
+				run := func(threads int) *Result {
+					s := s
+					s.Step, s.Threads, s.MaxPasses = must(ParseStep(step)), threads, 12
+					return fit(t, p.with(counting), s)
+				}
+				first := run(1)
+				for _, threads := range []int{1, 2, 8} {
+					if again := run(threads); !sameBits(first, again) {
+						t.Errorf("%s, %s, %s: %d threads end in other bits: %+v, %+v", kind, name, step, threads, first, again)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSeeds: another seed picks blocks in another order.
+func TestSeeds(t *testing.T) {
+	p := problems(t)["plain"]
+	run := func(seed uint64, order Order) (blocks []int) {
+		fit(t, p, Settings{Partition: blocksOf(4), Order: order, Seed: seed, MaxIterations: 12, Recorder: RecorderFunc(func(e Event) error {
+			if !e.Check {
+				blocks = append(blocks, e.Block)
+			}
+			return nil
+		})})
+		return blocks
+	}
+	if got := run(1, Cyclic); !slices.Equal(got, []int{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}) {
+		t.Errorf("cyclic order is %v", got)
+	}
+	a, b, c := run(1, Random), run(1, Random), run(2, Random)
+	if !slices.Equal(a, b) || slices.Equal(a, c) || len(a) != 12 {
+		t.Errorf("random orders %v, %v, and with another seed %v", a, b, c)
+	}
+}
+
+// TestPartlyObserved: with missing labels every method finds a stationary point,
+// and the result does not claim that it is the only one.
+func TestPartlyObserved(t *testing.T) {
+	for _, kind := range []string{"missing", "mixed missing"} {
+		for _, counting := range []string{"convex", "trw", "bethe"} {
+			p := problems(t)[kind].with(counting)
+			e := must(NewEvaluator(p, 1))
+			defer e.Close()
+			for name, s := range runs {
+				r := fit(t, p, s)
+				if r.Status != Converged || r.Convex || !math.IsNaN(r.Gap) {
+					t.Errorf("%s, %s, %s: %s: %s, convex %v, gap %v", kind, counting, name, r.Status, r.Reason, r.Convex, r.Gap)
+				}
+				if x := settled(t, e, r.Model.Weights); !(x.GradientNorm <= 1.01*1e-5*r.FirstGradientNorm) || !near(x.Objective, r.Objective, 1e-8) {
+					t.Errorf("%s, %s, %s: %+v at the end, the run says %v and %v", kind, counting, name, x, r.Objective, r.GradientNorm)
+				}
+			}
+		}
+	}
+}
+
+// TestNodeWithoutLabels: nodes that no sample labels are marginalised, and if
+// nothing is labelled there is nothing to learn.
+func TestNodeWithoutLabels(t *testing.T) {
+	p := problems(t)["plain"]
+	in := p.Data[0]
+	relabel := func(change func(s int, y int32) int32) *crf.Instance {
+		spec := crf.InstanceSpec{Name: in.Name, Graph: in.Graph, NodeFeat: []crf.Features{*in.NodeFeatures(0)}, EdgeFeat: []crf.Features{*in.EdgeFeatures(0)}}
+		labels := slices.Clone(in.Samples()[0])
+		for s, y := range labels {
+			labels[s] = change(s, y)
+		}
+		spec.Labels = [][]int32{labels}
+		return must(crf.NewInstance(&p.Model.Schema, spec))
+	}
+	p.Data = []*crf.Instance{relabel(func(s int, y int32) int32 {
+		if s%5 == 0 {
+			return crf.Unobserved
+		}
+		return y
+	})}
+	if r := fit(t, p, Settings{}); r.Status != Converged || r.Convex {
+		t.Errorf("%s: %s", r.Status, r.Reason)
+	}
+	p.Data = []*crf.Instance{relabel(func(int, int32) int32 { return crf.Unobserved })}
+	if r := fit(t, p, Settings{}); r.Status != Converged || math.Abs(r.Objective) > 1e-12 || norm(r.Model.Weights) > 1e-12 {
+		t.Errorf("no labels: %s: %s, objective %g, weights %v", r.Status, r.Reason, r.Objective, r.Model.Weights)
+	}
+}
+
+// TestLargeProblem crosses the chunks in which units are worked on.
+func TestManyUnits(t *testing.T) {
+	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 3, states: 2, nodeDim: 2, edgeDim: 1, samples: unitsPerChunk + 50, missing: 0.4, l2: 0.1})
+	a, b := fit(t, p, Settings{Threads: 1}), fit(t, p, Settings{Threads: 3})
+	if a.Status != Converged || !sameBits(a, b) {
+		t.Errorf("%s: %s; on three threads %s", a.Status, a.Reason, b.Reason)
+	}
+	e := must(NewEvaluator(p, 1))
+	defer e.Close()
+	if x := settled(t, e, a.Model.Weights); !near(x.Objective, a.Objective, 1e-9) {
+		t.Errorf("objective %.12f, want %.12f", a.Objective, x.Objective)
+	}
+}
+
+// TestUnevenInstances: instances of different graphs, cut into as many blocks
+// each, some of whose pairs of blocks meet in one instance only.
+func TestUnevenInstances(t *testing.T) {
+	options := problemOptions{rows: 4, cols: 4, states: 3, nodeDim: 2, edgeDim: 2, l2: 0.3}
+	p := randomProblem(t, 1, options)
+	for i, size := range [][2]int{{1, 7}, {5, 3}} {
+		options.rows, options.cols = size[0], size[1]
+		p.Data = append(p.Data, randomProblem(t, uint64(2+i), options).Data...)
+	}
+	reference := fit(t, p, Settings{Method: Full, GradientTolerance: 1e-9})
+	for name, s := range runs {
+		s.GradientTolerance = 1e-8
+		if s.Method == BBPL && s.Partition == nil {
+			s.Partition = blocksOf(7)
+		}
+		r := fit(t, p, s)
+		if d := distance(r.Model.Weights, reference.Model.Weights) / norm(reference.Model.Weights); r.Status != Converged || !(d <= 1e-6) {
+			t.Errorf("%s: %s, relative distance %g", name, r.Reason, d)
+		}
+	}
+	p.Data[1].Name, p.Data[0].Name = "chain", "grid"
+	uneven := func(in *crf.Instance) string { return fmt.Sprint(in.Graph.NumNodes()) }
+	s := Settings{}
+	s.Partition = nil
+	if r := fit(t, p, s); r.Status != Converged { // the default takes as many blocks as the smallest has nodes
+		t.Errorf("%s: %s (%s nodes)", r.Status, r.Reason, uneven(p.Data[1]))
+	}
+}
+
+func distance(a, b []float64) float64 {
+	total := 0.0
+	for i := range a {
+		total += (a[i] - b[i]) * (a[i] - b[i])
+	}
+	return math.Sqrt(total)
+}
+
+func norm(a []float64) float64 { return distance(a, make([]float64, len(a))) }

@@ -1,0 +1,221 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// TestGradientIsTheSlope compares ∇L with differences of L along random
+// directions and along single weights of every type.
+func TestGradientIsTheSlope(t *testing.T) {
+	for name, p := range problems(t) {
+		for _, counting := range []string{"convex", "trw", "bethe"} {
+			t.Run(name+"/"+counting, func(t *testing.T) {
+				e := must(NewEvaluator(p.with(counting), 1))
+				defer e.Close()
+				w := p.randomWeights(1, 0.3)
+				x := settled(t, e, w)
+				gradient := append([]float64(nil), e.Gradient()...)
+				if !near(norm(gradient), x.GradientNorm, 1e-12) {
+					t.Errorf("norm %v of a gradient of norm %v", x.GradientNorm, norm(gradient))
+				}
+				rng := source(2)
+				const step = 2e-4
+				shifted := make([]float64, len(w))
+				for trial := range 12 {
+					direction := make([]float64, len(w))
+					if trial < 4 {
+						direction[rng.IntN(len(w))] = 1
+					} else {
+						for i := range direction {
+							direction[i] = rng.NormFloat64() / math.Sqrt(float64(len(w)))
+						}
+					}
+					at := func(h float64) float64 {
+						for i := range shifted {
+							shifted[i] = w[i] + h*direction[i]
+						}
+						return settled(t, e, shifted).Objective
+					}
+					got, want := dot(gradient, direction), (at(step)-at(-step))/(2*step)
+					if !near(got, want, 1e-6) {
+						t.Errorf("direction %d: gradient %.10g, slope %.10g", trial, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// near reports whether a and b are equal to within a part of their size, or of
+// one.
+func near(a, b, tolerance float64) bool {
+	return math.Abs(a-b) <= tolerance*max(1, math.Abs(a), math.Abs(b))
+}
+
+// likelihood is (8) with the exact log-partition function, by enumeration:
+// −(1/N) Σ log p(observed labels) + (l2/2)‖θ̃‖², and its gradient from the exact
+// marginals.
+func likelihood(p Problem, weights []float64) (objective float64, gradient []float64) {
+	m := p.Model.Clone()
+	copy(m.Weights, weights)
+	gradient = make([]float64, len(weights))
+	samples := 0
+	for _, in := range p.Data {
+		samples += len(in.Samples())
+	}
+	for _, in := range p.Data {
+		network := m.Condition(in)
+		for _, labels := range in.Samples() {
+			objective += oracle.LogZ(network) / float64(samples)
+			addMarginals(gradient, m, in, network, 1/float64(samples))
+			clamped := clamp(network, labels)
+			objective -= oracle.LogZ(clamped) / float64(samples)
+			addMarginals(gradient, m, in, clamped, -1/float64(samples))
+		}
+	}
+	for i, x := range weights {
+		objective += p.L2 / 2 * x * x
+		gradient[i] += p.L2 * x
+	}
+	return objective, gradient
+}
+
+// clamp forbids every state that contradicts the labels.
+func clamp(p *mrf.Pairwise, labels []int32) *mrf.Pairwise {
+	c := *p
+	c.Node = append([]float64(nil), p.Node...)
+	for s, y := range labels {
+		for i := range p.Card[s] {
+			if y >= 0 && i != y {
+				c.Node[c.NodeAt[s]+int(i)] = math.Inf(-1)
+			}
+		}
+	}
+	return &c
+}
+
+// addMarginals adds weight · M τ for the exact marginals τ of a network.
+func addMarginals(dst []float64, m *crf.Model, in *crf.Instance, p *mrf.Pairwise, weight float64) {
+	nodes, edges := oracle.Marginals(p)
+	add := func(span crf.Span, f *crf.Features, r int, tau []float64) {
+		row := make([]float64, f.Dim())
+		f.Row(row, r)
+		at := span.At
+		if span.Untied {
+			at += r * span.Copy()
+		}
+		for j, x := range row {
+			for i, y := range tau {
+				dst[at+j*span.States+i] += weight * x * y
+			}
+		}
+	}
+	for s, tau := range nodes {
+		a := in.NodeType(int32(s))
+		add(m.Layout.Node[a], in.NodeFeatures(a), in.NodeRow(int32(s)), tau)
+	}
+	for e, tau := range edges {
+		b := in.EdgeType(int32(e))
+		add(m.Layout.Edge[b], in.EdgeFeatures(b), in.EdgeRow(int32(e)), tau)
+	}
+}
+
+// TestLikelihoodOnTrees: on a tree bethe is exact, so L and ∇L are those of the
+// likelihood of what was observed: all labels, some, or none of a sample.
+func TestLikelihoodOnTrees(t *testing.T) {
+	for seed, missing := range []float64{0, 0.3, 0.7, 1} {
+		tree := must(gen.Tree(8, source(uint64(seed))))
+		tied := mixedShape(t, tree)
+		untied := untiedShape(tree, 3)
+		for name, s := range map[string]shape{"mixed": tied, "untied": untied} {
+			s.missing, s.instances, s.samples = missing, 2, 3
+			p := s.build(t, uint64(seed)).with("bethe")
+			e := must(NewEvaluator(p, 1))
+			for _, scale := range []float64{0, 0.5, 2} {
+				w := p.randomWeights(uint64(seed), scale)
+				got := settled(t, e, w)
+				want, gradient := likelihood(p, w)
+				where := fmt.Sprintf("%s, missing %v, weights %v", name, missing, scale)
+				if !near(got.Objective, want, 1e-10) {
+					t.Errorf("%s: L = %.12f, want %.12f", where, got.Objective, want)
+				}
+				if d := distance(e.Gradient(), gradient); !(d <= 1e-9*(1+norm(gradient))) {
+					t.Errorf("%s: the gradient is off by %g", where, d)
+				}
+			}
+			e.Close()
+			r := fit(t, p, Settings{Method: BBPL, Partition: blocksOf(3)})
+			if r.Status != Converged || r.Convex != (missing == 0) {
+				t.Errorf("%s, missing %v: %s, convex: %v", name, missing, r.Status, r.Convex)
+			}
+			if _, gradient := likelihood(p, r.Model.Weights); norm(gradient) > 1e-12+1.01*1e-5*r.FirstGradientNorm {
+				t.Errorf("%s, missing %v: the exact gradient at the end is %g", name, missing, norm(gradient))
+			}
+		}
+	}
+}
+
+// TestSeveralProblemsAreTheirMean: L of several instances is the mean over
+// samples, and a sample given twice counts twice.
+func TestSeveralProblemsAreTheirMean(t *testing.T) {
+	p := problems(t)["mixed missing"]
+	w := p.randomWeights(3, 0.4)
+	value := func(data ...*crf.Instance) float64 {
+		q := p
+		q.Data = data
+		e := must(NewEvaluator(q, 2))
+		defer e.Close()
+		return settled(t, e, w).Objective
+	}
+	a, b := value(p.Data[0]), value(p.Data[1])
+	if both := value(p.Data...); !near(both, (a+b)/2, 1e-11) {
+		t.Errorf("L of both is %.13f, of each %.13f and %.13f", both, a, b)
+	}
+	if twice := value(p.Data[0], p.Data[0], p.Data[1]); !near(twice, (2*a+b)/3, 1e-11) {
+		t.Errorf("L is %.13f, of each %.13f and %.13f", twice, a, b)
+	}
+}
+
+// TestObjectiveAtZero: without weights every state is as likely as any other,
+// and with c = 1 each node adds log k and each edge log k².
+func TestObjectiveAtZero(t *testing.T) {
+	p := randomProblem(t, 1, problemOptions{rows: 3, cols: 5, states: 4, nodeDim: 2, edgeDim: 1})
+	e := must(NewEvaluator(p, 1))
+	defer e.Close()
+	x := must(e.At(p.Model.Weights))
+	if want := (15 + 2*22) * math.Log(4); !near(x.Objective, want, 1e-13) || !x.Converged {
+		t.Errorf("%+v, want the objective %.12f", x, want)
+	}
+}
+
+// TestEvaluatorErrors: what does not fit is said.
+func TestEvaluatorErrors(t *testing.T) {
+	p := randomProblem(t, 1, problemOptions{rows: 2, cols: 2, states: 2, nodeDim: 1, edgeDim: 1})
+	if _, err := NewEvaluator(Problem{Model: p.Model}, 1); err == nil {
+		t.Error("a problem without data was accepted")
+	}
+	e := must(NewEvaluator(p, 1))
+	defer e.Close()
+	if _, err := e.At(make([]float64, 3)); err == nil {
+		t.Error("3 weights were accepted")
+	}
+	if _, err := e.At([]float64{math.NaN(), 0, 0, 0, 0, 0}); err == nil {
+		t.Error("a NaN was accepted")
+	}
+	if len(e.Model().Weights) != 6 {
+		t.Errorf("%d weights", len(e.Model().Weights))
+	}
+	p.Counting = func(*graph.Graph) (*bp.Counting, error) { return bp.Convex(must(gen.Chain(3))), nil }
+	if _, err := NewEvaluator(p, 1); err == nil {
+		t.Error("counting numbers of another graph were accepted")
+	}
+}

@@ -1,0 +1,251 @@
+package learn
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/crf"
+)
+
+// learner is a run in progress.
+type learner struct {
+	problem  *Problem
+	settings *Settings
+	model    *crf.Model // the weights θ that move
+	bundles  []*bundle
+	blocks   int // D
+	samples  int // N of (8)
+
+	data     []float64 // [weights] M w̄, with the observed parts of partly observed samples
+	total    []float64 // [weights] Σ contributions: M τ
+	moments  []float64 // sums of the beliefs of tied types, then Σ c H(τ)
+	gradient []float64 // [weights]
+	tied     []crf.Span
+
+	stride                 int
+	nodeMoment, edgeMoment []int // [types] offset in a contribution, −1 if untied
+	sweepWork              float64
+	gradientWork           float64
+	variables              float64 // mean number of variables per sample
+
+	pool    *pool
+	workers []*worker
+	shares  []share
+	fresh   []float64
+	visit   visit
+
+	source *rand.PCG
+	random *rand.Rand
+	at     progress
+	best   *crf.Model
+}
+
+func newLearner(p *Problem, s *Settings) (*learner, error) {
+	l := &learner{problem: p, settings: s, model: p.Model.Clone()}
+	for _, in := range p.Data {
+		l.samples += len(in.Samples())
+	}
+	total := []float64{float64(l.samples)}
+	if err := s.Team.Sum(total); err != nil {
+		return nil, err
+	}
+	l.samples = int(total[0])
+	if s.Team.Size() > 1 && p.Model.Layout.UntiedSize > 0 {
+		return nil, errors.New("learn: untied weights cannot be learned by several processes: each network must be in one of them")
+	}
+	var err error
+	if l.bundles, err = buildUnits(p, s, l.samples); err != nil {
+		return nil, err
+	}
+	l.blocks = len(l.bundles[0].touched)
+	l.layOut()
+	l.measureWork()
+	l.sumData()
+	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
+	l.random = rand.New(l.source)
+	l.pool = newPool(s.Threads, l.visitUnit)
+	for range s.Threads {
+		l.workers = append(l.workers, &worker{adjoint: crf.NewAdjoint(l.model), belief: make([]float64, l.largestTable())})
+	}
+	l.at.First = math.NaN()
+	l.at.FirstObjective = math.NaN()
+	l.at.LastObjective = math.NaN()
+	l.at.Change = math.Inf(1)
+	l.at.BestValue = math.NaN()
+	l.at.Check = checkProgress{Active: true, Purpose: checkInitial, GradientOnly: l.startsUniform()}
+	return l, s.Step.Start(l.stepProblem())
+}
+
+// startsUniform reports whether all weights are zero, so that constant messages
+// and uniform beliefs already are the exact inference.
+func (l *learner) startsUniform() bool {
+	for _, w := range l.model.Weights {
+		if w != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// layOut decides what a contribution looks like and allocates everything that
+// lives as long as the run.
+func (l *learner) layOut() {
+	layout := &l.model.Layout
+	l.stride = layout.TiedSize
+	place := func(spans []crf.Span) []int {
+		var at []int
+		for _, span := range spans {
+			if span.Untied {
+				at = append(at, -1)
+				continue
+			}
+			at = append(at, l.stride)
+			l.stride += span.States
+			l.tied = append(l.tied, span)
+		}
+		return at
+	}
+	l.nodeMoment, l.edgeMoment = place(layout.Node), place(layout.Edge)
+	l.stride++ // the entropy
+	l.data, l.total, l.gradient = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, layout.Size)
+	l.moments = make([]float64, l.stride-layout.TiedSize)
+	largest := 0
+	for _, b := range l.bundles {
+		b.contribution = make([]float64, b.groups()*l.stride)
+		largest = max(largest, min(unitsPerChunk, len(b.units)))
+	}
+	l.shares = make([]share, largest)
+}
+
+func (l *learner) largestTable() int {
+	largest := 1
+	for _, span := range l.model.Layout.Node {
+		largest = max(largest, span.States)
+	}
+	for _, span := range l.model.Layout.Edge {
+		largest = max(largest, span.States)
+	}
+	return largest
+}
+
+// measureWork finds what one sweep, and one gradient, over everything costs.
+func (l *learner) measureWork() {
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			for i := range u.part.Blocks {
+				block := &u.part.Blocks[i]
+				l.sweepWork += float64(block.Work())
+				l.gradientWork += float64(len(block.Edges) + len(block.Nodes))
+			}
+			if u.weight > 0 {
+				l.variables += u.weight * float64(u.in.Graph.NumNodes())
+			}
+		}
+	}
+}
+
+// sumData computes M w̄ of everything observed.
+func (l *learner) sumData() {
+	adjoint := crf.NewAdjoint(l.model)
+	weight := 1 / float64(l.samples)
+	one := make([]float64, l.largestTable())
+	for _, in := range l.problem.Data {
+		for _, labels := range in.Samples() {
+			crf.AddStatistics(l.data, l.model, adjoint, in, labels, weight, one)
+		}
+	}
+}
+
+func (l *learner) stepProblem() StepProblem {
+	weightOf := map[*crf.Instance]float64{}
+	countingOf := map[*crf.Instance]*bp.Counting{}
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			if u.weight > 0 {
+				weightOf[u.in], countingOf[u.in] = u.weight, u.net.Counting
+			}
+		}
+	}
+	return StepProblem{
+		Model: l.model, Data: l.problem.Data, L2: l.problem.L2,
+		Variables: l.variables, PerPass: len(l.bundles) * l.blocks,
+		NodeScale: func(in *crf.Instance, s int32) float64 { return weightOf[in] / countingOf[in].RhoNode(s) },
+		EdgeScale: func(in *crf.Instance, e int32) float64 { return weightOf[in] / countingOf[in].Edge[e] },
+		Beliefs:   l.meanBeliefs,
+		Objective: func() float64 { return l.at.Objective }, Full: l.settings.Method == Full,
+	}
+}
+
+// meanBeliefs writes the mean belief of every type: uniform for untied types and
+// for types without elements.
+func (l *learner) meanBeliefs(dst []float64) {
+	at := 0
+	mean := func(moment, states int) {
+		out := dst[at:][:states]
+		at += states
+		total := 0.0
+		if moment >= 0 {
+			copy(out, l.moments[moment-l.model.Layout.TiedSize:][:states])
+			for i := range out {
+				out[i] = max(out[i], 0)
+				total += out[i]
+			}
+		}
+		for i := range out {
+			if total > 0 {
+				out[i] /= total
+			} else {
+				out[i] = 1 / float64(states)
+			}
+		}
+	}
+	for t, span := range l.model.Layout.Node {
+		mean(l.nodeMoment[t], span.States)
+	}
+	for t, span := range l.model.Layout.Edge {
+		mean(l.edgeMoment[t], span.States)
+	}
+}
+
+// count adds a unit's share of a visit to the report and to the work done.
+func (l *learner) count(r *visitReport, s *share, u *unit) {
+	r.sweeps = max(r.sweeps, s.outcome.Sweeps)
+	r.residual = max(r.residual, s.outcome.Residual)
+	r.first = max(r.first, s.outcome.First)
+	r.values.FreeEnergy += u.weight * s.values.FreeEnergy
+	r.values.Primal += u.weight * s.values.Primal
+	r.values.Dual += u.weight * s.values.Dual
+	block := &u.part.Blocks[l.visit.block]
+	l.at.Passes += float64(s.outcome.Sweeps) * float64(block.Work()) / l.sweepWork
+	if l.visit.contribute {
+		l.at.GradientPasses += float64(len(block.Edges)+len(block.Nodes)) / l.gradientWork
+	}
+}
+
+// locate turns an error of inference into one that names instance, block and
+// iteration, and the likely cause.
+func (l *learner) locate(err error, u *unit, block int) error {
+	var numerical *bp.NumericalError
+	if !errors.As(err, &numerical) {
+		return err
+	}
+	cause := l.remedy()
+	if l.at.Iterations == 0 {
+		cause = "the initial weights or the features are at fault"
+	}
+	return &DivergedError{Iteration: l.at.Iterations, Instance: u.in.Name, Block: block, Reason: fmt.Sprintf("%v; %s", numerical, cause), Err: err}
+}
+
+func (l *learner) stateBytes() int64 {
+	bytes := 0
+	for _, b := range l.bundles {
+		bytes += 8 * len(b.contribution)
+		for _, u := range b.units {
+			bytes += u.net.Bytes() + 8*len(u.untied)
+		}
+	}
+	return int64(bytes)
+}

@@ -1,0 +1,226 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/partition"
+)
+
+// Problem is what is to be minimised:
+//
+//	(8)  L(θ̃) = (1/N) Σ_n [B(θ_n) − ⟨θ_n, w_n⟩] + (l2/2)‖θ̃‖²
+//
+// over the weights of Model, N being the number of samples in Data.
+type Problem struct {
+	// Model gives the schema and the weights to start from. Fit changes a copy.
+	Model *crf.Model
+	// Data are instances with at least one sample of labels each.
+	Data []*crf.Instance
+	// Counting gives the counting numbers of each distinct graph; nil means
+	// bp.Convex.
+	Counting func(*graph.Graph) (*bp.Counting, error)
+	// L2 is the weight of the regulariser, not negative.
+	L2 float64
+}
+
+// Method names one of the three settings of the loop.
+type Method string
+
+// The methods. See the package documentation.
+const (
+	Full      Method = "full"
+	InnerDual Method = "inner-dual"
+	BBPL      Method = "bbpl"
+)
+
+// Order says in which order blocks are picked.
+type Order string
+
+// The orders.
+const (
+	Cyclic Order = "cyclic" // 0, 1, …, D−1, 0, … as the paper found faster
+	Random Order = "random" // uniformly, from Settings.Seed
+)
+
+// Settings are the choices of a run. The zero value works: BBPL on 20 blocks
+// grown breadth-first, with automatic steps.
+type Settings struct {
+	// Method is BBPL by default.
+	Method Method
+	// Partition cuts a graph into blocks, for BBPL; every instance must get as
+	// many. nil: breadth-first growth into 20 blocks (or as many as the smallest
+	// instance has nodes), about the size the paper found fastest.
+	Partition func(*crf.Instance) (*partition.Partition, error)
+	// InnerSweeps bounds the sweeps of one iteration for full and bbpl: the k of
+	// the paper's future work. 0 means 300, in effect to convergence, for full, and
+	// 2 for bbpl: messages persist from visit to visit, so that more sweeps per
+	// visit cost more than they gain in time to the optimum (docs/cli.md).
+	InnerSweeps int
+	// InnerTolerance is the residual, the largest change of a log-message in a
+	// sweep, at which a block counts as converged. Every iteration makes at least
+	// one sweep and messages persist, so the optimum does not depend on it. 0
+	// means 1e-3.
+	InnerTolerance float64
+	// Order of the blocks; Cyclic by default.
+	Order Order
+	// Pairs updates one (instance, block) pair per iteration instead of the same
+	// block in every instance.
+	Pairs bool
+	// Seed is used by Order Random.
+	Seed uint64
+	// Step moves the weights; nil means NewAuto().
+	Step StepRule
+	// Threads is the number of goroutines that work on instances; 0 means 1. The
+	// result does not depend on it.
+	Threads int
+
+	// GradientTolerance stops at ‖∇L‖₂ ≤ GradientTolerance, absolute. 0: not used.
+	GradientTolerance float64
+	// RelativeTolerance stops at ‖∇L‖₂ ≤ RelativeTolerance · ‖∇L(θ₀)‖₂. 0: 1e-5
+	// where GradientTolerance is 0 too, else not used.
+	RelativeTolerance float64
+	// ObjectiveTolerance stops where the objective changed by less than this,
+	// relatively, over a pass. 0: not used.
+	ObjectiveTolerance float64
+	// MaxIterations, MaxPasses and MaxTime bound the run. 0: no bound; MaxPasses
+	// defaults to 10,000.
+	MaxIterations int
+	MaxPasses     float64
+	MaxTime       time.Duration
+
+	// Recorder sees every iteration; nil: none.
+	Recorder Recorder
+	// Evaluate is called every EvaluateEvery passes (0: 20) with the weights of the
+	// moment; its values, named metric@set, go to the recorder.
+	Evaluate      func(*crf.Model) (map[string]float64, error)
+	EvaluateEvery float64
+	// EarlyStop ends the run where a value of Evaluate stopped improving.
+	EarlyStop *EarlyStop
+
+	// Checkpoint is called when the state should be saved: at the start, every
+	// CheckpointEvery (0: so often that saving takes about 1 % of the time, and at
+	// least every 10 minutes), when the run is interrupted, and when it ends. A
+	// state that got worse is not saved. nil: never.
+	Checkpoint      func(*State) error
+	CheckpointEvery time.Duration
+	// Resume is a state to go on from; nil: start afresh.
+	Resume *State
+
+	// Team joins several processes, each with a part of Data; nil: this one alone.
+	Team Team
+}
+
+// EarlyStop names a value of Settings.Evaluate and how long to wait for it.
+type EarlyStop struct {
+	Metric   string // "accuracy@dev"
+	Patience int    // evaluations without improvement after which to stop
+	Minimise bool   // smaller is better (losses)
+}
+
+// Defaults of Settings that users meet in messages and in docs/cli.md.
+const (
+	DefaultBlocks            = 20
+	defaultFullSweeps        = 300
+	defaultBlockSweeps       = 2
+	defaultInnerTolerance    = 1e-3
+	DefaultRelativeTolerance = 1e-5
+	defaultMaxPasses         = 10000
+	defaultEvaluateEvery     = 20.0
+)
+
+// withDefaults returns the settings with every zero value resolved.
+func (s Settings) withDefaults() Settings {
+	if s.Method == "" {
+		s.Method = BBPL
+	}
+	if s.InnerSweeps == 0 {
+		s.InnerSweeps = defaultFullSweeps
+		if s.Method == BBPL {
+			s.InnerSweeps = defaultBlockSweeps
+		}
+	}
+	if s.InnerTolerance == 0 {
+		s.InnerTolerance = defaultInnerTolerance
+	}
+	if s.Order == "" {
+		s.Order = Cyclic
+	}
+	if s.Step == nil {
+		s.Step = NewAuto()
+	}
+	s.Threads = max(1, s.Threads)
+	if s.GradientTolerance == 0 && s.RelativeTolerance == 0 {
+		s.RelativeTolerance = DefaultRelativeTolerance
+	}
+	if s.MaxPasses == 0 {
+		s.MaxPasses = defaultMaxPasses
+	}
+	if s.EvaluateEvery == 0 {
+		s.EvaluateEvery = defaultEvaluateEvery
+	}
+	if s.Team == nil {
+		s.Team = alone{}
+	}
+	return s
+}
+
+// Validate quotes the first constraint that settings or problem violate.
+func (s *Settings) Validate(p *Problem) error {
+	resolved := s.withDefaults()
+	return resolved.validateResolved(p)
+}
+
+func (s *Settings) validateResolved(p *Problem) error {
+	switch {
+	case p.Model == nil:
+		return fmt.Errorf("learn: violated constraint: Problem.Model is set")
+	case len(p.Data) == 0:
+		return fmt.Errorf("learn: violated constraint: Problem.Data has at least one instance")
+	case !(p.L2 >= 0) || math.IsInf(p.L2, 0):
+		return fmt.Errorf("learn: violated constraint: 0 ≤ L2 < ∞, got %v", p.L2)
+	case s.Method != Full && s.Method != InnerDual && s.Method != BBPL:
+		return fmt.Errorf("learn: violated constraint: Method is %q, %q or %q, got %q", BBPL, InnerDual, Full, s.Method)
+	case s.Order != Cyclic && s.Order != Random:
+		return fmt.Errorf("learn: violated constraint: Order is %q or %q, got %q", Cyclic, Random, s.Order)
+	case s.InnerSweeps < 0 || !(s.InnerTolerance >= 0):
+		return fmt.Errorf("learn: violated constraint: InnerSweeps ≥ 0 and InnerTolerance ≥ 0, got %d and %v", s.InnerSweeps, s.InnerTolerance)
+	case !(s.GradientTolerance >= 0) || !(s.RelativeTolerance >= 0) || !(s.ObjectiveTolerance >= 0):
+		return fmt.Errorf("learn: violated constraint: tolerances ≥ 0")
+	case s.MaxIterations < 0 || !(s.MaxPasses >= 0) || s.MaxTime < 0:
+		return fmt.Errorf("learn: violated constraint: MaxIterations, MaxPasses and MaxTime ≥ 0")
+	case s.EarlyStop != nil && s.Evaluate == nil:
+		return fmt.Errorf("learn: violated constraint: EarlyStop needs Evaluate")
+	}
+	for i, in := range p.Data {
+		if len(in.Samples()) == 0 {
+			return fmt.Errorf("learn: instance %d (%s) has no labels to learn from", i, in.Name)
+		}
+	}
+	for i, w := range p.Model.Weights {
+		if math.IsNaN(w) || math.IsInf(w, 0) {
+			return fmt.Errorf("learn: initial weight %s is %v", p.Model.WeightName(i), w)
+		}
+	}
+	return nil
+}
+
+// Team is what the loop asks of the other processes of a run. Each holds a part
+// of the instances and all hold the same weights.
+type Team interface {
+	Rank() int
+	Size() int
+	// Sum replaces x by its sum over all processes, the same bits on each.
+	Sum(x []float64) error
+}
+
+// alone is the team of one.
+type alone struct{}
+
+func (alone) Rank() int           { return 0 }
+func (alone) Size() int           { return 1 }
+func (alone) Sum([]float64) error { return nil }

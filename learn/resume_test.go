@@ -1,0 +1,386 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph/partition"
+)
+
+// countdown is a context that ends after it was asked so many times. The loop
+// asks once per iteration and per block of a check.
+type countdown struct {
+	context.Context
+	left int
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// clone copies a state, whose slices are valid during the call only.
+func (s *State) clone() *State {
+	c := &State{Progress: slices.Clone(s.Progress)}
+	for _, a := range s.Arrays {
+		c.Arrays = append(c.Arrays, Array{a.Name, slices.Clone(a.Values)})
+	}
+	return c
+}
+
+// interruptible runs p with settings made anew for each start, as a step rule
+// belongs to one run.
+type interruptible struct {
+	problem  Problem
+	settings func() Settings
+}
+
+// steps runs to the end and returns the result and how often the loop went round.
+func (i interruptible) steps(t testing.TB) (*Result, int) {
+	t.Helper()
+	ctx := &countdown{context.Background(), math.MaxInt}
+	r, err := Fit(ctx, i.problem, i.settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkResult(t, r)
+	return r, math.MaxInt - ctx.left
+}
+
+// until runs for so many rounds of the loop, from a state or from the start, and
+// returns the last state saved.
+func (i interruptible) until(t testing.TB, from *State, rounds int) (*Result, *State) {
+	t.Helper()
+	s := i.settings()
+	s.Resume = from
+	last := from
+	s.Checkpoint = func(state *State) error {
+		last = state.clone()
+		return nil
+	}
+	r, err := Fit(&countdown{context.Background(), rounds}, i.problem, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status == Interrupted && (r.Checked || r.Reason == "") {
+		t.Fatalf("an interrupted run says it was checked: %+v", r)
+	}
+	return r, last
+}
+
+// TestResumeAfterInterruption: wherever a run is stopped, also within a check,
+// it goes on to the same bits; on another number of threads too.
+func TestResumeAfterInterruption(t *testing.T) {
+	all := problems(t)
+	i := 0
+	for kind, p := range all {
+		for name, s := range runs {
+			step := stepRules()[i%4]
+			counting := []string{"convex", "trw", "bethe"}[i%3]
+			i++
+			run := interruptible{p.with(counting), func() Settings {
+				s := s
+				s.Step, s.MaxPasses = must(ParseStep(step)), 15
+				return s
+			}}
+			where := fmt.Sprintf("%s, %s, %s, %s", kind, name, step, counting)
+			want, rounds := run.steps(t)
+			rng := source(uint64(i))
+			for range 3 {
+				stop := rng.IntN(rounds)
+				r, state := run.until(t, nil, stop)
+				if r.Status != Interrupted || state == nil {
+					t.Fatalf("%s: stopped after %d of %d rounds: %s, state saved: %v", where, stop, rounds, r.Status, state != nil)
+				}
+				threads := run
+				threads.settings = func() Settings {
+					s := run.settings()
+					s.Threads = 1 + rng.IntN(3)
+					return s
+				}
+				if again, _ := threads.until(t, state, math.MaxInt); !sameBits(want, again) {
+					t.Errorf("%s: stopped after %d of %d rounds it ends in other bits: %+v, want %+v", where, stop, rounds, again, want)
+				}
+			}
+		}
+	}
+}
+
+// TestResumeInPieces stops a run to convergence again and again, every few
+// rounds.
+func TestResumeInPieces(t *testing.T) {
+	for _, kind := range []string{"plain", "mixed missing", "untied"} {
+		for _, order := range []Order{Cyclic, Random} {
+			run := interruptible{problems(t)[kind], func() Settings {
+				return Settings{Partition: blocksOf(3), Order: order, Seed: 5, RelativeTolerance: 1e-4}
+			}}
+			want, rounds := run.steps(t)
+			if want.Status != Converged {
+				t.Fatalf("%s: %s", kind, want.Reason)
+			}
+			var state *State
+			for piece := range rounds {
+				r, last := run.until(t, state, 1+piece*7%23)
+				state = last
+				if r.Status != Interrupted {
+					if !sameBits(want, r) {
+						t.Errorf("%s, %s: after %d pieces other bits: %+v, want %+v", kind, order, piece, r, want)
+					}
+					break
+				}
+			}
+			// The state of a converged run has nothing left to do.
+			r, _ := run.until(t, state, math.MaxInt)
+			if !sameBits(want, r) {
+				t.Errorf("%s, %s: resumed after its end: %+v, want %+v", kind, order, r, want)
+			}
+		}
+	}
+}
+
+// TestResumeFromAnyCheckpoint: the states that are saved on the way, as often as
+// possible, all lead to the same end, and so does the one of a shorter run.
+func TestResumeFromAnyCheckpoint(t *testing.T) {
+	p := problems(t)["instances"]
+	var states []*State
+	settings := func() Settings {
+		return Settings{Partition: blocksOf(3), Pairs: true, GradientTolerance: 1e-6, CheckpointEvery: time.Nanosecond}
+	}
+	s := settings()
+	s.Checkpoint = func(state *State) error {
+		states = append(states, state.clone())
+		return nil
+	}
+	want := fit(t, p, s)
+	if want.Status != Converged || len(states) < 10 {
+		t.Fatalf("%s with %d states", want.Reason, len(states))
+	}
+	iteration := -1
+	for i, state := range states {
+		at, err := state.Iteration()
+		if err != nil || at < iteration {
+			t.Fatalf("state %d is of iteration %d, after %d; %v", i, at, iteration, err)
+		}
+		iteration = at
+		s := settings()
+		s.Resume = state
+		if r := fit(t, p, s); !sameBits(want, r) {
+			t.Errorf("from state %d (iteration %d): %+v, want %+v", i, iteration, r, want)
+		}
+	}
+	for _, limit := range []func(*Settings){
+		func(s *Settings) { s.MaxIterations = 7 },
+		func(s *Settings) { s.MaxPasses = 9.5 },
+		func(s *Settings) { s.MaxTime = time.Nanosecond },
+		func(s *Settings) { s.ObjectiveTolerance = 1e-3 },
+		func(s *Settings) { s.GradientTolerance = 1e-3 },
+	} {
+		var state *State
+		s := settings()
+		s.Checkpoint = func(saved *State) error {
+			state = saved.clone()
+			return nil
+		}
+		limit(&s)
+		short := fit(t, p, s)
+		again := settings()
+		limit(&again)
+		again.Resume = state
+		if r := fit(t, p, again); !sameBits(short, r) {
+			t.Errorf("%s: resumed with the same limits: %+v, want %+v", short.Status, r, short)
+		}
+		long := settings()
+		long.Resume = state
+		r := fit(t, p, long)
+		if d := distance(r.Model.Weights, want.Model.Weights); r.Status != Converged || d > 1e-5 {
+			t.Errorf("%s: resumed without the limit: %s, distance %g", short.Status, r.Reason, d)
+		}
+		// A check of convergence that succeeded is part of the way; all else is not.
+		if short.Status != Converged && !sameBits(want, r) {
+			t.Errorf("%s: resumed without the limit it ends in other bits: %+v, want %+v", short.Status, r, want)
+		}
+	}
+}
+
+// TestResumeKeepsTheBest: the best model of early stopping survives.
+func TestResumeKeepsTheBest(t *testing.T) {
+	p := problems(t)["plain"]
+	run := interruptible{p, func() Settings {
+		return Settings{
+			Partition: blocksOf(4), EvaluateEvery: 1, RelativeTolerance: 1e-9, EarlyStop: &EarlyStop{Metric: "size@dev", Patience: 3},
+			// Grows at first and then falls, so that the best is in the middle.
+			Evaluate: func(m *crf.Model) (map[string]float64, error) {
+				x := norm(m.Weights)
+				return map[string]float64{"size@dev": x * (1.2 - x)}, nil
+			},
+		}
+	}}
+	want, rounds := run.steps(t)
+	if want.Status != EarlyStopped || want.Best == nil || slices.Equal(want.Best.Weights, want.Model.Weights) {
+		t.Fatalf("%s: %s, best %v", want.Status, want.Reason, want.Best)
+	}
+	for stop := range rounds {
+		_, state := run.until(t, nil, stop)
+		r, _ := run.until(t, state, math.MaxInt)
+		if !sameBits(want, r) || r.Best == nil || !slices.Equal(r.Best.Weights, want.Best.Weights) {
+			t.Errorf("stopped after %d of %d rounds: %+v, want %+v", stop, rounds, r, want)
+		}
+	}
+}
+
+// someState returns a state from the middle of a run.
+func someState(t *testing.T, p Problem, s Settings) *State {
+	t.Helper()
+	_, state := interruptible{p, func() Settings { return s }}.until(t, nil, 40)
+	return state
+}
+
+// TestResumeRefusesOtherRuns: a state is taken only by a run that can go on to
+// the same bytes, and the message says what differs.
+func TestResumeRefusesOtherRuns(t *testing.T) {
+	p := problems(t)["plain"]
+	base := Settings{Partition: blocksOf(4), Step: must(ParseStep("fixed:0.05"))}
+	state := someState(t, p, base)
+	otherFeatures := problemOptions{rows: 4, cols: 4, states: 3, nodeDim: 4, edgeDim: 2, l2: 0.3}
+	otherGraph := problemOptions{rows: 4, cols: 6, states: 3, nodeDim: 3, edgeDim: 2, l2: 0.3}
+	for _, test := range []struct {
+		want   string
+		change func(p *Problem, s *Settings)
+	}{
+		{"method bbpl, this run has inner-dual", func(_ *Problem, s *Settings) { s.Method = InnerDual }},
+		{"step fixed:0.05, this run has auto", func(_ *Problem, s *Settings) { s.Step = nil }},
+		{"step fixed:0.05, this run has fixed:0.06", func(_ *Problem, s *Settings) { s.Step = &Fixed{Alpha: 0.06} }},
+		{"order cyclic, this run has random", func(_ *Problem, s *Settings) { s.Order = Random }},
+		{"number of blocks 4, this run has 5", func(_ *Problem, s *Settings) { s.Partition = blocksOf(5) }},
+		{"pairs false, this run has true", func(_ *Problem, s *Settings) { s.Pairs = true }},
+		{"l2 0.3, this run has 0.25", func(p *Problem, _ *Settings) { p.L2 = 0.25 }},
+		{"inner sweeps 2, this run has 3", func(_ *Problem, s *Settings) { s.InnerSweeps = 3 }},
+		{"inner tolerance 0.001, this run has 0.01", func(_ *Problem, s *Settings) { s.InnerTolerance = 0.01 }},
+		{"counting numbers convex:", func(p *Problem, _ *Settings) { *p = p.with("bethe") }},
+		{`array "weights" has 27 values, want 30`, func(p *Problem, _ *Settings) { *p = randomProblem(t, 1, otherFeatures) }},
+		{"counting numbers convex:", func(p *Problem, _ *Settings) { *p = randomProblem(t, 1, otherGraph) }},
+	} {
+		q, s := p, base
+		test.change(&q, &s)
+		s.Resume = state
+		_, err := Fit(context.Background(), q, s)
+		var refusal *StateError
+		if !errors.As(err, &refusal) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want a StateError with %q", err, test.want)
+		}
+	}
+	// Limits, threads and what watches the run may differ.
+	s := base
+	s.Resume, s.Threads, s.MaxPasses, s.GradientTolerance, s.Seed = state, 3, 99, 1e-3, 17
+	if r := fit(t, p, s); r.Status == Interrupted {
+		t.Error(r.Reason)
+	}
+}
+
+// TestDamagedState: whatever is missing or misshapen is an error, not a panic or
+// a run that goes on from nonsense.
+func TestDamagedState(t *testing.T) {
+	p := problems(t)["plain"]
+	base := Settings{Partition: blocksOf(4)}
+	whole := someState(t, p, base)
+	if _, err := Fit(context.Background(), p, Settings{Partition: blocksOf(4), Resume: whole.clone()}); err != nil {
+		t.Fatal(err)
+	}
+	progress := func(old, new string) func(*State) {
+		return func(s *State) {
+			if !strings.Contains(string(s.Progress), old) {
+				t.Fatalf("no %q in %s", old, s.Progress)
+			}
+			s.Progress = []byte(strings.Replace(string(s.Progress), old, new, 1))
+		}
+	}
+	for name, damage := range map[string]func(*State){
+		"no progress":    func(s *State) { s.Progress = nil },
+		"half of it":     func(s *State) { s.Progress = s.Progress[:len(s.Progress)/2] },
+		"another format": progress(`"format":1`, `"format":2`),
+		"a number gone":  progress(`"objective":`, `"objektive":`),
+		"random source":  progress(`"random":"`, `"random":"AAAA`),
+		"no arrays":      func(s *State) { s.Arrays = nil },
+		"weights gone":   func(s *State) { s.Arrays[0].Name = "waits" },
+		"step rule gone": func(s *State) {
+			s.Arrays = slices.DeleteFunc(s.Arrays, func(a Array) bool { return strings.HasPrefix(a.Name, "step.") })
+		},
+		"short messages": func(s *State) {
+			for i := range s.Arrays {
+				if strings.HasSuffix(s.Arrays[i].Name, "message") {
+					s.Arrays[i].Values = s.Arrays[i].Values[1:]
+				}
+			}
+		},
+	} {
+		state := whole.clone()
+		damage(state)
+		s := base
+		s.Resume = state
+		if _, err := Fit(context.Background(), p, s); err == nil {
+			t.Errorf("%s: the state was accepted", name)
+		}
+	}
+	if _, err := (&State{Progress: []byte("{")}).Iteration(); err == nil {
+		t.Error("the iteration of half a state was read")
+	}
+}
+
+// TestCheckpointErrorEndsTheRun: a state that can't be saved is not ignored.
+func TestCheckpointErrorEndsTheRun(t *testing.T) {
+	full := errors.New("disk full")
+	s := Settings{Checkpoint: func(*State) error { return full }, Partition: func(in *crf.Instance) (*partition.Partition, error) { return partition.Whole(in.Graph), nil }}
+	if _, err := Fit(context.Background(), problems(t)["plain"], s); !errors.Is(err, full) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestResumeWithinADampedCheck: what a check that does not settle remembers, of
+// residuals and damping, survives an interruption.
+func TestResumeWithinADampedCheck(t *testing.T) {
+	run := interruptible{frustrated(t), func() Settings {
+		return Settings{Partition: blocksOf(2), Step: &Fixed{Alpha: 1e-9}, MaxIterations: 1}
+	}}
+	want, rounds := run.steps(t)
+	if want.InferenceConverged || rounds < 300 {
+		t.Fatalf("the check settled after %d rounds", rounds)
+	}
+	for stop := 1; stop < rounds; stop += 37 {
+		_, state := run.until(t, nil, stop)
+		if r, _ := run.until(t, state, math.MaxInt); !sameBits(want, r) {
+			t.Errorf("stopped after %d of %d rounds: %+v, want %+v", stop, rounds, r, want)
+		}
+	}
+}
+
+// TestBadStatesAreNotSaved: while a run gets worse, the last good state stays.
+func TestBadStatesAreNotSaved(t *testing.T) {
+	p := problems(t)["plain"]
+	p = p.startingAt(fit(t, p, Settings{}).Model.Weights)
+	saved, iterations := 0, 0
+	_, err := Fit(context.Background(), p, Settings{
+		Partition: blocksOf(4), Step: &Fixed{Alpha: 8}, CheckpointEvery: time.Nanosecond, RelativeTolerance: 1e-12,
+		Recorder: RecorderFunc(func(e Event) error { iterations = e.Iteration; return nil }),
+		Checkpoint: func(s *State) error {
+			saved++
+			at, err := s.Iteration()
+			if err != nil || at%4 != 0 || !strings.Contains(string(s.Progress), `"worse":0`) {
+				t.Errorf("a state of iteration %d was saved: %s", at, s.Progress)
+			}
+			return nil
+		},
+	})
+	var diverged *DivergedError
+	if !errors.As(err, &diverged) || iterations < 8 || saved == 0 || saved > iterations/4 {
+		t.Errorf("%d states saved in %d iterations; %v", saved, iterations, err)
+	}
+}

@@ -1,0 +1,224 @@
+package learn
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+
+	"github.com/blockbp/blockbp/bp"
+)
+
+// State is everything that a run needs to go on as if it had never stopped: the
+// slices are the live ones, valid only during Settings.Checkpoint.
+type State struct {
+	// Progress is JSON: counters, the random source, the step rule, and what the
+	// problem looked like.
+	Progress []byte
+	Arrays   []Array
+}
+
+// Array is a named slice of a State.
+type Array struct {
+	Name   string
+	Values []float64
+}
+
+// saved is what Progress holds. Floats that may be NaN or infinite are kept by
+// their bits, so that nothing is lost.
+type saved struct {
+	Format   int               `json:"format"`
+	Progress progress          `json:"progress"`
+	Bits     map[string]uint64 `json:"bits"`
+	Random   []byte            `json:"random"`
+	Method   Method            `json:"method"`
+	Step     string            `json:"step"`
+	Order    Order             `json:"order"`
+	Blocks   int               `json:"blocks"`
+	Pairs    bool              `json:"pairs"`
+	L2       float64           `json:"l2"`
+	Sweeps   int               `json:"inner_sweeps"`
+	Inner    float64           `json:"inner_tolerance"`
+	HasBest  bool              `json:"has_best"`
+	Counting string            `json:"counting"` // name and hash of all counting numbers
+}
+
+const stateFormat = 1
+
+func (l *learner) floats() map[string]*float64 {
+	at := &l.at
+	return map[string]*float64{
+		"first": &at.First, "first_objective": &at.FirstObjective, "last_objective": &at.LastObjective, "change": &at.Change,
+		"objective": &at.Objective, "gradient_norm": &at.GradientNorm, "best_value": &at.BestValue,
+		"check_residual": &at.Check.Residual, "check_current": &at.Check.Current,
+		"check_smallest": &at.Check.Smallest, "check_damping": &at.Check.Damping,
+		"check_free_energy": &at.Check.sum.FreeEnergy, "check_primal": &at.Check.sum.Primal, "check_dual": &at.Check.sum.Dual,
+		"check_gap": &at.Check.gap,
+	}
+}
+
+func (l *learner) snapshot() (*State, error) {
+	random, err := l.source.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	s := l.settings
+	out := saved{
+		Format: stateFormat, Progress: l.at, Bits: map[string]uint64{}, Random: random,
+		Method: s.Method, Step: s.Step.String(), Order: s.Order, Blocks: l.blocks, Pairs: s.Pairs, L2: l.problem.L2,
+		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: l.best != nil, Counting: l.countingHash(),
+	}
+	for name, x := range l.floats() {
+		out.Bits[name] = math.Float64bits(*x)
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil, err
+	}
+	return &State{Progress: text, Arrays: l.arrays(l.best != nil)}, nil
+}
+
+// arrays lists every slice of the state, in a fixed order.
+func (l *learner) arrays(withBest bool) []Array {
+	a := []Array{{"weights", l.model.Weights}, {"total", l.total}, {"moments", l.moments}}
+	if withBest {
+		if l.best == nil {
+			l.best = l.model.Clone()
+		}
+		a = append(a, Array{"best", l.best.Weights})
+	}
+	for i, x := range l.settings.Step.Memory() {
+		a = append(a, Array{fmt.Sprintf("step.%d", i), x})
+	}
+	for i, b := range l.bundles {
+		a = append(a, Array{fmt.Sprintf("bundle.%d.contribution", i), b.contribution})
+		for j, u := range b.units {
+			name := fmt.Sprintf("bundle.%d.unit.%d.", i, j)
+			a = append(a, Array{name + "message", u.state.LogMessage}, Array{name + "belief", u.state.LogBelief})
+			if len(u.untied) > 0 {
+				a = append(a, Array{name + "untied", u.untied})
+			}
+		}
+	}
+	return a
+}
+
+// StateError says why a saved state cannot be gone on with.
+type StateError struct{ Reason string }
+
+// Error implements error.
+func (e *StateError) Error() string { return "checkpoint: " + e.Reason }
+
+func stateErrorf(format string, a ...any) error { return &StateError{fmt.Sprintf(format, a...)} }
+
+// restore puts a saved state in the place of the fresh one.
+func (l *learner) restore(state *State) error {
+	var in saved
+	if err := json.Unmarshal(state.Progress, &in); err != nil {
+		return stateErrorf("progress: %v", err)
+	}
+	if in.Format != stateFormat {
+		return stateErrorf("format %d, this version reads %d", in.Format, stateFormat)
+	}
+	if err := l.sameRun(&in); err != nil {
+		return err
+	}
+	have := map[string][]float64{}
+	for _, a := range state.Arrays {
+		have[a.Name] = a.Values
+	}
+	for _, a := range l.arrays(in.HasBest) {
+		values, ok := have[a.Name]
+		if !ok || len(values) != len(a.Values) {
+			return stateErrorf("array %q has %d values, want %d: it belongs to other data or another model", a.Name, len(values), len(a.Values))
+		}
+		copy(a.Values, values)
+	}
+	l.at = in.Progress
+	for name, x := range l.floats() {
+		bits, ok := in.Bits[name]
+		if !ok {
+			return stateErrorf("no value %q", name)
+		}
+		*x = math.Float64frombits(bits)
+	}
+	if l.at.Status != Converged || !l.small(l.at.GradientNorm) {
+		l.goOn()
+	}
+	return l.source.UnmarshalBinary(in.Random)
+}
+
+// countingHash identifies the counting numbers of all networks.
+func (l *learner) countingHash() string {
+	h := fnv.New64a()
+	var word [8]byte
+	var last *bp.Counting
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			if u.net.Counting == last {
+				continue
+			}
+			last = u.net.Counting
+			for _, x := range slices.Concat(last.Node, last.Edge) {
+				binary.LittleEndian.PutUint64(word[:], math.Float64bits(x))
+				h.Write(word[:])
+			}
+		}
+	}
+	return fmt.Sprintf("%s:%016x", last.Name, h.Sum64())
+}
+
+// goOn decides what a state that a limit ended, or that was interrupted, does
+// next: the final check where the limits of this run are reached too, else more
+// iterations.
+func (l *learner) goOn() {
+	wasEnded := l.at.Status != ""
+	l.at.Status, l.at.Reason = "", ""
+	if !wasEnded {
+		return
+	}
+	if l.at.Status, l.at.Reason = l.limitReached(); l.at.Status != "" {
+		l.startCheck(checkFinal)
+	}
+}
+
+// sameRun refuses a checkpoint of a run with other settings, which could not go
+// on to the same bytes.
+func (l *learner) sameRun(in *saved) error {
+	s := l.settings
+	differ := func(what string, was, is any) error {
+		return stateErrorf("it was written with %s %v, this run has %v; use the same settings, or start a new run", what, was, is)
+	}
+	switch {
+	case in.Method != s.Method:
+		return differ("method", in.Method, s.Method)
+	case in.Step != s.Step.String():
+		return differ("step", in.Step, s.Step)
+	case in.Order != s.Order:
+		return differ("order", in.Order, s.Order)
+	case in.Blocks != l.blocks:
+		return differ("number of blocks", in.Blocks, l.blocks)
+	case in.Pairs != s.Pairs:
+		return differ("pairs", in.Pairs, s.Pairs)
+	case in.L2 != l.problem.L2:
+		return differ("l2", in.L2, l.problem.L2)
+	case in.Sweeps != s.InnerSweeps:
+		return differ("inner sweeps", in.Sweeps, s.InnerSweeps)
+	case in.Inner != s.InnerTolerance:
+		return differ("inner tolerance", in.Inner, s.InnerTolerance)
+	case in.Counting != l.countingHash():
+		return differ("counting numbers", in.Counting, l.countingHash())
+	}
+	return nil
+}
+
+// Iteration returns the number of iterations made when the state was saved.
+func (s *State) Iteration() (int, error) {
+	var in saved
+	if err := json.Unmarshal(s.Progress, &in); err != nil {
+		return 0, stateErrorf("progress: %v", err)
+	}
+	return in.Progress.Iterations, nil
+}

@@ -1,0 +1,396 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/graph/partition"
+)
+
+// TestStatuses: every way to end says so, with the inequality and its numbers.
+func TestStatuses(t *testing.T) {
+	p := problems(t)["plain"]
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	worse := func(*crf.Model) (map[string]float64, error) { return map[string]float64{"accuracy@dev": 0.5}, nil }
+	for _, test := range []struct {
+		status  Status
+		reason  string
+		change  func(s *Settings)
+		ctx     context.Context
+		checked bool
+	}{
+		{Converged, "gradient norm ", func(s *Settings) { s.RelativeTolerance = 1e-3 }, nil, true},
+		{Converged, " ≤ 0.25", func(s *Settings) { s.GradientTolerance = 0.25 }, nil, true},
+		{ObjectiveFlat, "change of the objective over a pass ", func(s *Settings) { s.ObjectiveTolerance = 1e-3 }, nil, true},
+		{IterationLimit, "iterations 7 ≥ limit 7", func(s *Settings) { s.MaxIterations = 7 }, nil, true},
+		{PassLimit, " ≥ limit 3.5", func(s *Settings) { s.MaxPasses = 3.5 }, nil, true},
+		{TimeLimit, "≥ limit 1e-09", func(s *Settings) { s.MaxTime = time.Nanosecond }, nil, true},
+		{EarlyStopped, "accuracy@dev did not improve on 0.5 for 2 evaluations ≥ patience 2", func(s *Settings) {
+			s.Evaluate, s.EvaluateEvery, s.EarlyStop = worse, 1, &EarlyStop{Metric: "accuracy@dev", Patience: 2}
+		}, nil, true},
+		{Interrupted, "interrupted", func(*Settings) {}, cancelled, false},
+	} {
+		s := Settings{Partition: blocksOf(4)}
+		test.change(&s)
+		ctx := test.ctx
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		r, err := Fit(ctx, p, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != test.status || !strings.Contains(r.Reason, test.reason) || r.Checked != test.checked {
+			t.Errorf("%s: %s, checked %v; want %s: %s", r.Status, r.Reason, r.Checked, test.status, test.reason)
+		}
+		if r.Checked {
+			checkResult(t, r)
+			e := must(NewEvaluator(p, 1))
+			x := settled(t, e, r.Model.Weights)
+			if !near(x.Objective, r.Objective, 1e-5) || !near(x.GradientNorm, r.GradientNorm, 1e-4) {
+				t.Errorf("%s: objective %v and gradient %v, exactly %v and %v", r.Status, r.Objective, r.GradientNorm, x.Objective, x.GradientNorm)
+			}
+			e.Close()
+		}
+		if (r.Best != nil) != (test.status == EarlyStopped) {
+			t.Errorf("%s: best model %v", r.Status, r.Best)
+		}
+	}
+	if slices.ContainsFunc(p.Model.Weights, func(w float64) bool { return w != 0 }) {
+		t.Error("Fit changed the model it was given")
+	}
+}
+
+// TestEarlyStopKeepsTheBest: larger is better, or smaller, as asked.
+func TestEarlyStopKeepsTheBest(t *testing.T) {
+	p := problems(t)["plain"]
+	for _, minimise := range []bool{false, true} {
+		var seen []float64
+		call := 0
+		s := Settings{
+			Partition: blocksOf(4), EvaluateEvery: 1, RelativeTolerance: 1e-12,
+			EarlyStop: &EarlyStop{Metric: "x@dev", Patience: 3, Minimise: minimise},
+			Evaluate: func(m *crf.Model) (map[string]float64, error) {
+				value := []float64{3, 5, 4, 9, 9, 8, 7}[min(call, 6)]
+				if minimise {
+					value = -value
+				}
+				call++
+				seen = append(seen, m.Weights[0])
+				return map[string]float64{"x@dev": value}, nil
+			},
+		}
+		r := fit(t, p, s)
+		if r.Status != EarlyStopped || call != 7 || r.Best.Weights[0] != seen[3] {
+			t.Errorf("minimise %v: %s after %d evaluations, best weight %v of %v", minimise, r.Reason, call, r.Best.Weights[0], seen)
+		}
+	}
+	s := Settings{EvaluateEvery: 1, EarlyStop: &EarlyStop{Metric: "accuracy@dev"}, Evaluate: func(*crf.Model) (map[string]float64, error) { return nil, nil }}
+	if _, err := Fit(context.Background(), p, s); err == nil || !strings.Contains(err.Error(), `"accuracy@dev"`) {
+		t.Errorf("a metric that does not exist: %v", err)
+	}
+	broken := errors.New("broken")
+	s.Evaluate = func(*crf.Model) (map[string]float64, error) { return nil, broken }
+	if _, err := Fit(context.Background(), p, s); !errors.Is(err, broken) {
+		t.Errorf("an evaluation that fails: %v", err)
+	}
+}
+
+// TestDivergence: a step that is much too large ends in an error that names the
+// iteration and the cause, whatever the method, and never in Converged.
+func TestDivergence(t *testing.T) {
+	for kind, p := range problems(t) {
+		for name, s := range runs {
+			for _, alpha := range []float64{100, 1e10, 1e300} {
+				s.Step, s.MaxPasses = &Fixed{Alpha: alpha}, 200
+				r, err := Fit(context.Background(), p, s)
+				var diverged *DivergedError
+				if err == nil {
+					checkResult(t, r)
+					if r.Status == Converged {
+						t.Errorf("%s, %s, α = %v: converged, %s", kind, name, alpha, r.Reason)
+					}
+					continue
+				}
+				if !errors.As(err, &diverged) || diverged.Iteration < 1 || !strings.Contains(err.Error(), fmt.Sprintf("iteration %d", diverged.Iteration)) || !strings.Contains(err.Error(), "the step fixed:") {
+					t.Errorf("%s, %s, α = %v: error %v", kind, name, alpha, err)
+				}
+			}
+		}
+	}
+}
+
+// TestOverflowNamesTheEdge: weights that no inference can work with are found at
+// the start, by node or edge.
+func TestOverflowNamesTheEdge(t *testing.T) {
+	p := problems(t)["plain"]
+	w := p.randomWeights(1, 1)
+	w[len(w)-1] = 1e308
+	_, err := Fit(context.Background(), p.startingAt(w), Settings{})
+	var diverged *DivergedError
+	var numerical *bp.NumericalError
+	if !errors.As(err, &diverged) || !errors.As(err, &numerical) || numerical.Edge < 0 && numerical.Node < 0 || diverged.Iteration != 0 {
+		t.Errorf("error %v", err)
+	}
+	if err != nil && !strings.Contains(err.Error(), "the initial weights or the features are at fault") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestPasses: passes are whole-network sweeps, counted in work: a sweep over
+// every block, or every instance, is one, and so for partly observed samples.
+func TestPasses(t *testing.T) {
+	for kind, p := range problems(t) {
+		for name, s := range map[string]Settings{
+			"inner-dual": {Method: InnerDual},
+			"4 blocks":   {Partition: blocksOf(4), InnerSweeps: 1},
+			"pairs":      {Partition: blocksOf(3), InnerSweeps: 1, Pairs: true},
+			"3 sweeps":   {Partition: blocksOf(4), InnerSweeps: 3},
+		} {
+			if s.InnerSweeps > 1 && p.Data[0].Missing(0) {
+				continue // a block with few unobserved nodes may settle exactly before its sweeps are over
+			}
+			p := p.startingAt(p.randomWeights(1, 0.3))
+			s.Step, s.RelativeTolerance, s.InnerTolerance = &Fixed{Alpha: 0.01}, 1e-300, 1e-300
+			perVisit := float64(max(1, s.InnerSweeps))
+			var last Event
+			first := math.NaN()
+			s.Recorder = RecorderFunc(func(e Event) error {
+				if !e.Check {
+					last = e
+				} else if math.IsNaN(first) {
+					first = e.Pass
+				}
+				return nil
+			})
+			iterations := 5
+			if s.Method == "" {
+				iterations *= map[bool]int{true: 3 * len(p.Data), false: 4}[s.Pairs]
+			}
+			s.MaxIterations = iterations
+			r := fit(t, p, s)
+			if got := last.Pass - first; !near(got, 5*perVisit, 1e-12) {
+				t.Errorf("%s, %s: %v passes for 5 visits of %v sweeps", kind, name, got, perVisit)
+			}
+			if r.Iterations != iterations || !near(r.Passes, last.Pass+r.CheckPasses-first, 1e-12) || r.CheckPasses <= 0 {
+				t.Errorf("%s, %s: %+v, last event %+v", kind, name, *r, last)
+			}
+			// One gradient for the initial check, one per round, and one at the end.
+			if !near(r.GradientPasses, 7, 1e-12) {
+				t.Errorf("%s, %s: %v gradient passes, want 7", kind, name, r.GradientPasses)
+			}
+		}
+	}
+}
+
+// TestEvents: the recorder sees every iteration once, in order, with the weights
+// after the step, and the exact values at each check.
+func TestEvents(t *testing.T) {
+	p := problems(t)["instances"]
+	var events []Event
+	var thetas [][]float64
+	s := Settings{Partition: blocksOf(3), Pairs: true, Step: &Fixed{Alpha: 0.1}, MaxIterations: 20, Recorder: RecorderFunc(func(e Event) error {
+		events, thetas = append(events, e), append(thetas, slices.Clone(e.Theta))
+		return nil
+	})}
+	r := fit(t, p, s)
+	if len(events) != 22 || !events[0].Check || !events[21].Check {
+		t.Fatalf("%d events for 20 iterations and two checks", len(events))
+	}
+	e := must(NewEvaluator(p, 1))
+	defer e.Close()
+	for i, event := range events[1:21] {
+		if event.Iteration != i+1 || event.Block != i%3 || event.Instance != i/3%3 || event.Check || event.Step != 0.1 || event.Sweeps < 1 || event.Pass <= events[i].Pass {
+			t.Errorf("event %d: %+v", i+1, event)
+		}
+	}
+	if !slices.Equal(thetas[21], r.Model.Weights) || slices.Equal(thetas[20], thetas[19]) {
+		t.Error("the weights of the last event are others than those of the result")
+	}
+	for _, i := range []int{0, 21} {
+		if x := settled(t, e, thetas[i]); !near(x.Objective, events[i].Objective, 1e-6) || events[i].Iteration != []int{0, 20}[i/21] {
+			t.Errorf("check %+v, exactly %+v", events[i], x)
+		}
+	}
+	stop := errors.New("stop")
+	s.Recorder = RecorderFunc(func(e Event) error {
+		if e.Iteration == 3 {
+			return stop
+		}
+		return nil
+	})
+	if _, err := Fit(context.Background(), p, s); !errors.Is(err, stop) {
+		t.Errorf("error %v of a recorder that fails", err)
+	}
+}
+
+// TestValidate quotes the constraint that is violated.
+func TestValidate(t *testing.T) {
+	good := problems(t)["plain"]
+	unlabelled := must(crf.NewInstance(&good.Model.Schema, crf.InstanceSpec{
+		Name: "bare", Graph: good.Data[0].Graph, NodeFeat: []crf.Features{*good.Data[0].NodeFeatures(0)}, EdgeFeat: []crf.Features{*good.Data[0].EdgeFeatures(0)},
+	}))
+	for _, test := range []struct {
+		want   string
+		change func(p *Problem, s *Settings)
+	}{
+		{"Problem.Model is set", func(p *Problem, _ *Settings) { p.Model = nil }},
+		{"Problem.Data has at least one instance", func(p *Problem, _ *Settings) { p.Data = nil }},
+		{"0 ≤ L2 < ∞, got -1", func(p *Problem, _ *Settings) { p.L2 = -1 }},
+		{"0 ≤ L2 < ∞, got NaN", func(p *Problem, _ *Settings) { p.L2 = math.NaN() }},
+		{`Method is "bbpl", "inner-dual" or "full", got "sgd"`, func(_ *Problem, s *Settings) { s.Method = "sgd" }},
+		{`Order is "cyclic" or "random", got "zigzag"`, func(_ *Problem, s *Settings) { s.Order = "zigzag" }},
+		{"InnerSweeps ≥ 0", func(_ *Problem, s *Settings) { s.InnerSweeps = -1 }},
+		{"InnerTolerance ≥ 0", func(_ *Problem, s *Settings) { s.InnerTolerance = math.NaN() }},
+		{"tolerances ≥ 0", func(_ *Problem, s *Settings) { s.GradientTolerance = -1 }},
+		{"tolerances ≥ 0", func(_ *Problem, s *Settings) { s.RelativeTolerance = math.NaN() }},
+		{"MaxPasses and MaxTime ≥ 0", func(_ *Problem, s *Settings) { s.MaxPasses = -1 }},
+		{"MaxIterations, MaxPasses", func(_ *Problem, s *Settings) { s.MaxIterations = -1 }},
+		{"EarlyStop needs Evaluate", func(_ *Problem, s *Settings) { s.EarlyStop = &EarlyStop{Metric: "x"} }},
+		{"instance 0 (bare) has no labels to learn from", func(p *Problem, _ *Settings) { p.Data = []*crf.Instance{unlabelled} }},
+		{"initial weight node.node[state 1, feature 0] is NaN", func(p *Problem, _ *Settings) {
+			*p = p.startingAt([]float64{0, math.NaN()})
+		}},
+	} {
+		p, s := good, Settings{}
+		test.change(&p, &s)
+		_, err := Fit(context.Background(), p, s)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want %q", err, test.want)
+		}
+		if also := s.Validate(&p); also == nil || also.Error() != err.Error() {
+			t.Errorf("Validate says %v, Fit %v", also, err)
+		}
+		if _, err := Measure(p, s); err == nil {
+			t.Errorf("Measure accepted what violates %q", test.want)
+		}
+	}
+	var zero Settings
+	if err := zero.Validate(&good); err != nil || zero.Method != "" {
+		t.Errorf("zero settings: %v, changed to %+v", err, zero)
+	}
+}
+
+// TestUnitErrors name the instance: partitions and counting numbers that fail or
+// do not fit.
+func TestUnitErrors(t *testing.T) {
+	p := problems(t)["instances"]
+	p.Data[1].Name = "second"
+	broken := errors.New("broken")
+	for _, test := range []struct {
+		want   string
+		change func(p *Problem, s *Settings)
+	}{
+		{"instance 0", func(_ *Problem, s *Settings) {
+			s.Partition = func(*crf.Instance) (*partition.Partition, error) { return nil, broken }
+		}},
+		{"instance 1 (second): ", func(p *Problem, _ *Settings) {
+			p.Counting = func(g *graph.Graph) (*bp.Counting, error) {
+				if g == p.Data[1].Graph {
+					return nil, broken
+				}
+				return bp.Convex(g), nil
+			}
+		}},
+		{"is cut into 2 blocks and instance second into 3", func(p *Problem, s *Settings) {
+			s.Partition = func(in *crf.Instance) (*partition.Partition, error) {
+				if in == p.Data[1] {
+					return blocksOf(3)(in)
+				}
+				return blocksOf(2)(in)
+			}
+		}},
+	} {
+		q, s := p, Settings{}
+		test.change(&q, &s)
+		if _, err := Fit(context.Background(), q, s); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want %q", err, test.want)
+		}
+	}
+}
+
+// TestMeasure counts what a run would need.
+func TestMeasure(t *testing.T) {
+	p := problems(t)["instances"]
+	sizes := must(Measure(p, Settings{Partition: blocksOf(4)}))
+	if sizes.Instances != 3 || sizes.Nodes != 48 || sizes.Edges != 72 || sizes.Weights != len(p.Model.Weights) || sizes.Blocks != 4 ||
+		sizes.StateBytes <= 0 || !(sizes.SecondsPerPass > 0) || !(sizes.CutFraction > 0 && sizes.CutFraction < 1) {
+		t.Errorf("%+v", *sizes)
+	}
+	if r := fit(t, p, Settings{Partition: blocksOf(4), MaxIterations: 1}); r.StateBytes != sizes.StateBytes {
+		t.Errorf("%d bytes, the run has %d", sizes.StateBytes, r.StateBytes)
+	}
+}
+
+// TestEvaluateEvery: at the first iteration, and then at the first one that is
+// so many passes later.
+func TestEvaluateEvery(t *testing.T) {
+	var at []int
+	fit(t, problems(t)["plain"], Settings{
+		Method: InnerDual, EvaluateEvery: 2.5, MaxIterations: 12, RelativeTolerance: 1e-12, Step: &Fixed{Alpha: 0.01},
+		Evaluate: func(m *crf.Model) (map[string]float64, error) { return map[string]float64{"first": m.Weights[0]}, nil },
+		Recorder: RecorderFunc(func(e Event) error {
+			if e.Eval != nil {
+				at = append(at, e.Iteration)
+				if e.Eval["first"] != e.Theta[0] {
+					t.Errorf("iteration %d: evaluated at weight %v, recorded with %v", e.Iteration, e.Eval["first"], e.Theta[0])
+				}
+			}
+			return nil
+		}),
+	})
+	if !slices.Equal(at, []int{1, 4, 7, 10}) {
+		t.Errorf("evaluated at iterations %v", at)
+	}
+}
+
+// frustrated is a problem on a complete graph whose initial weights make the
+// ends of every edge want strongly to agree or to differ, at random: ordinary
+// belief propagation does not settle there.
+func frustrated(t *testing.T) Problem {
+	t.Helper()
+	g := must(gen.Complete(8))
+	s := untiedShape(g, 2)
+	s.l2 = 0
+	p := s.build(t, 2).with("bethe")
+	rng := source(0)
+	node, edge := p.Model.Layout.Node[0], p.Model.Layout.Edge[0]
+	for e := range g.NumEdges() {
+		x := 3 * rng.NormFloat64()
+		copy(p.Model.Weights[edge.At+4*e:], []float64{x, 0, 0, x})
+	}
+	for i := range node.Len {
+		p.Model.Weights[node.At+i] = 1.5 * rng.NormFloat64()
+	}
+	return p
+}
+
+// TestUnsettledInferenceIsNoConvergence: a gradient that is small enough proves
+// nothing where the messages behind it go on changing.
+func TestUnsettledInferenceIsNoConvergence(t *testing.T) {
+	p := frustrated(t)
+	r, err := Fit(context.Background(), p, Settings{Method: InnerDual, Step: &Fixed{Alpha: 1e-9}, GradientTolerance: 1e9, MaxIterations: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != IterationLimit || r.InferenceConverged || !(r.Residual > 1e-3) {
+		t.Errorf("%s: %s, residual %g, inference converged: %v", r.Status, r.Reason, r.Residual, r.InferenceConverged)
+	}
+	checkResult(t, r)
+	e := must(NewEvaluator(p, 1))
+	defer e.Close()
+	if x := must(e.At(p.Model.Weights)); x.Converged || !(x.Residual > 1e-3) {
+		t.Errorf("evaluated: %+v", x)
+	}
+}

@@ -1,0 +1,161 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// StepRule moves the weights against the gradient. It is the one place where
+// the size and direction of a step are decided.
+type StepRule interface {
+	// String returns the rule as ParseStep takes it.
+	String() string
+	// Start is called before the first step of a run and forgets any run before.
+	Start(p StepProblem) error
+	// Step changes theta, given g = ∇L of (8), partly stale, and returns the size
+	// of the step for the record. It must not keep or change gradient.
+	Step(theta, gradient []float64) float64
+	// Memory returns the slices that a resumed run must find as they were. Their
+	// lengths are fixed after Start.
+	Memory() [][]float64
+}
+
+// StepProblem is what a rule may know of the problem.
+type StepProblem struct {
+	Model *crf.Model
+	Data  []*crf.Instance
+	L2    float64
+	// Variables is the mean number of variables per instance. Fixed steps multiply
+	// ∇L/Variables, so that one α serves networks of all sizes.
+	Variables float64
+	// PerPass is the number of iterations that visit everything once.
+	PerPass int
+	// Scale holds, per node type and edge type, the sum over all nodes (edges) of
+	// (weight of the instance)/ρ, for what the counting numbers do to curvature.
+	NodeScale, EdgeScale func(in *crf.Instance, element int32) float64
+	// Objective returns the saddle value at the weights of the gradient that Step
+	// is given. With full inference it is L itself.
+	Objective func() float64
+	// Full says that every gradient and objective is of converged inference.
+	Full bool
+	// Beliefs writes the mean belief of every tied type into dst: all node types,
+	// then all edge types, each over its (joint) states.
+	Beliefs func(dst []float64)
+}
+
+// ParseStep reads a step rule as users give it: auto, fixed:α, invt:α or
+// adagrad:α.
+func ParseStep(spec string) (StepRule, error) {
+	name, value, given := strings.Cut(spec, ":")
+	if name == "auto" && !given {
+		return NewAuto(), nil
+	}
+	alpha, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(alpha > 0) || math.IsInf(alpha, 0) {
+		return nil, fmt.Errorf("step %q: want auto, fixed:α, invt:α or adagrad:α with a positive number α, such as fixed:0.5", spec)
+	}
+	switch name {
+	case "fixed":
+		return &Fixed{Alpha: alpha}, nil
+	case "invt":
+		return &InverseTime{Alpha: alpha}, nil
+	case "adagrad":
+		return &AdaGrad{Alpha: alpha}, nil
+	}
+	return nil, fmt.Errorf("step %q: no rule named %q; want auto, fixed:α, invt:α or adagrad:α", spec, name)
+}
+
+// Fixed is the paper's step: θ ← θ − α ∇L/(mean number of variables).
+type Fixed struct {
+	Alpha float64
+	scale float64
+}
+
+// String implements StepRule.
+func (f *Fixed) String() string { return fmt.Sprintf("fixed:%v", f.Alpha) }
+
+// Start implements StepRule.
+func (f *Fixed) Start(p StepProblem) error {
+	f.scale = f.Alpha / p.Variables
+	return nil
+}
+
+// Step implements StepRule.
+func (f *Fixed) Step(theta, gradient []float64) float64 {
+	for i, g := range gradient {
+		theta[i] -= f.scale * g
+	}
+	return f.Alpha
+}
+
+// Memory implements StepRule: there is nothing to remember.
+func (f *Fixed) Memory() [][]float64 { return nil }
+
+// InverseTime is θ ← θ − α/(1+p) ∇L/(mean number of variables), p being the
+// passes begun before this one.
+type InverseTime struct {
+	Alpha   float64
+	scale   float64
+	perPass int
+	count   [1]float64 // steps taken
+}
+
+// String implements StepRule.
+func (r *InverseTime) String() string { return fmt.Sprintf("invt:%v", r.Alpha) }
+
+// Start implements StepRule.
+func (r *InverseTime) Start(p StepProblem) error {
+	r.scale, r.perPass, r.count = 1/p.Variables, p.PerPass, [1]float64{}
+	return nil
+}
+
+// Step implements StepRule.
+func (r *InverseTime) Step(theta, gradient []float64) float64 {
+	alpha := r.Alpha / (1 + math.Floor(r.count[0]/float64(r.perPass)))
+	r.count[0]++
+	for i, g := range gradient {
+		theta[i] -= alpha * r.scale * g
+	}
+	return alpha
+}
+
+// Memory implements StepRule.
+func (r *InverseTime) Memory() [][]float64 { return [][]float64{r.count[:]} }
+
+// AdaGrad divides each coordinate's step by the root of its summed squared
+// gradients (Duchi, Hazan and Singer 2011), as the authors' code does.
+type AdaGrad struct {
+	Alpha   float64
+	scale   float64
+	squares []float64
+}
+
+// adaGradFloor keeps the first step of a coordinate without gradient finite.
+const adaGradFloor = 1e-12
+
+// String implements StepRule.
+func (r *AdaGrad) String() string { return fmt.Sprintf("adagrad:%v", r.Alpha) }
+
+// Start implements StepRule.
+func (r *AdaGrad) Start(p StepProblem) error {
+	r.scale = 1 / p.Variables
+	r.squares = make([]float64, p.Model.Layout.Size)
+	return nil
+}
+
+// Step implements StepRule.
+func (r *AdaGrad) Step(theta, gradient []float64) float64 {
+	for i, g := range gradient {
+		g *= r.scale
+		r.squares[i] += g * g
+		theta[i] -= r.Alpha * g / (math.Sqrt(r.squares[i]) + adaGradFloor)
+	}
+	return r.Alpha
+}
+
+// Memory implements StepRule.
+func (r *AdaGrad) Memory() [][]float64 { return [][]float64{r.squares} }

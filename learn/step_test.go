@@ -1,0 +1,217 @@
+package learn
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// path runs inner-dual learning, whose every gradient is of the whole network,
+// and returns weights and gradients step by step, as the rule saw them.
+type path struct {
+	StepRule
+	theta, gradient [][]float64
+	sizes           []float64
+}
+
+func (p *path) Step(theta, gradient []float64) float64 {
+	p.theta, p.gradient = append(p.theta, slices.Clone(theta)), append(p.gradient, slices.Clone(gradient))
+	size := p.StepRule.Step(theta, gradient)
+	p.sizes = append(p.sizes, size)
+	return size
+}
+
+// TestStepFormulas compares every step of the simple rules with its formula:
+// ∇L divided by the number of variables per sample.
+func TestStepFormulas(t *testing.T) {
+	const alpha, variables = 0.3, 16.0
+	for kind, p := range problems(t) {
+		for _, s := range []Settings{{Method: InnerDual}, {Partition: blocksOf(4)}} {
+			for _, name := range []string{"fixed", "invt", "adagrad"} {
+				rule := &path{StepRule: must(ParseStep(name + ":0.3"))}
+				s := s
+				s.Step, s.MaxIterations, s.RelativeTolerance = rule, 11, 1e-12
+				r := fit(t, p, s)
+				squares := make([]float64, len(p.Model.Weights))
+				rule.theta = append(rule.theta, r.Model.Weights)
+				perPass := 1
+				if s.Method != InnerDual {
+					perPass = 4
+				}
+				for i, gradient := range rule.gradient {
+					size := alpha
+					if name == "invt" {
+						size = alpha / float64(1+i/perPass)
+					}
+					if rule.sizes[i] != size {
+						t.Errorf("%s, %s: step %d has size %v, want %v", kind, name, i, rule.sizes[i], size)
+					}
+					for j, g := range gradient {
+						g /= variables
+						squares[j] += g * g
+						move := size * g
+						if name == "adagrad" {
+							move = alpha * g / (math.Sqrt(squares[j]) + adaGradFloor)
+						}
+						if want := rule.theta[i][j] - move; !near(rule.theta[i+1][j], want, 1e-14) {
+							t.Fatalf("%s, %s: weight %d after step %d is %v, want %v", kind, name, j, i, rule.theta[i+1][j], want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestParseStep(t *testing.T) {
+	for _, spec := range []string{"auto", "fixed:0.5", "invt:2", "adagrad:0.001"} {
+		if rule, err := ParseStep(spec); err != nil || rule.String() != spec {
+			t.Errorf("%s: %v, %v", spec, rule, err)
+		}
+	}
+	for _, spec := range []string{"", "fixed", "fixed:", "fixed:0", "fixed:-1", "fixed:NaN", "fixed:Inf", "adam:0.1", "auto:1", "invt:x"} {
+		if _, err := ParseStep(spec); err == nil || !strings.Contains(err.Error(), "want auto, fixed:α, invt:α or adagrad:α") {
+			t.Errorf("%q: error %v", spec, err)
+		}
+	}
+}
+
+// rescaled returns the problem with every feature column j of nodes multiplied
+// by scale[j], and column 1 replaced by a mixture with column 0 of the given
+// correlation.
+func rescaled(t *testing.T, p Problem, scale []float64, correlation float64) Problem {
+	t.Helper()
+	var data []*crf.Instance
+	for _, in := range p.Data {
+		f := in.NodeFeatures(0)
+		x := make([]float64, f.Rows()*f.Dim())
+		for r := range f.Rows() {
+			row := x[r*f.Dim():][:f.Dim()]
+			f.Row(row, r)
+			row[1] = correlation*row[0] + math.Sqrt(1-correlation*correlation)*row[1]
+			for j := range row {
+				row[j] *= scale[j]
+			}
+		}
+		data = append(data, must(crf.NewInstance(&p.Model.Schema, crf.InstanceSpec{
+			Graph: in.Graph, NodeFeat: []crf.Features{must(crf.Dense(x, f.Dim()))}, EdgeFeat: []crf.Features{*in.EdgeFeatures(0)}, Labels: in.Samples(),
+		})))
+	}
+	p.Data = data
+	return p
+}
+
+// TestAutoOnBadFeatures: columns whose scales differ by a factor of a million
+// and that are correlated do not keep the automatic steps from the optimum, nor
+// make them slow.
+func TestAutoOnBadFeatures(t *testing.T) {
+	good := randomProblem(t, 1, problemOptions{rows: 6, cols: 6, states: 3, nodeDim: 4, edgeDim: 2, instances: 3, l2: 0.01})
+	bad := rescaled(t, good, []float64{1e3, 1, 1e-3, 30}, 0.95)
+	bad.L2 = 1e-4
+	for _, counting := range []string{"convex", "trw"} {
+		e := must(NewEvaluator(bad.with(counting), 1))
+		for _, method := range []Method{Full, InnerDual, BBPL} {
+			r := fit(t, bad.with(counting), Settings{Method: method, RelativeTolerance: 1e-7})
+			if r.Status != Converged || r.Passes > 2000 {
+				t.Errorf("%s, %s: %s after %.0f passes", counting, method, r.Reason, r.Passes)
+			}
+			if x := settled(t, e, r.Model.Weights); x.GradientNorm > 1.01e-7*r.FirstGradientNorm {
+				t.Errorf("%s, %s: exact gradient %g, at the start %g", counting, method, x.GradientNorm, r.FirstGradientNorm)
+			}
+		}
+		e.Close()
+	}
+}
+
+// TestSeparable: without a regulariser weights of separable data grow for ever.
+// No method may end with NaN, or claim an optimum that its gradient belies.
+func TestSeparable(t *testing.T) {
+	p := randomProblem(t, 1, problemOptions{rows: 3, cols: 3, states: 2, nodeDim: 8, edgeDim: 2})
+	for _, counting := range []string{"convex", "trw", "bethe"} {
+		for name, s := range runs {
+			for _, step := range stepRules() {
+				s.Step, s.MaxPasses = must(ParseStep(step)), 150
+				r := fit(t, p.with(counting), s)
+				if r.Status == Converged && !(r.GradientNorm <= 1e-5*r.FirstGradientNorm) {
+					t.Errorf("%s, %s, %s: converged with gradient %g, at the start %g", counting, name, step, r.GradientNorm, r.FirstGradientNorm)
+				}
+				if !(r.Objective < 9*math.Log(2)+24*math.Log(2)) {
+					t.Errorf("%s, %s, %s: objective %v", counting, name, step, r.Objective)
+				}
+			}
+		}
+	}
+}
+
+// TestWithoutFeatures: types without features or elements take part in nothing.
+func TestWithoutFeatures(t *testing.T) {
+	s := mixedShape(t, gridGraph(t, 4, 4))
+	s.schema.NodeTypes[1].Features = 0
+	s.schema.EdgeTypes[2].Features = 0
+	s.schema.NodeTypes = append(s.schema.NodeTypes, crf.NodeType{Name: "absent", States: crf.NumberedStates(3), Features: 2})
+	s.schema.EdgeTypes = append(s.schema.EdgeTypes, crf.EdgeType{Name: "none", V: 2, Features: 2})
+	p := s.build(t, 1)
+	for name, s := range runs {
+		r := fit(t, p, s)
+		if r.Status != Converged {
+			t.Errorf("%s: %s", name, r.Reason)
+		}
+		for _, span := range []crf.Span{p.Model.Layout.Node[2], p.Model.Layout.Edge[3]} {
+			if norm(r.Model.Weights[span.At:][:span.Len]) != 0 {
+				t.Errorf("%s: weights of a type without elements are %v", name, r.Model.Weights[span.At:][:span.Len])
+			}
+		}
+	}
+}
+
+// TestKroneckerSolves: solve applies the inverse of A ⊗ (diag π − ππᵀ) + floor.
+func TestKroneckerSolves(t *testing.T) {
+	p := problems(t)["plain"]
+	l := must(newLearner(&p, &Settings{Method: Full, Step: &Fixed{Alpha: 1}, Threads: 1, Team: alone{}}))
+	defer l.pool.close()
+	span := p.Model.Layout.Node[0]
+	k := newKronecker(span, p.Data, true, 0, l.stepProblem().NodeScale)
+	a := make([][]float64, span.Features) // Σ f fᵀ/ρ
+	for i := range a {
+		a[i] = make([]float64, span.Features)
+	}
+	row := make([]float64, span.Features)
+	for s := range int32(16) {
+		p.Data[0].NodeFeatures(0).Row(row, int(s))
+		for i, x := range row {
+			for j, y := range row {
+				a[i][j] += x * y / float64(1+p.Data[0].Graph.Degree(s))
+			}
+		}
+	}
+	if err := k.diagonalise(p.L2); err != nil {
+		t.Fatal(err)
+	}
+	mean := []float64{0.5, 0.3, 0.2}
+	rng := source(1)
+	g, x := make([]float64, len(p.Model.Weights)), make([]float64, len(p.Model.Weights))
+	for i := range g {
+		g[i] = rng.NormFloat64()
+	}
+	k.solve(x, g, mean)
+	for j := range span.Features {
+		for state := range span.States {
+			back := p.L2 * x[span.At+j*span.States+state]
+			for i := range span.Features {
+				for other := range span.States {
+					c := -mean[state] * mean[other]
+					if state == other {
+						c += mean[state]
+					}
+					back += a[j][i] * c * x[span.At+i*span.States+other]
+				}
+			}
+			if want := g[span.At+j*span.States+state]; !near(back, want, 1e-12) {
+				t.Errorf("P P⁻¹g at feature %d, state %d is %v, want %v", j, state, back, want)
+			}
+		}
+	}
+}

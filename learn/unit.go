@@ -1,0 +1,253 @@
+package learn
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/partition"
+)
+
+// unit is one inference problem of the objective: an instance with all its
+// variables free, or with the observed labels of one sample clamped. Clamped
+// ones exist only for samples with unobserved labels, and enter (8) with a
+// minus: L = B(free) − B(clamped).
+type unit struct {
+	instance int
+	in       *crf.Instance
+	part     *partition.Partition
+	net      *bp.Net
+	state    *bp.State
+	weight   float64 // of its free energy in the objective; negative if clamped
+	// untied holds the beliefs, at the last visit, of the entries that have
+	// weights of their own; indexed like the untied weights.
+	untied []float64
+	slots  [][]int32 // [block][group of the block] position in bundle.touched[block]
+}
+
+// bundle is a set of units that are updated together, block by block, and share
+// one gradient contribution per group of edges.
+type bundle struct {
+	name  string // the instance, where it has only one
+	units []*unit
+	// touched lists the groups that each block touches; a group is a pair of
+	// blocks that some unit of the bundle joins by an edge.
+	touched [][]int32
+	// contribution holds, per group, stride numbers: the tied weights' share of
+	// Σ weight · M τ, then the sums of the beliefs of every tied type, then the
+	// share of Σ weight · c H(τ).
+	contribution []float64
+}
+
+// buildUnits makes the units of all instances and bundles them: one bundle per
+// instance if pairs are updated singly, else one of all.
+func buildUnits(p *Problem, s *Settings, total int) ([]*bundle, error) {
+	shapes := newShapes(p, s)
+	var bundles []*bundle
+	for i, in := range p.Data {
+		units, err := shapes.unitsOf(i, in, total)
+		if err != nil {
+			return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
+		}
+		if s.Pairs || len(bundles) == 0 {
+			bundles = append(bundles, &bundle{name: in.Name})
+		}
+		b := bundles[len(bundles)-1]
+		b.units = append(b.units, units...)
+	}
+	if len(p.Data) > 1 && !s.Pairs {
+		bundles[0].name = ""
+	}
+	for _, b := range bundles {
+		if err := b.numberGroups(); err != nil {
+			return nil, err
+		}
+	}
+	return bundles, nil
+}
+
+// shapes keeps what instances with the same graph share.
+type shapes struct {
+	problem    *Problem
+	settings   *Settings
+	partitions map[*graph.Graph]*partition.Partition
+	counting   map[*graph.Graph]*bp.Counting
+	nets       map[*graph.Graph]*bp.Net // of instances with one node type
+	blocks     int
+}
+
+func newShapes(p *Problem, s *Settings) *shapes {
+	blocks := DefaultBlocks
+	for _, in := range p.Data {
+		blocks = min(blocks, in.Graph.NumNodes())
+	}
+	return &shapes{
+		problem: p, settings: s, blocks: blocks,
+		partitions: map[*graph.Graph]*partition.Partition{},
+		counting:   map[*graph.Graph]*bp.Counting{},
+		nets:       map[*graph.Graph]*bp.Net{},
+	}
+}
+
+func (h *shapes) partitionOf(in *crf.Instance) (*partition.Partition, error) {
+	if part, ok := h.partitions[in.Graph]; ok {
+		return part, nil
+	}
+	part, err := h.cut(in)
+	if err != nil {
+		return nil, err
+	}
+	h.partitions[in.Graph] = part
+	return part, nil
+}
+
+func (h *shapes) cut(in *crf.Instance) (*partition.Partition, error) {
+	switch {
+	case h.settings.Method != BBPL:
+		return partition.Whole(in.Graph), nil
+	case h.settings.Partition != nil:
+		return h.settings.Partition(in)
+	}
+	of, err := partition.BreadthFirst(in.Graph, h.blocks)
+	if err != nil {
+		return nil, err
+	}
+	return partition.FromAssignment(in.Graph, of, h.blocks)
+}
+
+func (h *shapes) countingOf(g *graph.Graph) (*bp.Counting, error) {
+	if c, ok := h.counting[g]; ok {
+		return c, nil
+	}
+	make := h.problem.Counting
+	if make == nil {
+		make = func(g *graph.Graph) (*bp.Counting, error) { return bp.Convex(g), nil }
+	}
+	c, err := make(g)
+	if err != nil {
+		return nil, err
+	}
+	h.counting[g] = c
+	return c, nil
+}
+
+// freeNet returns the net of an instance without observations, shared between
+// instances where it can be.
+func (h *shapes) freeNet(in *crf.Instance, counting *bp.Counting) (*bp.Net, error) {
+	share := len(in.Schema().NodeTypes) == 1
+	if net, ok := h.nets[in.Graph]; ok && share {
+		return net, nil
+	}
+	net, err := bp.NewNet(in.Graph, in.Cards(), counting, nil)
+	if err == nil && share {
+		h.nets[in.Graph] = net
+	}
+	return net, err
+}
+
+// unitsOf returns the free unit of an instance and a clamped one for each of
+// its samples that has unobserved labels. total is the number of samples of the
+// whole data set.
+func (h *shapes) unitsOf(index int, in *crf.Instance, total int) ([]*unit, error) {
+	part, err := h.partitionOf(in)
+	if err != nil {
+		return nil, err
+	}
+	counting, err := h.countingOf(in.Graph)
+	if err != nil {
+		return nil, err
+	}
+	net, err := h.freeNet(in, counting)
+	if err != nil {
+		return nil, err
+	}
+	samples := in.Samples()
+	units := []*unit{{instance: index, in: in, part: part, net: net, weight: float64(len(samples)) / float64(total)}}
+	for i, labels := range samples {
+		if !in.Missing(i) {
+			continue
+		}
+		clamped, err := bp.NewNet(in.Graph, net.Card, counting, labels)
+		if err != nil {
+			return nil, err
+		}
+		hidden := make([]bool, len(labels))
+		for s, y := range labels {
+			hidden[s] = y == crf.Unobserved
+		}
+		units = append(units, &unit{instance: index, in: in, part: part.Restrict(hidden), net: clamped, weight: -1 / float64(total)})
+	}
+	for _, u := range units {
+		u.state = bp.NewState(u.net)
+		if n := h.problem.Model.Layout.UntiedSize; n > 0 {
+			u.untied = make([]float64, n)
+		}
+	}
+	return units, nil
+}
+
+// numberGroups numbers the pairs of blocks that the units of the bundle join,
+// and tells every unit where each of its groups stands among those that a block
+// touches.
+func (b *bundle) numberGroups() error {
+	blocks := len(b.units[0].part.Blocks)
+	type pair struct{ a, b int32 }
+	seen := map[pair]bool{}
+	for _, u := range b.units {
+		if len(u.part.Blocks) != blocks {
+			return fmt.Errorf("instance %s is cut into %d blocks and instance %s into %d: every instance needs as many; ask for fewer blocks",
+				b.units[0].in.Name, blocks, u.in.Name, len(u.part.Blocks))
+		}
+		for i := range u.part.Blocks {
+			for _, g := range u.part.Blocks[i].Groups {
+				seen[pair{min(int32(i), g.Other), max(int32(i), g.Other)}] = true
+			}
+		}
+	}
+	pairs := make([]pair, 0, len(seen))
+	for p := range seen {
+		pairs = append(pairs, p)
+	}
+	slices.SortFunc(pairs, func(x, y pair) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
+	b.touched = make([][]int32, blocks)
+	position := map[[2]int32]int32{} // of the pair with block y, among what block x touches
+	touch := func(x, y int32, id int) {
+		position[[2]int32{x, y}] = int32(len(b.touched[x]))
+		b.touched[x] = append(b.touched[x], int32(id))
+	}
+	for id, p := range pairs {
+		touch(p.a, p.b, id)
+		if p.a != p.b {
+			touch(p.b, p.a, id)
+		}
+	}
+	known := map[*partition.Partition][][]int32{}
+	for _, u := range b.units {
+		if known[u.part] == nil {
+			slots := make([][]int32, blocks)
+			for i := range u.part.Blocks {
+				for _, g := range u.part.Blocks[i].Groups {
+					slots[i] = append(slots[i], position[[2]int32{int32(i), g.Other}])
+				}
+			}
+			known[u.part] = slots
+		}
+		u.slots = known[u.part]
+	}
+	b.contribution = make([]float64, 0)
+	return nil
+}
+
+// groups returns the number of groups of the bundle.
+func (b *bundle) groups() int {
+	largest := int32(-1)
+	for _, t := range b.touched {
+		for _, id := range t {
+			largest = max(largest, id)
+		}
+	}
+	return int(largest) + 1
+}
