@@ -1,0 +1,160 @@
+package exact
+
+import "math"
+
+// backward passes separator marginals from the roots to the leaves and fills
+// the answer's marginals.
+func (r *run) backward(answer *Answer) error {
+	r.allocateMarginals(answer)
+	for i := len(r.plan.buckets) - 1; i >= 0; i-- {
+		b := &r.plan.buckets[i]
+		if b.parent == noParent {
+			r.weights[i] = r.take(b.entries)
+			r.setProbability(i, 1)
+			r.toWeight(i)
+		}
+		for _, c := range b.children {
+			r.weights[c] = r.take(r.plan.buckets[c].entries)
+			r.setProbability(int(c), 0)
+		}
+		if !r.memory.dry {
+			if err := r.distribute(i, answer); err != nil {
+				return err
+			}
+		}
+		for _, c := range b.children {
+			r.toWeight(int(c))
+		}
+		r.give(&r.weights[i])
+	}
+	return nil
+}
+
+// allocateMarginals makes room in the answer.
+func (r *run) allocateMarginals(answer *Answer) {
+	if r.memory.dry {
+		return
+	}
+	n := r.plan.network
+	answer.Marginals = make([][]float64, len(n.Card))
+	for v, card := range n.Card {
+		answer.Marginals[v] = make([]float64, card)
+	}
+	if !r.plan.FactorMarginals {
+		return
+	}
+	answer.FactorMarginals = make([][]float64, len(n.Factors))
+	for f := range n.Factors {
+		answer.FactorMarginals[f] = make([]float64, len(n.Factors[f].LogTable))
+		if len(n.Factors[f].Scope) == 0 {
+			answer.FactorMarginals[f][0] = 1
+		}
+	}
+}
+
+// setProbability fills P_i.
+func (r *run) setProbability(i int, value float64) {
+	for k := range r.weights[i].entries {
+		r.weights[i].entries[k] = value
+	}
+}
+
+// toWeight turns P_i into P_i / m_i, in the form in which bucket i computes, and
+// gives m_i back. Where m_i is zero the bucket's table is as well, and the weight
+// does not matter.
+func (r *run) toWeight(i int) {
+	w, m, way := &r.weights[i], &r.messages[i], r.ways[i]
+	scale := math.Exp(-way.logScale)
+	for k, p := range w.entries {
+		switch {
+		case way.logarithmic:
+			w.entries[k] = math.Inf(-1)
+			if p > 0 {
+				w.entries[k] = math.Log(p) - m.logEntry(k) - way.logScale
+			}
+		case p == 0:
+		case m.logarithmic:
+			w.entries[k] = p * math.Exp(-m.entries[k]) * scale
+		default:
+			w.entries[k] = p / m.entries[k] * scale
+		}
+	}
+	r.give(m)
+}
+
+// distribute computes P(x_i, S_i) block by block and adds it up into the
+// marginal of i and P_c of all children.
+func (r *run) distribute(i int, answer *Answer) error {
+	b := &r.plan.buckets[i]
+	loop := newLoop(b)
+	inputs, scopes := r.inputs(i)
+	for j, t := range inputs {
+		loop.addView(b, scopes[j], t.entries)
+	}
+	loop.addView(b, b.scope[1:], r.weights[i].entries)
+	numInputs := len(loop.views)
+	for _, c := range b.children {
+		loop.addView(b, r.plan.buckets[c].scope[1:], r.weights[c].entries)
+	}
+	groups := r.addGroupViews(loop, b)
+	marginal := answer.Marginals[r.plan.order[i]]
+	if err := r.marginalize(loop, numInputs, r.ways[i].logarithmic, marginal); err != nil {
+		return err
+	}
+	normalize(marginal)
+	for g, entries := range groups {
+		normalize(entries)
+		for _, f := range b.groups[g].factors {
+			r.plan.eachEntry(&b.groups[g], &r.plan.network.Factors[f], func(inGroup, inFactor int) {
+				answer.FactorMarginals[f][inFactor] += entries[inGroup]
+			})
+		}
+	}
+	r.groups[i] = nil
+	return nil
+}
+
+// addGroupViews adds a table of zeros for every group if factor marginals are
+// wanted.
+func (r *run) addGroupViews(l *loop, b *bucket) [][]float64 {
+	if !r.plan.FactorMarginals {
+		return nil
+	}
+	groups := make([][]float64, len(b.groups))
+	for g := range b.groups {
+		groups[g] = make([]float64, b.groups[g].entries)
+		l.addView(b, b.groups[g].scope, groups[g])
+	}
+	return groups
+}
+
+// marginalize multiplies the loop's first numInputs views and adds the product
+// to marginal, by state of the bucket's own variable, and to the other views.
+func (r *run) marginalize(l *loop, numInputs int, logarithmic bool, marginal []float64) error {
+	inputs := newProduct(l.views[:numInputs])
+	block := r.scratch(0, l.block)
+	for more := true; more; more = l.advance() {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		for own := range l.own {
+			if !inputs.probability(block, own, logarithmic) {
+				continue
+			}
+			sum := total(block)
+			marginal[own] += sum
+			for j := numInputs; j < len(l.views); j++ {
+				l.views[j].scatter(block, own, sum)
+			}
+		}
+	}
+	return nil
+}
+
+// normalize divides values by their sum.
+func normalize(values []float64) {
+	sum := total(values)
+	for i := range values {
+		values[i] /= sum
+	}
+}

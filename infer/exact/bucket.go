@@ -1,0 +1,129 @@
+package exact
+
+import (
+	"slices"
+
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// Variables are called by their position in the elimination order from here on:
+// bucket i eliminates variable i. Scopes are ascending, so a bucket's own
+// variable comes first and is the slowest of its table, and the separator is a
+// table of its own without any stride changed.
+
+// bucket is one step of the elimination.
+type bucket struct {
+	scope    []int32 // positions; scope[0] is the bucket's own variable
+	card     []int   // states of the variables in scope
+	entries  int     // entries of the separator's table
+	parent   int32   // bucket that takes the message, noParent for a root
+	children []int32 // buckets whose messages come here
+	groups   []group
+}
+
+const noParent = -1
+
+// group is a set of factors of one bucket that are multiplied beforehand into
+// one small table, so that the bucket's own loop has fewer tables to read.
+type group struct {
+	scope   []int32 // positions, ascending
+	entries int
+	factors []int // indices into the network's factors
+}
+
+// groupEntries is the size up to which factors are multiplied beforehand: 32 KiB,
+// which stay in the cache while the bucket's table is walked.
+const groupEntries = 1 << 12
+
+// buildBuckets turns an elimination order into the bucket tree. All tables must
+// fit an int, which a complete elimination guarantees.
+func buildBuckets(n *mrf.Network, e *elimination) []bucket {
+	position := make([]int32, len(n.Card))
+	for i, v := range e.order {
+		position[v] = int32(i)
+	}
+	buckets := make([]bucket, len(e.order))
+	for i := range buckets {
+		b := &buckets[i]
+		b.scope = append(b.scope, int32(i))
+		for _, v := range e.separators[i] {
+			b.scope = append(b.scope, position[v])
+		}
+		slices.Sort(b.scope)
+		b.parent = noParent
+		if len(b.scope) > 1 {
+			b.parent = b.scope[1]
+			buckets[b.parent].children = append(buckets[b.parent].children, int32(i))
+		}
+		b.entries = 1
+		for j, p := range b.scope {
+			b.card = append(b.card, n.Card[e.order[p]])
+			if j > 0 {
+				b.entries *= b.card[j]
+			}
+		}
+	}
+	for f := range n.Factors {
+		if scope := sortedPositions(n.Factors[f].Scope, position); len(scope) > 0 {
+			b := &buckets[scope[0]]
+			b.groups = append(b.groups, group{scope, len(n.Factors[f].LogTable), []int{f}})
+		}
+	}
+	for i := range buckets {
+		buckets[i].groups = mergeGroups(buckets[i].groups, n, e.order)
+	}
+	return buckets
+}
+
+// sortedPositions returns the positions of the variables in ascending order.
+func sortedPositions(scope []int, position []int32) []int32 {
+	sorted := make([]int32, len(scope))
+	for i, v := range scope {
+		sorted[i] = position[v]
+	}
+	slices.Sort(sorted)
+	return sorted
+}
+
+// mergeGroups puts every factor, larger ones first, into the first group whose
+// table stays within groupEntries or does not grow at all.
+func mergeGroups(single []group, n *mrf.Network, order []int32) []group {
+	slices.SortStableFunc(single, func(a, b group) int { return b.entries - a.entries })
+	var merged []group
+next:
+	for _, s := range single {
+		for i := range merged {
+			m := &merged[i]
+			scope := union(m.scope, s.scope)
+			entries, fits := cappedEntries(scope, n, order)
+			if fits || len(scope) == len(m.scope) {
+				if fits {
+					m.entries = entries
+				}
+				m.scope, m.factors = scope, append(m.factors, s.factors...)
+				continue next
+			}
+		}
+		merged = append(merged, s)
+	}
+	return merged
+}
+
+// cappedEntries returns the entries of a table over the positions in scope
+// unless they exceed groupEntries.
+func cappedEntries(scope []int32, n *mrf.Network, order []int32) (entries int, fits bool) {
+	entries = 1
+	for _, p := range scope {
+		if entries *= n.Card[order[p]]; entries > groupEntries {
+			return 0, false
+		}
+	}
+	return entries, true
+}
+
+// union merges two ascending lists.
+func union(a, b []int32) []int32 {
+	merged := slices.Concat(a, b)
+	slices.Sort(merged)
+	return slices.Compact(merged)
+}

@@ -1,0 +1,43 @@
+package exact
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrZeroPartition is returned where marginals are asked of a network in which
+// every joint state has probability zero.
+var ErrZeroPartition = errors.New("exact: every joint state has probability zero, so marginals do not exist; look for contradictory evidence or constraints")
+
+// TooWideError says that a network needs more memory than allowed. Nothing has
+// been allocated when it is returned.
+type TooWideError struct {
+	Width      int   // induced width of the best elimination order found
+	Bytes      int64 // forecast for the tables of the whole run
+	LowerBound bool  // the order search gave up: the true need is larger
+	Limit      int64 // allowed bytes
+}
+
+// Error implements error.
+func (e *TooWideError) Error() string {
+	need := fmt.Sprintf("the best elimination order found has induced width %d and needs %s of memory", e.Width, formatBytes(e.Bytes))
+	if e.LowerBound {
+		need = fmt.Sprintf("every elimination order tried passes induced width %d and needs more than %s of memory", e.Width, formatBytes(e.Bytes))
+	}
+	return fmt.Sprintf("exact: %s, the limit is %s: raise the limit, fix more variables by evidence, or use belief propagation, whose cost does not depend on the width",
+		need, formatBytes(e.Limit))
+}
+
+// formatBytes writes a number of bytes in binary units.
+func formatBytes(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return fmt.Sprintf("%d B", n)
+	}
+	value, prefix := float64(n)/unit, 0
+	for value >= unit && prefix < len("KMGTPE")-1 {
+		value /= unit
+		prefix++
+	}
+	return fmt.Sprintf("%.1f %ciB", value, "KMGTPE"[prefix])
+}

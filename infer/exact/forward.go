@@ -1,0 +1,146 @@
+package exact
+
+import "math"
+
+// forward computes all messages from the leaves to the roots and returns log Z.
+// keep holds on to the messages for the way back.
+func (r *run) forward(keep bool) (logZ float64, err error) {
+	for f := range r.plan.network.Factors {
+		if factor := &r.plan.network.Factors[f]; len(factor.Scope) == 0 {
+			logZ += factor.LogTable[0]
+		}
+	}
+	for i := range r.plan.buckets {
+		b := &r.plan.buckets[i]
+		r.messages[i] = r.take(b.entries)
+		if !r.memory.dry {
+			if err := r.ctx.Err(); err != nil {
+				return 0, err
+			}
+			if zero, err := r.computeMessage(i); zero || err != nil {
+				return math.Inf(-1), err
+			}
+			if b.parent == noParent {
+				logZ += r.messages[i].shift + r.messages[i].logEntry(0)
+			}
+		}
+		if !keep {
+			r.groups[i] = nil
+			for _, c := range b.children {
+				r.give(&r.messages[c])
+			}
+		}
+	}
+	return logZ, nil
+}
+
+// computeMessage fills r.messages[i]. zero reports that all of it, and so Z, is
+// zero.
+func (r *run) computeMessage(i int) (zero bool, err error) {
+	b := &r.plan.buckets[i]
+	for g := range b.groups {
+		r.groups[i] = append(r.groups[i], r.plan.buildGroup(&b.groups[g]))
+	}
+	inputs, scopes := r.inputs(i)
+	message := &r.messages[i]
+	for _, t := range inputs {
+		if t.zero {
+			return true, nil
+		}
+		message.shift += t.shift
+	}
+	logarithmic := needsLogs(inputs)
+	loop := newLoop(b)
+	for j, t := range inputs {
+		if logarithmic {
+			t.toLog()
+		}
+		loop.addView(b, scopes[j], t.entries)
+	}
+	loop.addView(b, b.scope[1:], message.entries)
+	logScale := 0.0
+	if logarithmic {
+		x, err := r.sumOutLog(loop, len(inputs))
+		if err != nil {
+			return false, err
+		}
+		logScale = message.normalizeLog(x)
+	} else {
+		x, err := r.sumOutLinear(loop, len(inputs))
+		if err != nil {
+			return false, err
+		}
+		logScale = message.normalizeLinear(x)
+	}
+	message.shift += logScale
+	r.ways[i] = way{logarithmic, logScale}
+	return message.zero, nil
+}
+
+// needsLogs reports whether a product of positive entries, one of each table,
+// could leave the range in which float64 is exact.
+func needsLogs(tables []*table) bool {
+	span := 0.0
+	for _, t := range tables {
+		if t.logarithmic {
+			return true
+		}
+		span += t.span + math.Ln2 // the largest entry may be as small as 1/2
+	}
+	return span > safeSpan
+}
+
+// sumOutLinear multiplies the loop's first numInputs views, sums out the
+// bucket's own variable into the last view, and returns the result's extent.
+func (r *run) sumOutLinear(l *loop, numInputs int) (extent, error) {
+	inputs := newProduct(l.views[:numInputs])
+	message := &l.views[numInputs]
+	block := r.scratch(0, l.block)
+	x := newExtent(false)
+	for more := true; more; more = l.advance() {
+		if err := r.ctx.Err(); err != nil {
+			return x, err
+		}
+		sum := message.at(0)
+		empty := true
+		for own := range l.own {
+			switch {
+			case !empty:
+				if inputs.linear(block, own) {
+					add(sum, block)
+				}
+			case inputs.linear(sum, own):
+				empty = false
+			}
+		}
+		if empty {
+			clear(sum)
+			continue
+		}
+		x.addLinear(sum)
+	}
+	return x, nil
+}
+
+// sumOutLog is sumOutLinear with logarithms.
+func (r *run) sumOutLog(l *loop, numInputs int) (extent, error) {
+	inputs := newProduct(l.views[:numInputs])
+	message := &l.views[numInputs]
+	block := r.scratch(0, l.block)
+	sum := logSum{top: r.scratch(1, l.block), sum: r.scratch(2, l.block)}
+	x := newExtent(true)
+	for more := true; more; more = l.advance() {
+		if err := r.ctx.Err(); err != nil {
+			return x, err
+		}
+		sum.reset()
+		for own := range l.own {
+			if inputs.log(block, own) {
+				sum.add(block)
+			}
+		}
+		sum.store(message.at(0))
+		x.addLog(message.at(0))
+	}
+	return x, nil
+}

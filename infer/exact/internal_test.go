@@ -1,0 +1,140 @@
+package exact
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
+)
+
+// randomPlan plans a network of random scopes.
+func randomPlan(t *testing.T, rng *rand.Rand, scale float64) *Plan {
+	t.Helper()
+	card := make([]int, 5+rng.IntN(20))
+	for v := range card {
+		card[v] = 1 + rng.IntN(4)
+	}
+	plan, err := NewPlan(oracle.RandomNetwork(rng, card, len(card)+rng.IntN(10), 3, scale, 0.1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// A run takes exactly the memory that its plan forecasts.
+func TestForecastIsExact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 7))
+	for range 30 {
+		plan := randomPlan(t, rng, 1)
+		for _, marginals := range []bool{false, true} {
+			r := newRun(context.Background(), plan, false)
+			if _, err := r.forward(marginals); err != nil {
+				t.Fatal(err)
+			}
+			groups := int64(0)
+			want := plan.PartitionBytes
+			for i := range plan.buckets {
+				for _, g := range plan.buckets[i].groups {
+					groups += int64(g.entries) * bytesPerEntry
+				}
+			}
+			if marginals {
+				want = plan.Bytes
+				if err := r.backward(&Answer{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := r.memory.bytes + groups; got != want {
+				t.Errorf("marginals %v: %d bytes used, forecast %d", marginals, got, want)
+			}
+			if marginals {
+				checkAllFree(t, &r.memory)
+			}
+		}
+	}
+}
+
+// checkAllFree fails if a table was not given back.
+func checkAllFree(t *testing.T, a *arena) {
+	t.Helper()
+	free := int64(0)
+	for _, c := range a.sizes {
+		free += int64(len(c.free)*c.size) * bytesPerEntry
+	}
+	if free != a.bytes {
+		t.Errorf("%d of %d bytes were given back", free, a.bytes)
+	}
+}
+
+// Both forms of a bucket are in use where they are meant to be.
+func TestFormFollowsRange(t *testing.T) {
+	for _, c := range []struct {
+		scale       float64
+		logarithmic bool
+	}{{1, false}, {1e4, true}} {
+		plan := randomPlan(t, rand.New(rand.NewPCG(8, 9)), c.scale)
+		r := newRun(context.Background(), plan, false)
+		if _, err := r.forward(true); err != nil {
+			t.Fatal(err)
+		}
+		any := slices.ContainsFunc(r.ways, func(w way) bool { return w.logarithmic })
+		if any != c.logarithmic {
+			t.Errorf("scale %g: logarithmic %v, want %v", c.scale, any, c.logarithmic)
+		}
+	}
+}
+
+// The bookkeeping of the elimination game agrees with counting from scratch.
+func TestGameKeepsCount(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 11))
+	for range 20 {
+		card := make([]int, 12)
+		for v := range card {
+			card[v] = 1 + rng.IntN(4)
+		}
+		g := randomGame(t, rng, card)
+		for g.queue.len() > 0 {
+			for _, v := range g.queue.heap {
+				fill, weight := g.recount(v)
+				if g.fill[v] != fill || math.Abs(g.weight[v]-weight) > 1e-9 {
+					t.Fatalf("variable %d: fill %d, weight %v, want %d, %v", v, g.fill[v], g.weight[v], fill, weight)
+				}
+			}
+			least := slices.MinFunc(g.queue.heap, func(v, w int32) int {
+				if g.less(v, w) {
+					return -1
+				}
+				return 1
+			})
+			v := g.queue.pop()
+			if v != least {
+				t.Fatalf("variable %d was taken, want %d", v, least)
+			}
+			g.eliminate(v)
+		}
+	}
+}
+
+func randomGame(t *testing.T, rng *rand.Rand, card []int) *game {
+	t.Helper()
+	neighbours, logCard := interactionGraph(oracle.RandomNetwork(rng, card, 14, 3, 1, 0))
+	return newGame(neighbours, logCard, rule(rng.IntN(4)), nil)
+}
+
+// recount counts the fill and weight of v by their definition.
+func (g *game) recount(v int32) (fill int, weight float64) {
+	list := g.neighbours[v]
+	weight = g.logCard[v]
+	for i, a := range list {
+		weight += g.logCard[a]
+		for _, b := range list[i+1:] {
+			if !slices.Contains(g.neighbours[a], b) {
+				fill++
+			}
+		}
+	}
+	return fill, weight
+}

@@ -1,0 +1,207 @@
+package exact
+
+import "math"
+
+// product multiplies tables over one block.
+type product struct {
+	constants []*view
+	vectors   []*view
+}
+
+// newProduct divides the views by how they are met in a block. The loop must
+// not get further views.
+func newProduct(views []view) *product {
+	p := &product{}
+	for i := range views {
+		if views[i].access == constant {
+			p.constants = append(p.constants, &views[i])
+		} else {
+			p.vectors = append(p.vectors, &views[i])
+		}
+	}
+	return p
+}
+
+// linear sets dst to the product at state own of the bucket's variable. It
+// returns false, and leaves dst alone, if all of it is zero.
+func (p *product) linear(dst []float64, own int) bool {
+	factor := 1.0
+	for _, v := range p.constants {
+		factor *= v.at(own)[0]
+	}
+	if factor == 0 {
+		return false
+	}
+	if len(p.vectors) == 0 {
+		for k := range dst {
+			dst[k] = factor
+		}
+		return true
+	}
+	first := p.vectors[0]
+	if first.access == contiguous {
+		scaleTo(dst, first.at(own), factor)
+	} else {
+		scaleGathered(dst, first.at(own), first.offsets, factor)
+	}
+	for _, v := range p.vectors[1:] {
+		if v.access == contiguous {
+			multiply(dst, v.at(own))
+		} else {
+			multiplyGathered(dst, v.at(own), v.offsets)
+		}
+	}
+	return true
+}
+
+// log sets dst to the sum of logarithms at state own of the bucket's variable.
+// It returns false, and leaves dst alone, if all of it is -Inf.
+func (p *product) log(dst []float64, own int) bool {
+	sum := 0.0
+	for _, v := range p.constants {
+		sum += v.at(own)[0]
+	}
+	if math.IsInf(sum, -1) {
+		return false
+	}
+	for k := range dst {
+		dst[k] = sum
+	}
+	for _, v := range p.vectors {
+		if v.access == contiguous {
+			add(dst, v.at(own))
+		} else {
+			addGathered(dst, v.at(own), v.offsets)
+		}
+	}
+	return true
+}
+
+// probability is linear or log, as the tables are, and sets dst to values either
+// way.
+func (p *product) probability(dst []float64, own int, logarithmic bool) bool {
+	if !logarithmic {
+		return p.linear(dst, own)
+	}
+	if !p.log(dst, own) {
+		return false
+	}
+	for k, v := range dst {
+		dst[k] = math.Exp(v)
+	}
+	return true
+}
+
+// scaleTo sets dst = factor·src.
+func scaleTo(dst, src []float64, factor float64) {
+	src = src[:len(dst)]
+	for k := range dst {
+		dst[k] = factor * src[k]
+	}
+}
+
+// scaleGathered sets dst[k] = factor·src[offsets[k]].
+func scaleGathered(dst, src []float64, offsets []int32, factor float64) {
+	offsets = offsets[:len(dst)]
+	for k := range dst {
+		dst[k] = factor * src[offsets[k]]
+	}
+}
+
+// multiply sets dst *= src.
+func multiply(dst, src []float64) {
+	src = src[:len(dst)]
+	for k := range dst {
+		dst[k] *= src[k]
+	}
+}
+
+// multiplyGathered sets dst[k] *= src[offsets[k]].
+func multiplyGathered(dst, src []float64, offsets []int32) {
+	offsets = offsets[:len(dst)]
+	for k := range dst {
+		dst[k] *= src[offsets[k]]
+	}
+}
+
+// add sets dst += src.
+func add(dst, src []float64) {
+	src = src[:len(dst)]
+	for k := range dst {
+		dst[k] += src[k]
+	}
+}
+
+// addGathered sets dst[k] += src[offsets[k]].
+func addGathered(dst, src []float64, offsets []int32) {
+	offsets = offsets[:len(dst)]
+	for k := range dst {
+		dst[k] += src[offsets[k]]
+	}
+}
+
+// scatter adds src to the view's table, entry by entry: a marginalisation.
+// total is the sum of src.
+func (v *view) scatter(src []float64, own int, total float64) {
+	dst := v.at(own)
+	switch v.access {
+	case constant:
+		dst[0] += total
+	case contiguous:
+		add(dst, src)
+	case gathered:
+		offsets := v.offsets[:len(src)]
+		for k := range src {
+			dst[offsets[k]] += src[k]
+		}
+	}
+}
+
+// total returns the sum of the values, in four interleaved partial sums.
+func total(values []float64) float64 {
+	var a, b, c, d float64
+	for ; len(values) >= 4; values = values[4:] {
+		a += values[0]
+		b += values[1]
+		c += values[2]
+		d += values[3]
+	}
+	for _, v := range values {
+		a += v
+	}
+	return (a + b) + (c + d)
+}
+
+// logSum adds numbers given as logarithms, elementwise over a block: after some
+// calls of add, entry k holds the sum exp(top[k])·sum[k].
+type logSum struct{ top, sum []float64 }
+
+// reset makes all sums zero.
+func (s *logSum) reset() {
+	for k := range s.top {
+		s.top[k] = math.Inf(-1)
+		s.sum[k] = 0
+	}
+}
+
+// add adds exp(values[k]) to sum k.
+func (s *logSum) add(values []float64) {
+	for k, v := range values {
+		switch {
+		case v <= s.top[k]:
+			if !math.IsInf(v, -1) {
+				s.sum[k] += math.Exp(v - s.top[k])
+			}
+		default:
+			s.sum[k] = s.sum[k]*math.Exp(s.top[k]-v) + 1
+			s.top[k] = v
+		}
+	}
+}
+
+// store writes the logarithms of the sums.
+func (s *logSum) store(dst []float64) {
+	for k := range dst {
+		dst[k] = s.top[k] + math.Log(s.sum[k]) // -Inf - Inf = -Inf for an empty sum
+	}
+}

@@ -1,0 +1,241 @@
+package exact
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/blockbp/blockbp/mrf"
+)
+
+const (
+	// largestTable is log2 of the number of entries of a table above which the
+	// search for an order gives up: no machine holds it.
+	largestTable = 42
+	// The search for a better order by breaking ties at random goes on as long
+	// as its list steps stay below this fraction of the work forecast, and below
+	// a total that takes about half a second.
+	searchFraction = 0.05
+	searchBudget   = 40e6
+)
+
+// elimination is an order of the variables and what it costs.
+type elimination struct {
+	order []int32 // variable eliminated at each position
+	// separators[i] are the neighbours of order[i] when it is eliminated.
+	separators [][]int32
+	operations float64 // Σ entries of the buckets' joint tables
+	width      int     // largest separator, in variables
+	largest    float64 // log2 of the entries of the largest joint table
+	complete   bool    // false if it gave up
+	steps      int     // work spent on finding it
+}
+
+// findOrder plays the elimination game by min-fill, by min-weight and as a
+// sweep, then, where even the cheapest order is costly, by min-fill with ties
+// broken at random, and returns the cheapest order of all.
+func findOrder(n *mrf.Network) *elimination {
+	neighbours, logCard := interactionGraph(n)
+	best := newGame(neighbours, logCard, minFill, nil).play(math.Inf(1))
+	steps := best.steps
+	try := func(g *game) {
+		bound := math.Inf(1)
+		if best.complete {
+			bound = best.operations
+		}
+		candidate := g.play(bound)
+		steps += candidate.steps
+		if better(candidate, best) {
+			best = candidate
+		}
+	}
+	try(newGame(neighbours, logCard, minWeight, nil))
+	try(newGame(neighbours, logCard, sweep, sweepRanks(neighbours)))
+	ties := make([]uint32, len(logCard))
+	rng := rand.New(rand.NewPCG(uint64(len(logCard)), 0x0de7)) // any fixed seed does
+	for best.complete && float64(steps) < min(searchBudget, searchFraction*best.operations) {
+		for v := range ties {
+			ties[v] = rng.Uint32()
+		}
+		try(newGame(neighbours, logCard, minFillRandom, ties))
+	}
+	return best
+}
+
+// better compares two orders; one that gave up early is the better the further
+// it got below the other's largest table.
+func better(a, b *elimination) bool {
+	if a.complete != b.complete {
+		return a.complete
+	}
+	if !a.complete {
+		return a.largest < b.largest
+	}
+	return a.operations < b.operations
+}
+
+// interactionGraph joins variables that share a factor. It returns the sorted
+// neighbours of each variable and log2 of its states.
+func interactionGraph(n *mrf.Network) (neighbours [][]int32, logCard []float64) {
+	neighbours = make([][]int32, len(n.Card))
+	logCard = make([]float64, len(n.Card))
+	for v, card := range n.Card {
+		logCard[v] = math.Log2(float64(card))
+	}
+	for f := range n.Factors {
+		for _, v := range n.Factors[f].Scope {
+			for _, w := range n.Factors[f].Scope {
+				if v != w {
+					neighbours[v] = append(neighbours[v], int32(w))
+				}
+			}
+		}
+	}
+	for v := range neighbours {
+		slices.Sort(neighbours[v])
+		neighbours[v] = slices.Compact(neighbours[v])
+	}
+	return neighbours, logCard
+}
+
+// rule says which variable the elimination game takes next.
+type rule int
+
+const (
+	minFill       rule = iota // fewest new edges, then smallest table
+	minWeight                 // smallest table, then fewest new edges
+	minFillRandom             // fewest new edges, then the lowest tie number
+	sweep                     // the lowest tie number
+)
+
+// game is the state of the elimination game: eliminating a variable joins all
+// its neighbours with each other.
+type game struct {
+	rule       rule
+	neighbours [][]int32 // sorted, among variables not yet eliminated
+	logCard    []float64
+	fill       []int     // [variable] edges that its elimination would add
+	weight     []float64 // [variable] log2 of the entries of its joint table
+	tie        []uint32  // [variable] last resort of the rule; nil: all equal
+	queue      *queue
+	steps      int
+}
+
+// newGame copies the graph, but not the ties.
+func newGame(neighbours [][]int32, logCard []float64, r rule, ties []uint32) *game {
+	g := &game{rule: r, logCard: logCard, tie: ties, neighbours: make([][]int32, len(neighbours)), steps: 1 + len(neighbours)}
+	g.fill = make([]int, len(neighbours))
+	g.weight = slices.Clone(logCard)
+	for v, list := range neighbours {
+		g.neighbours[v] = slices.Clone(list)
+		g.fill[v] += len(list) * (len(list) - 1) / 2
+		for _, w := range list {
+			g.weight[v] += logCard[w]
+			if int(w) > v { // an edge that exists need not be added for a common neighbour
+				g.common(list, neighbours[w], func(u int32) { g.fill[u]-- })
+			}
+		}
+	}
+	g.queue = newQueue(len(neighbours), g.less)
+	return g
+}
+
+// less orders the queue.
+func (g *game) less(v, w int32) bool {
+	switch {
+	case g.rule == minWeight && g.weight[v] != g.weight[w]:
+		return g.weight[v] < g.weight[w]
+	case g.rule != sweep && g.fill[v] != g.fill[w]:
+		return g.fill[v] < g.fill[w]
+	case g.rule == minFill && g.weight[v] != g.weight[w]:
+		return g.weight[v] < g.weight[w]
+	case g.tie != nil && g.tie[v] != g.tie[w]:
+		return g.tie[v] < g.tie[w]
+	}
+	return v < w
+}
+
+// common calls visit with every element of both sorted lists and returns their
+// number.
+func (g *game) common(a, b []int32, visit func(int32)) int {
+	g.steps += len(a) + len(b)
+	count := 0
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] < b[j]:
+			i++
+		case a[i] > b[j]:
+			j++
+		default:
+			visit(a[i])
+			count++
+			i++
+			j++
+		}
+	}
+	return count
+}
+
+// play eliminates all variables. It gives up once the work exceeds bound or a
+// table exceeds largestTable.
+func (g *game) play(bound float64) *elimination {
+	e := &elimination{}
+	for g.queue.len() > 0 {
+		v := g.queue.pop()
+		separator := g.neighbours[v]
+		e.order = append(e.order, v)
+		e.separators = append(e.separators, separator)
+		e.operations += math.Exp2(g.weight[v])
+		e.width = max(e.width, len(separator))
+		e.largest = max(e.largest, g.weight[v])
+		g.steps++
+		e.steps = g.steps
+		if e.operations > bound || e.largest > largestTable {
+			return e
+		}
+		g.eliminate(v)
+	}
+	e.complete = true
+	return e
+}
+
+// eliminate joins the neighbours of v and takes v out.
+func (g *game) eliminate(v int32) {
+	list := g.neighbours[v]
+	for i, a := range list {
+		for _, b := range list[i+1:] {
+			if _, joined := slices.BinarySearch(g.neighbours[a], b); !joined {
+				g.join(a, b)
+			}
+		}
+		g.steps += len(list)
+	}
+	for _, a := range list {
+		// v's neighbours are a clique now, so the pairs (v, w) that were still
+		// missing around a are those with w outside of it.
+		g.fill[a] -= len(g.neighbours[a]) - len(list)
+		g.weight[a] -= g.logCard[v]
+		at, _ := slices.BinarySearch(g.neighbours[a], v)
+		g.neighbours[a] = slices.Delete(g.neighbours[a], at, at+1)
+		g.queue.fix(a)
+	}
+}
+
+// join adds the edge (a, b).
+func (g *game) join(a, b int32) {
+	shared := g.common(g.neighbours[a], g.neighbours[b], func(w int32) {
+		g.fill[w]--
+		g.queue.fix(w)
+	})
+	g.link(a, b, shared)
+	g.link(b, a, shared)
+}
+
+// link makes b a neighbour of a; the two have shared neighbours.
+func (g *game) link(a, b int32, shared int) {
+	g.fill[a] += len(g.neighbours[a]) - shared
+	g.weight[a] += g.logCard[b]
+	at, _ := slices.BinarySearch(g.neighbours[a], b)
+	g.neighbours[a] = slices.Insert(g.neighbours[a], at, b)
+	g.queue.fix(a)
+}

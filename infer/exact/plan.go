@@ -1,0 +1,107 @@
+package exact
+
+import (
+	"context"
+	"math"
+
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// DefaultLimit is the memory that a run may use for tables unless the plan says
+// otherwise: 2 GiB.
+const DefaultLimit = 2 << 30
+
+// Plan is an elimination order for one network together with what following it
+// costs. A plan holds the network: it may be run again after values in the
+// factors' tables have changed, but not after anything else has.
+type Plan struct {
+	// Width is the induced width: the number of variables of the largest table
+	// that is stored, one less than those of the largest that is computed.
+	Width int
+	// Bytes forecasts the memory for all tables of a run with marginals,
+	// PartitionBytes that of a run for log Z alone. Scratch memory, a few KiB
+	// per table, and Go's reserve between garbage collections come on top.
+	Bytes          int64
+	PartitionBytes int64
+	// Operations is the number of entries of all joint tables. A run for log Z
+	// reads about three numbers for each, one with marginals three times that.
+	Operations float64
+	// LowerBound says that the search for an order gave up on a network far
+	// beyond any machine: the forecasts hold for as far as it got.
+	LowerBound bool
+
+	// Limit is the number of bytes that a run may use for tables; 0 means
+	// DefaultLimit.
+	Limit int64
+	// FactorMarginals asks for the marginals of factors as well, wherever
+	// marginals are asked for.
+	FactorMarginals bool
+
+	network *mrf.Network
+	order   []int32
+	buckets []bucket // nil if LowerBound
+}
+
+// NewPlan chooses an order for the elimination of the network's variables and
+// forecasts its cost, without allocating any table. A network that is not valid
+// is an error; one that is too wide is not, until it is run.
+func NewPlan(n *mrf.Network) (*Plan, error) {
+	if err := n.Validate(); err != nil {
+		return nil, err
+	}
+	e := findOrder(n)
+	p := &Plan{Width: e.width, Operations: e.operations, LowerBound: !e.complete, network: n, order: e.order}
+	if !e.complete {
+		p.Bytes = int64(math.Exp2(min(e.largest, 59))) * bytesPerEntry // 2^59 entries are the most an int64 counts
+		p.PartitionBytes = p.Bytes
+		return p, nil
+	}
+	p.buckets = buildBuckets(n, e)
+	p.Bytes = p.forecast(true)
+	p.PartitionBytes = p.forecast(false)
+	return p, nil
+}
+
+// forecast counts the bytes of a run's tables by going through its motions.
+func (p *Plan) forecast(marginals bool) int64 {
+	r := newRun(context.Background(), p, true)
+	// A dry run computes nothing that could fail.
+	_, _ = r.forward(marginals)
+	if marginals {
+		_ = r.backward(nil)
+	}
+	bytes := r.memory.bytes
+	for i := range p.buckets {
+		for _, g := range p.buckets[i].groups {
+			bytes += int64(g.entries) * bytesPerEntry
+		}
+	}
+	return bytes
+}
+
+// factorBytes counts what factor marginals take on top.
+func (p *Plan) factorBytes() int64 {
+	entries := 0
+	for f := range p.network.Factors {
+		entries += 2 * len(p.network.Factors[f].LogTable) // the answer and a group's sums
+	}
+	return int64(entries) * bytesPerEntry
+}
+
+// check reports a run that would exceed the limit.
+func (p *Plan) check(marginals bool) error {
+	limit, bytes := p.Limit, p.PartitionBytes
+	if limit == 0 {
+		limit = DefaultLimit
+	}
+	if marginals {
+		bytes = p.Bytes
+		if p.FactorMarginals {
+			bytes += p.factorBytes()
+		}
+	}
+	if bytes > limit || p.LowerBound {
+		return &TooWideError{Width: p.Width, Bytes: bytes, LowerBound: p.LowerBound, Limit: limit}
+	}
+	return nil
+}

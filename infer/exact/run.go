@@ -1,0 +1,107 @@
+package exact
+
+import (
+	"context"
+	"math"
+)
+
+// Answer is the result of a run.
+type Answer struct {
+	// LogZ is the natural logarithm of the partition function, -Inf if every
+	// joint state has probability zero.
+	LogZ float64
+	// Marginals[v][i] is P(x_v = i); nil if not asked for.
+	Marginals [][]float64
+	// FactorMarginals[f] is the joint marginal of factor f's scope, in the layout
+	// of its table; nil unless Plan.FactorMarginals asked for it.
+	FactorMarginals [][]float64
+}
+
+// run is one execution of a plan.
+type run struct {
+	ctx    context.Context
+	plan   *Plan
+	memory arena // dry for a forecast: tables are taken and given, not computed
+
+	groups   [][]table // [bucket][group] ψ
+	messages []table   // [bucket] m_i
+	weights  []table   // [bucket] P_i, then P_i / m_i; on the way back only
+	ways     []way     // [bucket]
+	blocks   [3][]float64
+}
+
+// way is how a bucket was computed on the way forward.
+type way struct {
+	logarithmic bool
+	logScale    float64 // log of the message as computed over the one stored
+}
+
+// newRun prepares a run without allocating tables.
+func newRun(ctx context.Context, p *Plan, dry bool) *run {
+	r := &run{ctx: ctx, plan: p, memory: arena{dry: dry}}
+	r.groups = make([][]table, len(p.buckets))
+	r.messages = make([]table, len(p.buckets))
+	r.weights = make([]table, len(p.buckets))
+	r.ways = make([]way, len(p.buckets))
+	return r
+}
+
+// Run computes log Z and, if asked, the marginals of all variables.
+//
+// A *TooWideError is returned, before any table is allocated, if the forecast
+// exceeds the limit. If Z = 0 and marginals are asked for, the answer, with
+// LogZ = -Inf, comes together with ErrZeroPartition. After ctx is cancelled its
+// error is returned within milliseconds.
+func (p *Plan) Run(ctx context.Context, wantMarginals bool) (*Answer, error) {
+	if err := p.check(wantMarginals); err != nil {
+		return nil, err
+	}
+	r := newRun(ctx, p, false)
+	logZ, err := r.forward(wantMarginals)
+	if err != nil {
+		return nil, err
+	}
+	answer := &Answer{LogZ: logZ}
+	if !wantMarginals {
+		return answer, nil
+	}
+	if math.IsInf(logZ, -1) {
+		return answer, ErrZeroPartition
+	}
+	return answer, r.backward(answer)
+}
+
+// take gets the memory for a table.
+func (r *run) take(entries int) table {
+	t := table{memory: r.memory.take(entries)}
+	if !r.memory.dry {
+		t.entries = t.memory.entries[:entries]
+	}
+	return t
+}
+
+// give returns a table's memory.
+func (r *run) give(t *table) {
+	r.memory.give(t.memory)
+	*t = table{}
+}
+
+// scratch returns a block of n entries, of any content, for the given use.
+func (r *run) scratch(use, n int) []float64 {
+	if len(r.blocks[use]) < n {
+		r.blocks[use] = make([]float64, n)
+	}
+	return r.blocks[use][:n]
+}
+
+// inputs lists the tables that bucket i multiplies and their scopes.
+func (r *run) inputs(i int) (tables []*table, scopes [][]int32) {
+	b := &r.plan.buckets[i]
+	for g := range b.groups {
+		tables, scopes = append(tables, &r.groups[i][g]), append(scopes, b.groups[g].scope)
+	}
+	for _, c := range b.children {
+		tables, scopes = append(tables, &r.messages[c]), append(scopes, r.plan.buckets[c].scope[1:])
+	}
+	return tables, scopes
+}

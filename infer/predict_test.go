@@ -1,0 +1,188 @@
+package infer
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
+)
+
+// instances are trees of different sizes for one model with two node types.
+func instances(t *testing.T) (*crf.Model, []*crf.Instance) {
+	t.Helper()
+	rng := source(3)
+	model := must(crf.NewModel(crf.Schema{
+		NodeTypes: []crf.NodeType{{Name: "a", States: crf.NumberedStates(2), Features: 2}, {Name: "b", States: crf.NumberedStates(3), Features: 1}},
+		EdgeTypes: []crf.EdgeType{{Name: "ab", V: 1, Features: 2}},
+	}))
+	for i := range model.Weights {
+		model.Weights[i] = rng.NormFloat64()
+	}
+	dense := func(rows, dim int) crf.Features {
+		x := make([]float64, rows*dim)
+		for i := range x {
+			x[i] = rng.NormFloat64()
+		}
+		return must(crf.Dense(x, dim))
+	}
+	var all []*crf.Instance
+	for _, n := range []int{7, 2, 9} { // chains of alternating types, edges from a to b
+		var u, v, types []int32
+		for s := range int32(n) {
+			types = append(types, s%2)
+			if s > 0 {
+				u, v = append(u, s-s%2), append(v, s-1+s%2)
+			}
+		}
+		for e := range u {
+			if types[u[e]] > types[v[e]] {
+				u[e], v[e] = v[e], u[e]
+			}
+		}
+		all = append(all, must(crf.NewInstance(&model.Schema, crf.InstanceSpec{
+			Graph: must(graph.FromEdges(n, u, v)), NodeType: types,
+			NodeFeat: []crf.Features{dense((n+1)/2, 2), dense(n/2, 1)}, EdgeFeat: []crf.Features{dense(n-1, 2)},
+		})))
+	}
+	return model, all
+}
+
+func bethe(in *crf.Instance) (*bp.Counting, error) { return bp.Bethe(in.Graph), nil }
+
+// TestPredictOnTrees: beliefs are the exact marginals, of the conditional
+// distribution where some nodes are clamped; the predictor is used again and
+// again for instances of different sizes.
+func TestPredictOnTrees(t *testing.T) {
+	model, all := instances(t)
+	p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
+	for round := range 2 {
+		for i, in := range all {
+			network := model.Condition(in)
+			clamp := slices.Repeat([]int32{crf.Unobserved}, in.Graph.NumNodes())
+			evidence := map[int]int{}
+			if round == 1 {
+				for s := 0; s < len(clamp); s += 3 {
+					evidence[s] = s % in.States(int32(s))
+					clamp[s] = int32(evidence[s])
+				}
+			}
+			conditioned := must(network.Network().Condition(evidence))
+			variables, _ := oracle.NetworkMarginals(conditioned.Network)
+			want := conditioned.Marginals(variables)
+			b := must(p.Predict(context.Background(), in, clamp))
+			for s := range want {
+				if got := b.Of(s); len(got) != len(want[s]) {
+					t.Fatalf("instance %d, node %d: %d states", i, s, len(got))
+				}
+			}
+			got := make([][]float64, len(want))
+			for s := range got {
+				got[s] = b.Of(s)
+				if int(b.Labels[s]) != slices.Index(got[s], slices.Max(got[s])) {
+					t.Errorf("instance %d, node %d: label %d of belief %v", i, s, b.Labels[s], got[s])
+				}
+			}
+			compare(t, "node", got, want, 1e-10)
+			if !b.Outcome.Converged {
+				t.Errorf("instance %d: %+v", i, b.Outcome)
+			}
+			if round == 0 {
+				if free := must(p.Predict(context.Background(), in, nil)); !slices.Equal(free.Node, b.Node) {
+					t.Errorf("instance %d: no clamp and a clamp of no node give other bits", i)
+				}
+			}
+		}
+	}
+	// Everything is clamped: nothing is inferred.
+	in := all[1]
+	if b := must(p.Predict(context.Background(), in, []int32{1, 2})); !slices.Equal(b.Node, []float64{0, 1, 0, 0, 1}) {
+		t.Errorf("all clamped: %v", b.Node)
+	}
+}
+
+// TestLabelsOfTies: the smaller state wins.
+func TestLabelsOfTies(t *testing.T) {
+	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(3), 1, 0)))
+	copy(model.Weights, []float64{0, 1, 1})
+	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: must(gen.Chain(1)), NodeFeat: []crf.Features{crf.Constant(1, 1)}, EdgeFeat: []crf.Features{{}}}))
+	p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
+	if b := must(p.Predict(context.Background(), in, nil)); b.Labels[0] != 1 {
+		t.Errorf("label %d of belief %v", b.Labels[0], b.Node)
+	}
+}
+
+func TestPredictErrors(t *testing.T) {
+	model, all := instances(t)
+	in, broken := all[0], errors.New("broken")
+	p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
+	for name, clamp := range map[string][]int32{"too short": {0}, "state does not exist": {2, -1, -1, -1, -1, -1, -1}} {
+		if _, err := p.Predict(context.Background(), in, clamp); err == nil {
+			t.Errorf("clamp %s: accepted", name)
+		}
+	}
+	p.Counting = func(*crf.Instance) (*bp.Counting, error) { return nil, broken }
+	if _, err := p.Predict(context.Background(), in, nil); !errors.Is(err, broken) {
+		t.Errorf("error %v", err)
+	}
+	p.Counting = bethe
+	model.Weights[0] = math.NaN()
+	var numerical *bp.NumericalError
+	if _, err := p.Predict(context.Background(), in, nil); !errors.As(err, &numerical) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestScore computes every measure by hand: five nodes with a truth, one without
+// and one not counted.
+func TestScore(t *testing.T) {
+	b := &Beliefs{
+		Node:   []float64{0.5, 0.5, 0, 0.25, 0.75, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0.2, 0.3, 0.5, 0.2, 0.3, 0.5},
+		NodeAt: []int{0, 3, 6, 9, 12, 15, 18, 21},
+		Labels: []int32{0, 1, 1, 0, 2, 2, 2},
+	}
+	truth := []int32{0, 1, 0, 0, 1, -1, 2}
+	s := NewScore(3)
+	s.Add(b, truth, []bool{true, true, true, true, true, true, false})
+	// truth 0: predicted 0, 1, 0; truth 1: predicted 1, 2.
+	for i, want := range [][]int64{{2, 1, 0}, {0, 1, 1}, {0, 0, 0}} {
+		if !slices.Equal(s.Confusion[i], want) {
+			t.Errorf("confusion of class %d is %v, want %v", i, s.Confusion[i], want)
+		}
+	}
+	nan := math.NaN()
+	for name, test := range map[string]struct{ got, want []float64 }{
+		"count":     {[]float64{float64(s.Count())}, []float64{5}},
+		"accuracy":  {[]float64{s.Accuracy()}, []float64{3.0 / 5}},
+		"log loss":  {[]float64{s.MeanLogLoss()}, []float64{(math.Log(2) - math.Log(0.75) - 2*math.Log(1e-300)) / 5}},
+		"recall":    {s.Recall(), []float64{2.0 / 3, 1.0 / 2, nan}},
+		"precision": {s.Precision(), []float64{1, 1.0 / 2, 0}},
+		"IoU":       {s.IoU(), []float64{2.0 / 3, 1.0 / 3, 0}},
+		"mean":      {[]float64{Mean(s.Recall()), Mean(nil), Mean([]float64{nan})}, []float64{7.0 / 12, nan, nan}},
+	} {
+		same := func(x, y float64) bool {
+			return math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) < 1e-12*(1+math.Abs(y))
+		}
+		if !slices.EqualFunc(test.got, test.want, same) {
+			t.Errorf("%s is %v, want %v", name, test.got, test.want)
+		}
+	}
+	both := NewScore(3)
+	both.Add(b, truth, nil)
+	if both.Count() != 6 || both.Confusion[2][2] != 1 {
+		t.Errorf("without a choice %v nodes are counted: %v", both.Count(), both.Confusion)
+	}
+	both.Merge(s)
+	if both.Count() != 11 || both.Confusion[0][0] != 4 || math.Abs(both.LogLoss-2*s.LogLoss+math.Log(0.5)) > 1e-9 {
+		t.Errorf("merged: %+v", both)
+	}
+	if empty := NewScore(2); !math.IsNaN(empty.Accuracy()) || empty.Count() != 0 {
+		t.Errorf("accuracy %v of nothing", empty.Accuracy())
+	}
+}

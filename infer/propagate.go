@@ -1,0 +1,123 @@
+package infer
+
+import (
+	"context"
+	"math"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// Result is the answer of belief propagation on a network with explicit tables.
+type Result struct {
+	// LogZ is the value in natural logarithms. Where a dual exists it is the dual
+	// value, a certified upper bound on B at any messages: D of equation (7), or for
+	// tree-reweighted numbers with kept forests bp.Workspace.TreeBound. Elsewhere it
+	// is the free energy at the final beliefs.
+	LogZ float64
+	// Bound says what LogZ is relative to the true log Z. Without a dual it is
+	// None unless the iteration converged.
+	Bound bp.Bound
+	// Gap is the dual minus the value of beliefs made consistent; NaN where no dual
+	// exists, +Inf where consistency would take a forbidden state.
+	Gap      float64
+	Outcome  bp.Outcome
+	Counting *bp.Counting
+
+	network   *mrf.Pairwise
+	net       *bp.Net
+	state     *bp.State
+	whole     *partition.Partition
+	workspace bp.Workspace
+}
+
+// DefaultLimits are used by commands that name none.
+var DefaultLimits = bp.Limits{Tolerance: 1e-10, MaxSweeps: 10000}
+
+// BeliefPropagation runs convex belief propagation on the whole network until
+// the residual is at most limits.Tolerance. An iteration that ends unconverged,
+// or because ctx ended, is no error: see Result.Outcome. Contradictory or
+// non-finite potentials are a *bp.NumericalError.
+func BeliefPropagation(ctx context.Context, p *mrf.Pairwise, counting *bp.Counting, limits bp.Limits) (*Result, error) {
+	net, err := bp.NewNet(p.Graph, p.Card, counting, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Counting: counting, network: p, net: net, state: bp.NewState(net), whole: partition.Whole(p.Graph)}
+	block := &r.whole.Blocks[0]
+	if err := r.load(); err != nil {
+		return nil, err
+	}
+	if r.Outcome, err = r.workspace.Iterate(ctx, net, r.state, block, limits); err != nil {
+		return nil, err
+	}
+	values, err := r.workspace.Evaluate(net, r.state, block, r.whole.Of, 0)
+	if err != nil {
+		return nil, err
+	}
+	r.judge(values)
+	return r, nil
+}
+
+// load copies the tables into the workspace, which exponentiates them in place.
+func (r *Result) load() error {
+	pot := &r.workspace.Potentials
+	pot.Node = append(pot.Node[:0], r.network.Node...)
+	pot.NodeAt = append(pot.NodeAt[:0], r.network.NodeAt...)
+	pot.Table = append(pot.Table[:0], r.network.Edge...)
+	pot.EdgeAt, pot.TableID = pot.EdgeAt[:0], pot.TableID[:0]
+	block := &r.whole.Blocks[0]
+	for q, e := range block.Edges {
+		pot.EdgeAt = append(pot.EdgeAt, r.network.EdgeAt[e])
+		pot.TableID = append(pot.TableID, int32(q))
+	}
+	pot.NumTables = len(block.Edges)
+	return r.workspace.Prepare(r.net, block)
+}
+
+// judge turns the values into an answer that claims no more than is known.
+func (r *Result) judge(v bp.Values) {
+	facts := r.Counting.Facts
+	r.Bound, r.Gap = facts.Bound, math.NaN()
+	dual := v.Dual
+	if len(r.Counting.Forests) > 0 {
+		dual = r.workspace.TreeBound(r.net, r.state, &r.whole.Blocks[0])
+	}
+	if facts.Dual || len(r.Counting.Forests) > 0 {
+		r.LogZ, r.Gap = dual, dual-v.Primal
+		if r.Bound == bp.Exact && !r.Outcome.Converged {
+			r.Bound = bp.Upper
+		}
+	} else {
+		r.LogZ = v.FreeEnergy
+		if !r.Outcome.Converged {
+			r.Bound = bp.None
+		}
+	}
+	r.LogZ += r.network.Constant
+}
+
+// NodeMarginals returns the belief of every node over its states.
+func (r *Result) NodeMarginals() [][]float64 {
+	marginals := make([][]float64, len(r.network.Card))
+	for s := range marginals {
+		marginals[s] = make([]float64, r.network.Card[s])
+		r.net.Belief(marginals[s], r.state, int32(s))
+	}
+	return marginals
+}
+
+// EdgeMarginals returns the belief of every edge, row-major with the state of
+// its first end slow.
+func (r *Result) EdgeMarginals() ([][]float64, error) {
+	block := &r.whole.Blocks[0]
+	marginals := make([][]float64, len(block.Edges))
+	for q, e := range block.Edges {
+		marginals[e] = make([]float64, r.network.EdgeAt[e+1]-r.network.EdgeAt[e])
+		if _, err := r.workspace.EdgeBelief(marginals[e], r.net, r.state, block, q); err != nil {
+			return nil, err
+		}
+	}
+	return marginals, nil
+}

@@ -1,0 +1,120 @@
+package infer
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 41)) }
+
+// must returns the value of a call that may not fail here.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// randomCards draws 1 to 3 states for each node.
+func randomCards(rng *rand.Rand, n int) []int32 {
+	card := make([]int32, n)
+	for s := range card {
+		card[s] = 1 + rng.Int32N(3)
+	}
+	return card
+}
+
+// TestExactOnTrees: log Z and all marginals of a tree with a constant factor.
+func TestExactOnTrees(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := source(seed)
+		g := must(gen.Tree(1+rng.IntN(8), rng))
+		p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes()), 2, 0.2)
+		p.Constant = 10 * rng.NormFloat64()
+		r := must(BeliefPropagation(context.Background(), p, bp.Bethe(g), DefaultLimits))
+		if z := oracle.LogZ(p); r.Bound != bp.Exact || !r.Outcome.Converged || math.Abs(r.LogZ-z) > 1e-10*(1+math.Abs(z)) {
+			t.Errorf("seed %d: %s %.12f, want exactly %.12f", seed, r.Bound, r.LogZ, z)
+		}
+		nodes, edges := oracle.Marginals(p)
+		compare(t, "node", r.NodeMarginals(), nodes, 1e-10)
+		compare(t, "edge", must(r.EdgeMarginals()), edges, 1e-10)
+	}
+}
+
+// TestJudgement: what is said of the value is true, whether the iteration
+// converged or not, and no more is said than is known.
+func TestJudgement(t *testing.T) {
+	graphs := map[string]*graph.Graph{"K4": must(gen.Complete(4)), "tree": must(gen.Tree(6, source(1)))}
+	for name, g := range graphs {
+		for seed := range uint64(6) {
+			p := oracle.RandomPairwise(source(seed), g, randomCards(source(seed), g.NumNodes()), 2, 0)
+			p.Constant = -3
+			z := oracle.LogZ(p)
+			for _, test := range []struct {
+				counting                 *bp.Counting
+				early, late              bp.Bound // of a tree
+				gap                      bool
+				earlyOnLoops, lateOnLoop bp.Bound
+			}{
+				{bp.Convex(g), bp.Upper, bp.Upper, true, bp.Upper, bp.Upper},
+				{bp.Bethe(g), bp.None, bp.Exact, false, bp.None, bp.None},
+				{must(bp.SampledTreeReweighted(g, seed)), bp.None, bp.Exact, false, bp.None, bp.Upper},
+				{must(bp.CertifiableTreeReweighted(g, seed)), bp.Upper, bp.Exact, true, bp.Upper, bp.Upper},
+			} {
+				early, late := test.early, test.late
+				if name != "tree" {
+					early, late = test.earlyOnLoops, test.lateOnLoop
+				}
+				for sweeps, want := range map[int]bp.Bound{0: early, 1: early, 5000: late} {
+					r := must(BeliefPropagation(context.Background(), p, test.counting, bp.Limits{Tolerance: 1e-12, MaxSweeps: sweeps}))
+					if r.Bound != want && !r.Outcome.Converged || r.Outcome.Converged && r.Bound != late {
+						t.Errorf("%s, %s, %d sweeps: bound %s, want %s", name, test.counting.Name, sweeps, r.Bound, want)
+					}
+					if r.Bound == bp.Upper && !(r.LogZ >= z-1e-9) || r.Bound == bp.Exact && math.Abs(r.LogZ-z) > 1e-9 {
+						t.Errorf("%s, %s, %d sweeps: %s %.10f, log Z is %.10f", name, test.counting.Name, sweeps, r.Bound, r.LogZ, z)
+					}
+					if math.IsNaN(r.Gap) == test.gap || r.Gap < -1e-9 || r.Outcome.Converged && r.Gap > 1e-8 {
+						t.Errorf("%s, %s, %d sweeps: gap %g", name, test.counting.Name, sweeps, r.Gap)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestInferenceErrors: networks and counting numbers that cannot be used.
+func TestInferenceErrors(t *testing.T) {
+	g := must(gen.Chain(3))
+	p := oracle.RandomPairwise(source(1), g, []int32{2, 2, 2}, 1, 0)
+	if _, err := BeliefPropagation(context.Background(), p, bp.Convex(must(gen.Chain(2))), DefaultLimits); err == nil {
+		t.Error("counting numbers of another graph were accepted")
+	}
+	p.Node[3] = math.NaN()
+	var numerical *bp.NumericalError
+	if _, err := BeliefPropagation(context.Background(), p, bp.Convex(g), DefaultLimits); !errors.As(err, &numerical) || numerical.Node != 1 {
+		t.Errorf("error %v, want one that names node 1", err)
+	}
+	impossible := &mrf.Pairwise{
+		Graph: must(gen.Chain(2)), Card: []int32{2, 2}, NodeAt: []int{0, 2, 4}, EdgeAt: []int{0, 4},
+		Node: []float64{0, math.Inf(-1), 0, math.Inf(-1)}, Edge: []float64{math.Inf(-1), 0, 0, 0},
+	}
+	if _, err := BeliefPropagation(context.Background(), impossible, bp.Bethe(impossible.Graph), DefaultLimits); !errors.As(err, &numerical) || !strings.Contains(err.Error(), "partition function is zero") {
+		t.Errorf("error %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	p.Node[3] = 0
+	if r, err := BeliefPropagation(ctx, p, bp.Bethe(g), DefaultLimits); err != nil || r.Outcome.Converged || r.Bound != bp.None {
+		t.Errorf("cancelled: %+v, %v", r, err)
+	}
+}
