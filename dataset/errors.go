@@ -1,0 +1,90 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Error is something wrong with the data: not with the disk (those are
+// *fs.PathError) and not with the options (*OptionError).
+type Error struct {
+	File    string // path
+	Line    int    // line in a text file, from 1; 0 where it does not apply
+	Place   string // array, array[index] or field; "" where it does not apply
+	Problem string // what was got and what was wanted
+	Remedy  string // the next step, or ""
+	Cause   error  // the error of a decoder, or nil
+}
+
+// Error implements error: file:line or file:place, the problem, the remedy.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+	}
+	if e.Place != "" {
+		b.WriteString(":" + e.Place)
+	}
+	b.WriteString(": " + e.Problem)
+	if e.Remedy != "" {
+		b.WriteString("; " + e.Remedy)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// OptionError is an option that cannot be used with these data.
+type OptionError struct {
+	Option  string // name of the field of Options
+	Problem string
+}
+
+// Error implements error.
+func (e *OptionError) Error() string { return e.Option + ": " + e.Problem }
+
+// mostPerFile bounds how many problems of one file are kept: beyond it a
+// systematic mistake would only repeat itself.
+const mostPerFile = 20
+
+// problems collects what is wrong with one file.
+type problems struct {
+	file string
+	list []error
+	more int
+}
+
+// add records a problem at a place; line 0 and place "" do not apply.
+func (p *problems) add(line int, place, remedy, format string, arguments ...any) {
+	p.keep(&Error{File: p.file, Line: line, Place: place, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy})
+}
+
+func (p *problems) keep(err error) {
+	if len(p.list) == mostPerFile {
+		p.more++
+		return
+	}
+	p.list = append(p.list, err)
+}
+
+// errors returns the problems, the last of which counts those not kept.
+func (p *problems) errors() []error {
+	if p.more == 0 {
+		return p.list
+	}
+	rest := &Error{File: p.file, Problem: fmt.Sprintf("%d more problems", p.more)}
+	return append(p.list[:len(p.list):len(p.list)], rest)
+}
+
+// firstOf is the error of Open: the first problem, with the number of others.
+func firstOf(list []error) error {
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
+	}
+	return fmt.Errorf("%w (and %d more problems: check the data to list them all)", list[0], len(list)-1)
+}

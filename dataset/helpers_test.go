@@ -1,0 +1,71 @@
+package dataset
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// writeFiles writes a folder of files and returns it.
+func writeFiles(t testing.TB, files map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+func mustOpen(t testing.TB, path string, o Options) *Set {
+	t.Helper()
+	set, err := Open([]string{path}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, in := range set.Instances {
+		if in.Schema() != &set.Schema {
+			t.Errorf("instance %d has a schema of its own", i)
+		}
+	}
+	return set
+}
+
+// wantError checks that an error contains every part.
+func wantError(t testing.TB, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error, want one with %q", parts)
+		return
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error is %q, want it to contain %q", err, part)
+		}
+	}
+}
+
+func row(f *crf.Features, r int) []float64 {
+	values := make([]float64, f.Dim())
+	f.Row(values, r)
+	return values
+}
+
+// sharedData returns a folder of the development data, or skips the test.
+func sharedData(t testing.TB, name string) string {
+	t.Helper()
+	path := filepath.Join("..", "..", "shared", "data", name)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("development data %s are absent: %v", name, errors.Unwrap(err))
+	}
+	return path
+}

@@ -1,0 +1,210 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Folders and files of an image folder.
+const (
+	imagesFolder   = "images"
+	labelsFolder   = "labels"
+	featuresFolder = "features"
+	regionsSuffix  = ".regions.txt"
+)
+
+var pictureSuffixes = []string{".jpg", ".jpeg", ".png"}
+
+// imageFiles is what one picture is read from.
+type imageFiles struct {
+	id       string
+	picture  string
+	features string
+	folder   string // with labels/
+}
+
+// imageData is what was read.
+type imageData struct {
+	source   ImageSource
+	features *featureMap
+	labels   *labelMap // nil: not read
+	sources  []Source
+}
+
+// findImages lists the pictures to read: those of the list, or all.
+func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
+	byID, err := pictures(filepath.Join(folder, imagesFolder))
+	if err != nil {
+		return nil, nil, []error{err}
+	}
+	features, err := featureFolder(folder, o)
+	if err != nil {
+		return nil, nil, []error{err}
+	}
+	if !o.NoLabels {
+		labels := filepath.Join(folder, labelsFolder)
+		if stat, err := os.Stat(labels); err != nil || !stat.IsDir() {
+			return nil, nil, []error{&Error{File: folder, Problem: "there is no folder " + labels, Remedy: "to predict, leave labels unread", Cause: err}}
+		}
+	}
+	var entries []listEntry
+	var sources []Source
+	var list []error
+	listed := filepath.Join(folder, imagesFolder)
+	if o.List != "" {
+		listed = listPath(folder, o.List)
+		var source Source
+		entries, source, list = readList(listed)
+		sources = []Source{source}
+	} else {
+		for _, id := range slices.SortedFunc(maps.Keys(byID), naturalCompare) {
+			entries = append(entries, listEntry{text: id})
+		}
+		if len(entries) == 0 {
+			list = append(list, &Error{File: listed, Problem: "there are no pictures (.jpg, .jpeg, .png)"})
+		}
+	}
+	var found []imageFiles
+	for _, e := range entries {
+		paths := byID[e.text]
+		if len(paths) != 1 {
+			list = append(list, &Error{File: listed, Line: e.line, Problem: fmt.Sprintf("%d pictures are named %q in %s, want 1", len(paths), abbreviate(e.text), filepath.Join(folder, imagesFolder)), Remedy: "an id is a file name without .jpg or .png"})
+			continue
+		}
+		found = append(found, imageFiles{e.text, paths[0], filepath.Join(features, e.text+".npy"), folder})
+	}
+	return found, sources, list
+}
+
+// listPath finds the list as it is given, or else within the data folder.
+func listPath(folder, list string) string {
+	within := filepath.Join(folder, list)
+	if _, err := os.Stat(list); err != nil {
+		if _, err := os.Stat(within); err == nil {
+			return within
+		}
+	}
+	return list
+}
+
+// pictures lists the pictures of a folder by id.
+func pictures(folder string) (map[string][]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	byID := map[string][]string{}
+	for _, e := range entries {
+		suffix := filepath.Ext(e.Name())
+		if slices.Contains(pictureSuffixes, strings.ToLower(suffix)) && e.Name()[0] != '.' {
+			id := strings.TrimSuffix(e.Name(), suffix)
+			byID[id] = append(byID[id], filepath.Join(folder, e.Name()))
+		}
+	}
+	return byID, nil
+}
+
+func featureFolder(folder string, o *Options) (string, error) {
+	if o.FeatureDir != "" {
+		_, err := os.Stat(o.FeatureDir)
+		return o.FeatureDir, err
+	}
+	features := filepath.Join(folder, featuresFolder)
+	if _, err := os.Stat(features); err != nil {
+		return "", &OptionError{"FeatureDir", "there is no folder " + features + "; name the folder with one ID.npy of unary features [h, w, d] per picture"}
+	}
+	return features, nil
+}
+
+// read reads everything about one picture and checks that it fits together.
+func (f *imageFiles) read(noLabels, thorough bool) (*imageData, []error) {
+	d := &imageData{}
+	var list []error
+	if err := f.readPicture(d, thorough); err != nil {
+		list = append(list, err)
+	}
+	data, source, err := readSource(f.features)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		list = append(list, &Error{File: f.features, Problem: fmt.Sprintf("there is no such file; it should hold the unary features of %s", f.picture), Remedy: "make the features, or leave the picture out of the list", Cause: err})
+	case err != nil:
+		list = append(list, err)
+	default:
+		d.sources = append(d.sources, source)
+		if d.features, err = parseFeatureMap(f.features, data); err != nil {
+			list = append(list, err)
+		}
+	}
+	if !noLabels {
+		list = append(list, f.readLabels(d)...)
+	}
+	if len(list) == 0 {
+		list = d.checkSizes()
+	}
+	return d, list
+}
+
+// readPicture finds the size of the picture; its pixels are looked at only to
+// see whether they can be read.
+func (f *imageFiles) readPicture(d *imageData, thorough bool) error {
+	data, source, err := readSource(f.picture)
+	if err != nil {
+		return err
+	}
+	d.sources = append(d.sources, source)
+	config, _, err := image.DecodeConfig(bytes.NewReader(data))
+	if err == nil {
+		err = checkPixels(config)
+	}
+	if err == nil && thorough {
+		_, _, err = image.Decode(bytes.NewReader(data))
+	}
+	if err != nil {
+		return &Error{File: f.picture, Problem: "the picture cannot be read: " + err.Error(), Remedy: "save it again as jpg or png", Cause: err}
+	}
+	d.source = ImageSource{ID: f.id, Path: f.picture, Width: config.Width, Height: config.Height}
+	return nil
+}
+
+// readLabels reads labels/ID.regions.txt, or else labels/ID.png.
+func (f *imageFiles) readLabels(d *imageData) []error {
+	text := filepath.Join(f.folder, labelsFolder, f.id+regionsSuffix)
+	picture := filepath.Join(f.folder, labelsFolder, f.id+".png")
+	parse, path := parseRegions, text
+	data, source, err := readSource(text)
+	if errors.Is(err, fs.ErrNotExist) {
+		parse, path = parseLabelPicture, picture
+		data, source, err = readSource(picture)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return []error{&Error{File: f.picture, Problem: fmt.Sprintf("it has no labels: there is neither %s nor %s", text, picture), Remedy: "label it, leave it out of the list, or leave labels unread", Cause: err}}
+	}
+	if err != nil {
+		return []error{err}
+	}
+	d.sources = append(d.sources, source)
+	m, list := parse(path, data)
+	d.labels = m
+	return list
+}
+
+// checkSizes compares the sizes of labels and features with the picture's.
+func (d *imageData) checkSizes() []error {
+	s := d.source
+	var list []error
+	if m := d.labels; m != nil && (m.rows != s.Height || m.cols != s.Width) {
+		list = append(list, &Error{File: m.path, Problem: fmt.Sprintf("it labels %d rows of %d pixels, but %s has %d rows of %d", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "use the labels of this picture in its own size"})
+	}
+	if m := d.features; !m.fits(s.Height, s.Width) {
+		list = append(list, &Error{File: m.path, Problem: fmt.Sprintf("its %d rows of %d cells are not the shape of %s, which has %d rows of %d pixels", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "check that it belongs to this picture and is not transposed: want [h, w, d]"})
+	}
+	return list
+}

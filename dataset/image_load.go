@@ -1,0 +1,247 @@
+package dataset
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/gen"
+)
+
+// imageLoader turns an image folder into a set.
+type imageLoader struct {
+	o            *Options
+	set          *Set
+	manifest     Manifest
+	manifestPath string
+	images       []*imageData
+	pixels       []pixelFeatures
+	problems     []error
+}
+
+// loadImages reads an image folder. thorough decodes the pictures.
+func loadImages(folder string, o *Options, thorough bool) (*Set, []error) {
+	l := &imageLoader{o: o, set: &Set{}, manifestPath: filepath.Join(folder, ManifestName)}
+	m, sources, err := findManifest(folder)
+	if err == nil && len(sources) > 0 {
+		err = m.onlyStatesAndNodeFeatures(l.manifestPath)
+	}
+	if err != nil {
+		return nil, []error{err}
+	}
+	l.manifest, l.set.Sources = m, sources
+	files, sources, list := findImages(folder, o)
+	l.set.Sources = append(l.set.Sources, sources...)
+	l.problems = list
+	l.read(files, thorough)
+	for _, step := range []func(){l.checkDepths, l.chooseStates, l.checkLabels, l.buildPixels, l.chooseBins, l.freeze} {
+		if len(l.problems) > 0 {
+			return nil, l.problems
+		}
+		step()
+	}
+	if len(l.problems) > 0 {
+		return nil, l.problems
+	}
+	return l.set, nil
+}
+
+func (l *imageLoader) read(files []imageFiles, thorough bool) {
+	l.images = make([]*imageData, len(files))
+	lists := make([][]error, len(files))
+	each(len(files), func(i int) { l.images[i], lists[i] = files[i].read(l.o.NoLabels, thorough) })
+	for i, d := range l.images {
+		l.problems = append(l.problems, lists[i]...)
+		l.set.Sources = append(l.set.Sources, d.sources...)
+		l.set.Images = append(l.set.Images, d.source)
+	}
+}
+
+// checkDepths checks that all feature vectors have the same length: the
+// model's, or that of the first picture.
+func (l *imageLoader) checkDepths() {
+	first := l.images[0].features
+	want, where := first.depth, first.path
+	if l.o.Recipe != nil {
+		want, where = l.o.Recipe.FeatureDim, "the model"
+		l.set.Schema, l.set.Recipe = *l.o.Schema, *l.o.Recipe
+	} else {
+		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Bias: !l.o.NoBias, Neighbours: l.o.neighbours()}
+	}
+	for _, d := range l.images {
+		if got := d.features.depth; got != want {
+			l.problems = append(l.problems, &Error{File: d.features.path, Problem: fmt.Sprintf("it has %d features per pixel, %s has %d", got, where, want)})
+		}
+	}
+	if names := l.manifest.NodeFeatures; names != nil && len(names) != want {
+		l.problems = append(l.problems, &Error{File: l.manifestPath, Place: "node_features", Problem: fmt.Sprintf("it names %d features, %s has %d", len(names), where, want)})
+	}
+}
+
+// chooseStates names the states: by the model, the options, dataset.json, or
+// the largest label.
+func (l *imageLoader) chooseStates() {
+	named := []string(l.manifest.States)
+	if l.o.Schema != nil {
+		if states := l.set.Schema.NodeTypes[0].States; named != nil && !slices.Equal(named, states) {
+			l.problems = append(l.problems, &Error{File: l.manifestPath, Place: "states", Problem: fmt.Sprintf("they are %q, the model has %q", named, states)})
+		}
+		return
+	}
+	if len(l.o.States) > 0 {
+		named = l.o.States
+	}
+	if named == nil {
+		named = l.numberStates()
+	}
+	l.set.Recipe.States = named
+}
+
+func (l *imageLoader) numberStates() []string {
+	largest, path := int32(-1), ""
+	for _, d := range l.images {
+		if d.labels == nil {
+			continue
+		}
+		if y := slices.Max(d.labels.labels); y > largest {
+			largest, path = y, d.labels.path
+		}
+	}
+	if largest < 0 {
+		l.problems = append(l.problems, &OptionError{"States", "there are no labels to tell the number of states; name the states"})
+		return nil
+	}
+	l.set.Warnings = append(l.set.Warnings, fmt.Sprintf("pixels are taken to have %d states, because the largest label is %d (%s); name the states to be sure", largest+1, largest, path))
+	return crf.NumberedStates(int(largest) + 1)
+}
+
+// numStates returns the number of states of a pixel.
+func (l *imageLoader) numStates() int {
+	if l.o.Schema != nil {
+		return l.set.Schema.NodeStates(0)
+	}
+	return len(l.set.Recipe.States)
+}
+
+// checkLabels reports the first label of each picture that is out of range.
+func (l *imageLoader) checkLabels() {
+	k := l.numStates()
+	for _, d := range l.images {
+		if d.labels == nil {
+			continue
+		}
+		s := slices.IndexFunc(d.labels.labels, func(y int32) bool { return int(y) >= k })
+		if s >= 0 {
+			e := &Error{File: d.labels.path, Problem: fmt.Sprintf("is %d, want 0 to %d, or negative for unknown", d.labels.labels[s], k-1)}
+			l.problems = append(l.problems, d.labels.place(e, s))
+		}
+	}
+}
+
+// buildPixels upsamples the features to the pixels. Pictures of the same size
+// share one grid.
+func (l *imageLoader) buildPixels() {
+	grids := map[[2]int]*graph.Graph{}
+	l.pixels = make([]pixelFeatures, len(l.images))
+	r := l.set.Recipe
+	for i, d := range l.images {
+		size := [2]int{d.source.Height, d.source.Width}
+		if grids[size] == nil {
+			grid, err := gen.Grid(size[0], size[1], gen.GridOptions{Eight: r.Neighbours == 8})
+			if err != nil {
+				l.problems = append(l.problems, &Error{File: d.source.Path, Problem: err.Error(), Cause: err})
+				return
+			}
+			grids[size] = grid
+		}
+		l.pixels[i] = pixelFeatures{graph: grids[size], depth: r.FeatureDim, stride: r.FeatureDim}
+		if r.Bias {
+			l.pixels[i].stride++
+		}
+	}
+	each(len(l.images), func(i int) { l.pixels[i].fill(l.images[i]) })
+}
+
+// fill upsamples the features of one picture, puts the bias behind them and
+// lets go of the map.
+func (p *pixelFeatures) fill(d *imageData) {
+	rows, cols := d.source.Height, d.source.Width
+	p.values = make([]float32, rows*cols*p.stride)
+	d.features.upsample(p.values, p.stride, rows, cols)
+	if p.stride > p.depth {
+		for at := p.depth; at < len(p.values); at += p.stride {
+			p.values[at] = 1
+		}
+	}
+	d.features.data = nil
+}
+
+// chooseBins takes the model's bin edges, or those of the training data, which
+// completes recipe and schema.
+func (l *imageLoader) chooseBins() {
+	if l.o.Schema != nil {
+		return
+	}
+	r := &l.set.Recipe
+	r.BinEdges = binEdges(sampleDistances(l.pixels), l.o.bins())
+	r.Bins = len(r.BinEdges) + 1
+	if r.Bins < l.o.bins() {
+		l.set.Warnings = append(l.set.Warnings, fmt.Sprintf("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, l.o.bins()))
+	}
+	names := l.manifest.NodeFeatures
+	if names == nil {
+		names = crf.NumberedStates(r.FeatureDim)
+	}
+	if r.Bias {
+		names = slices.Concat(names, []string{biasName})
+	}
+	l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].stride, r.Bins)
+	l.set.Schema.NodeTypes[0].FeatureNames = names
+	l.set.Schema.EdgeTypes[0].FeatureNames = binNames(r.BinEdges)
+}
+
+// binNames describes the bins of the distance.
+func binNames(edges []float64) []string {
+	if len(edges) == 0 {
+		return []string{"any distance"}
+	}
+	names := []string{fmt.Sprintf("distance < %.4g", edges[0])}
+	for i := 1; i < len(edges); i++ {
+		names = append(names, fmt.Sprintf("%.4g ≤ distance < %.4g", edges[i-1], edges[i]))
+	}
+	return append(names, fmt.Sprintf("distance ≥ %.4g", edges[len(edges)-1]))
+}
+
+// freeze makes the instances.
+func (l *imageLoader) freeze() {
+	l.set.Instances = make([]*crf.Instance, len(l.images))
+	failures := make([]error, len(l.images))
+	each(len(l.images), func(i int) { l.set.Instances[i], failures[i] = l.instance(i) })
+	for i, err := range failures {
+		if err != nil {
+			l.problems = append(l.problems, &Error{File: l.images[i].features.path, Problem: err.Error(), Cause: err})
+		}
+	}
+}
+
+func (l *imageLoader) instance(i int) (*crf.Instance, error) {
+	d, p := l.images[i], &l.pixels[i]
+	unary, err := crf.Dense32(p.values, p.stride)
+	if err != nil {
+		return nil, err
+	}
+	bins, err := crf.Bins(p.bins(l.set.Recipe.BinEdges), l.set.Recipe.Bins)
+	if err != nil {
+		return nil, err
+	}
+	spec := crf.InstanceSpec{
+		Name: d.source.ID, Graph: p.graph, Rows: d.source.Height, Cols: d.source.Width,
+		NodeFeat: []crf.Features{unary}, EdgeFeat: []crf.Features{bins},
+	}
+	if d.labels != nil {
+		spec.Labels = [][]int32{d.labels.labels}
+	}
+	return crf.NewInstance(&l.set.Schema, spec)
+}

@@ -1,0 +1,413 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// picture returns a jpg of the given size.
+func picture(t testing.TB, rows, cols int) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, cols, rows)), nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// indexed returns a png with the given palette indices.
+func indexed(t testing.TB, rows, cols int, labels ...uint8) string {
+	t.Helper()
+	palette := make(color.Palette, 256)
+	for i := range palette {
+		palette[i] = color.RGBA{uint8(i), 0, 0, 255}
+	}
+	p := image.NewPaletted(image.Rect(0, 0, cols, rows), palette)
+	copy(p.Pix, labels)
+	var b bytes.Buffer
+	if err := png.Encode(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// cells returns a feature map of 32-bit numbers.
+func cells(rows, cols, depth int, values ...float32) string {
+	data := make([]float32, rows*cols*depth)
+	copy(data, values)
+	return string(npyOf("<f4", "False", fmt.Sprintf("(%d, %d, %d)", rows, cols, depth), binary.LittleEndian, data))
+}
+
+// someImages is a folder with two pictures of 2 × 4 pixels and one of 4 × 2.
+func someImages(t testing.TB) map[string]string {
+	return map[string]string{
+		"images/2.jpg":            picture(t, 2, 4),
+		"images/10.PNG":           indexed(t, 2, 4),
+		"images/tall.jpeg":        picture(t, 4, 2),
+		"images/notes.txt":        "not a picture",
+		"labels/2.regions.txt":    "0 1 1 -1\n2 2 -7 0\n",
+		"labels/10.png":           indexed(t, 2, 4, 0, 1, 2, 255, 0, 0, 0, 0),
+		"labels/tall.regions.txt": "0 0\r\n0 0\n0 0\n1 1\n\n",
+		"features/2.npy":          cells(1, 2, 1, 0, 4),
+		"features/10.npy":         cells(2, 4, 1, 1, 2, 3, 4, 5, 6, 7, 8),
+		"features/tall.npy":       cells(2, 1, 1, 1, 1),
+		"some.txt":                "tall\n2\n",
+		ManifestName:              `{"states": ["sky", "tree", "road"], "node_features": ["height"]}`,
+	}
+}
+
+func TestImages(t *testing.T) {
+	folder := writeFiles(t, someImages(t))
+	set := mustOpen(t, folder, Options{Bins: 2})
+	var names []string
+	for _, in := range set.Instances {
+		names = append(names, in.Name)
+	}
+	if want := []string{"2", "10", "tall"}; !slices.Equal(names, want) {
+		t.Fatalf("instances are %q, want %q", names, want)
+	}
+	in := set.Instances[0]
+	if set.Instances[1].Graph != in.Graph || set.Instances[2].Graph == in.Graph || in.Graph.NumEdges() != 10 || in.Rows != 2 || in.Cols != 4 {
+		t.Error("grids are not as wanted")
+	}
+	// Two cells over four pixels: centres at −¼, ¼, ¾ and 1¼ of the distance
+	// between the cells' centres.
+	for c, want := range []float64{0, 1, 3, 4} {
+		if got := row(in.NodeFeatures(0), 4+c); !slices.Equal(got, []float64{want, 1}) {
+			t.Errorf("features of pixel (1, %d) are %v, want %v and the bias", c, got, want)
+		}
+	}
+	if want := [][]int32{{0, 1, 1, -1, 2, 2, -1, 0}}; !cmp.Equal(in.Samples(), want) {
+		t.Errorf("labels are %v, want %v", in.Samples(), want)
+	}
+	if want := [][]int32{{0, 1, 2, -1, 0, 0, 0, 0}}; !cmp.Equal(set.Instances[1].Samples(), want) {
+		t.Errorf("labels are %v, want %v", set.Instances[1].Samples(), want)
+	}
+	n := set.Schema.NodeTypes[0]
+	if !slices.Equal(n.FeatureNames, []string{"height", "bias"}) || n.States[2] != "road" || len(set.Warnings) != 0 {
+		t.Errorf("node type %+v, warnings %q", n, set.Warnings)
+	}
+	if got, want := set.Images[2], (ImageSource{"tall", filepath.Join(folder, "images", "tall.jpeg"), 2, 4}); got != want {
+		t.Errorf("picture is %+v, want %+v", got, want)
+	}
+	if len(set.Sources) != 10 {
+		t.Errorf("%d sources, want 10", len(set.Sources))
+	}
+	for e := range int32(in.Graph.NumEdges()) {
+		distance := math.Abs(row(in.NodeFeatures(0), int(in.Graph.U(e)))[0] - row(in.NodeFeatures(0), int(in.Graph.V(e)))[0])
+		want := make([]float64, set.Recipe.Bins)
+		want[binOf(distance, set.Recipe.BinEdges)] = 1
+		if got := row(in.EdgeFeatures(0), int(e)); !slices.Equal(got, want) {
+			t.Errorf("edge %d at distance %v is in the bin %v, want %v", e, distance, got, want)
+		}
+	}
+
+	// A model takes its own bins and bias, whatever the options say.
+	again := mustOpen(t, folder, Options{Schema: &set.Schema, Recipe: &set.Recipe, List: "some.txt", NoBias: true, Bins: 7, Neighbours: 8, NoLabels: true})
+	if len(again.Instances) != 2 || again.Instances[1].Name != "2" || len(again.Instances[1].Samples()) != 0 {
+		t.Fatalf("%d instances", len(again.Instances))
+	}
+	if diff := cmp.Diff(set.Recipe, again.Recipe); diff != "" {
+		t.Error(diff)
+	}
+	for e := range in.Graph.NumEdges() {
+		if !slices.Equal(row(in.EdgeFeatures(0), e), row(again.Instances[1].EdgeFeatures(0), e)) {
+			t.Errorf("edge %d is in another bin", e)
+		}
+	}
+	eight := mustOpen(t, folder, Options{Neighbours: 8, NoBias: true, Bins: 1, List: filepath.Join(folder, "some.txt")})
+	if eight.Instances[1].Graph.NumEdges() != 16 || eight.Schema.NodeTypes[0].Features != 1 || eight.Schema.EdgeTypes[0].Features != 1 {
+		t.Errorf("%d edges, schema %+v", eight.Instances[1].Graph.NumEdges(), eight.Schema)
+	}
+}
+
+func TestImagesWithoutNames(t *testing.T) {
+	files := someImages(t)
+	delete(files, ManifestName)
+	set := mustOpen(t, writeFiles(t, files), Options{})
+	if n := set.Schema.NodeTypes[0]; len(n.States) != 3 || !slices.Equal(n.FeatureNames, []string{"0", "bias"}) {
+		t.Errorf("node type is %+v", n)
+	}
+	if len(set.Warnings) != 2 || !strings.Contains(set.Warnings[0], "3 states, because the largest label is 2") || !strings.Contains(set.Warnings[1], "bins, not 10") {
+		t.Errorf("warnings are %q", set.Warnings)
+	}
+	_, err := Open([]string{writeFiles(t, files)}, Options{NoLabels: true})
+	wantError(t, err, "States: there are no labels to tell the number of states")
+}
+
+func TestImagesConstantFeatures(t *testing.T) {
+	files := someImages(t)
+	for _, id := range []string{"2", "10", "tall"} {
+		files["features/"+id+".npy"] = cells(1, 1, 1, 3)
+	}
+	set := mustOpen(t, writeFiles(t, files), Options{})
+	if set.Recipe.Bins != 1 || len(set.Recipe.BinEdges) != 0 || set.Schema.EdgeTypes[0].FeatureNames[0] != "any distance" {
+		t.Errorf("recipe is %+v", set.Recipe)
+	}
+	if r, err := ParseRecipe(set.Recipe.String()); err != nil || r.Bins != 1 {
+		t.Error(r, err)
+	}
+}
+
+func TestImagesRefuse(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  map[string]string // "" removes the file
+		options Options
+		want    []string
+	}{
+		"label size":     {map[string]string{"labels/2.regions.txt": "0 0\n0 0\n0 0\n0 0\n"}, Options{}, []string{"2.regions.txt: it labels 4 rows of 2 pixels, but ", "2.jpg has 2 rows of 4"}},
+		"label value":    {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 3 0\n"}, Options{}, []string{"2.regions.txt:2: number 3 is 3, want 0 to 2, or negative"}},
+		"label picture":  {map[string]string{"labels/10.png": indexed(t, 2, 4, 0, 0, 0, 0, 0, 9)}, Options{}, []string{"10.png:[1,1]: is 9, want 0 to 2"}},
+		"label text":     {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 x 0\n"}, Options{}, []string{`2.regions.txt:2: "x" is not a label`}},
+		"ragged":         {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 0\n"}, Options{}, []string{"2.regions.txt:2: there are 3 numbers, want 4"}},
+		"no rows":        {map[string]string{"labels/2.regions.txt": " \n"}, Options{}, []string{"there are no labels"}},
+		"label missing":  {map[string]string{"labels/10.png": ""}, Options{}, []string{"10.PNG: it has no labels: there is neither ", "10.regions.txt", "10.png"}},
+		"label colours":  {map[string]string{"labels/10.png": colours(t)}, Options{}, []string{"10.png: its pixels are colours"}},
+		"label broken":   {map[string]string{"labels/10.png": "png"}, Options{}, []string{"10.png: it is not a readable png"}},
+		"no labels":      {map[string]string{"labels/2.regions.txt": "", "labels/10.png": "", "labels/tall.regions.txt": ""}, Options{}, []string{"there is no folder", "leave labels unread"}},
+		"transposed":     {map[string]string{"features/tall.npy": cells(60, 80, 1)}, Options{}, []string{"tall.npy: its 60 rows of 80 cells are not the shape of ", "tall.jpeg, which has 4 rows of 2 pixels"}},
+		"feature rank":   {map[string]string{"features/2.npy": string(npyOf("<f4", "False", "(2, 2)", binary.LittleEndian, make([]float32, 4)))}, Options{}, []string{"2.npy: shape is [2, 2], want [h, w, d]"}},
+		"feature type":   {map[string]string{"features/2.npy": string(npyOf("<i4", "False", "(1, 2, 1)", binary.LittleEndian, make([]int32, 2)))}, Options{}, []string{"2.npy: dtype is <i4, want float32; convert it with astype"}},
+		"feature NaN":    {map[string]string{"features/2.npy": cells(1, 2, 1, 0, float32(math.NaN()))}, Options{}, []string{"2.npy:[0,1,0]: is NaN"}},
+		"feature cut":    {map[string]string{"features/2.npy": cells(1, 2, 1)[:80]}, Options{}, []string{"2.npy: the file has 80 bytes"}},
+		"feature none":   {map[string]string{"features/2.npy": ""}, Options{}, []string{"2.npy: there is no such file; it should hold the unary features of "}},
+		"feature depth":  {map[string]string{"features/10.npy": cells(1, 2, 5)}, Options{}, []string{"10.npy: it has 5 features per pixel, ", "2.npy has 1"}},
+		"picture":        {map[string]string{"images/2.jpg": "jpg"}, Options{}, []string{"2.jpg: the picture cannot be read"}},
+		"two pictures":   {map[string]string{"images/2.png": indexed(t, 2, 4)}, Options{}, []string{`2 pictures are named "2"`}},
+		"list":           {map[string]string{"some.txt": "2\n2.jpg\n"}, Options{List: "some.txt"}, []string{`some.txt:2: 0 pictures are named "2.jpg"`, "an id is a file name without .jpg"}},
+		"no list":        {nil, Options{List: "none.txt"}, []string{"none.txt", "no such file"}},
+		"no feature dir": {nil, Options{FeatureDir: "none"}, []string{"none", "no such file"}},
+		"features":       {map[string]string{"features/2.npy": "", "features/10.npy": "", "features/tall.npy": ""}, Options{}, []string{"FeatureDir: there is no folder"}},
+		"feature names":  {map[string]string{ManifestName: `{"node_features": ["a", "b"]}`}, Options{}, []string{"dataset.json:node_features: it names 2 features"}},
+		"manifest":       {map[string]string{ManifestName: `{"edge_types": ["a"]}`}, Options{}, []string{"dataset.json:edge_types: it applies to npz data only"}},
+		"observed":       {nil, Options{Observed: "train"}, []string{"Observed: it applies to graph data only"}},
+		"no pictures":    {map[string]string{"images/2.jpg": "", "images/10.PNG": "", "images/tall.jpeg": ""}, Options{}, []string{"there are no pictures"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := someImages(t)
+			maps.Copy(files, c.change)
+			maps.DeleteFunc(files, func(_, text string) bool { return text == "" })
+			_, err := Open([]string{writeFiles(t, files)}, c.options)
+			wantError(t, err, c.want...)
+		})
+	}
+	_, err := Open([]string{writeFiles(t, someImages(t)), writeFiles(t, someImages(t))}, Options{})
+	wantError(t, err, "2 image folders are given")
+}
+
+func colours(t testing.TB) string {
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewRGBA(image.Rect(0, 0, 4, 2))); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestImagesAgainstModel(t *testing.T) {
+	set := mustOpen(t, writeFiles(t, someImages(t)), Options{})
+	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+	files := someImages(t)
+	files[ManifestName] = `{"states": ["sky", "tree", "sea"]}`
+	_, err := Open([]string{writeFiles(t, files)}, model)
+	wantError(t, err, `dataset.json:states: they are ["sky" "tree" "sea"], the model has`)
+	files = someImages(t)
+	delete(files, ManifestName)
+	files["features/10.npy"] = cells(1, 2, 2)
+	_, err = Open([]string{writeFiles(t, files)}, model)
+	wantError(t, err, "10.npy: it has 2 features per pixel, the model has 1")
+	wrong := set.Recipe
+	wrong.FeatureDim = 7
+	_, err = Open([]string{writeFiles(t, files)}, Options{Schema: &set.Schema, Recipe: &wrong})
+	wantError(t, err, "recipe: it makes 8 node features, the model has weights for 2")
+	wrong.BinEdges = []float64{2, 1}
+	wrong.Bins = 3
+	_, err = Open([]string{writeFiles(t, files)}, Options{Schema: &set.Schema, Recipe: &wrong})
+	wantError(t, err, "bin_edges[1] is 1, want finite numbers that rise")
+}
+
+func TestCheckReadsPictures(t *testing.T) {
+	files := someImages(t)
+	files["images/2.jpg"] = files["images/2.jpg"][:len(files["images/2.jpg"])-20]
+	files["features/10.npy"] = "x"
+	files["labels/10.png"] = "x"
+	folder := writeFiles(t, files)
+	if list := Check([]string{folder}, Options{}); len(list) != 3 {
+		t.Errorf("%d problems, want 3: %v", len(list), list)
+	}
+}
+
+// The map is stretched over the picture; cells' and pixels' centres are at half
+// coordinates, and beyond the outermost centres nothing is extrapolated.
+func TestUpsample(t *testing.T) {
+	random := func(i int) float32 { return float32(math.Sin(float64(i * i))) }
+	m := &featureMap{rows: 3, cols: 4, depth: 2, data: make([]float32, 24)}
+	for i := range m.data {
+		m.data[i] = random(i)
+	}
+	const rows, cols, stride = 7, 10, 3
+	got := make([]float32, rows*cols*stride)
+	m.upsample(got, stride, rows, cols)
+	cell := func(r, c, k int) float64 {
+		r, c = max(0, min(r, m.rows-1)), max(0, min(c, m.cols-1))
+		return float64(m.data[(r*m.cols+c)*m.depth+k])
+	}
+	for r := range rows {
+		for c := range cols {
+			y, x := (float64(r)+.5)*3/rows-.5, (float64(c)+.5)*4/cols-.5
+			y0, x0 := math.Floor(y), math.Floor(x)
+			for k := range m.depth {
+				at := func(dr, dc int) float64 { return cell(int(y0)+dr, int(x0)+dc, k) }
+				want := (1-y+y0)*((1-x+x0)*at(0, 0)+(x-x0)*at(0, 1)) + (y-y0)*((1-x+x0)*at(1, 0)+(x-x0)*at(1, 1))
+				if d := math.Abs(float64(got[(r*cols+c)*stride+k]) - want); d > 1e-6 {
+					t.Errorf("pixel (%d, %d), feature %d is off by %v", r, c, k, d)
+				}
+			}
+		}
+	}
+	same := make([]float32, 24)
+	m.upsample(same, 2, 3, 4)
+	if !slices.Equal(same, m.data) {
+		t.Error("a map of the picture's size is changed")
+	}
+}
+
+func TestFeatureMapFits(t *testing.T) {
+	for _, c := range []struct {
+		mapRows, mapCols, rows, cols int
+		want                         bool
+	}{
+		{60, 80, 240, 320, true}, {54, 80, 213, 320, true}, {42, 80, 169, 320, true}, {48, 80, 194, 320, true},
+		{8, 10, 240, 320, true}, {240, 320, 240, 320, true}, {1, 1, 240, 320, true},
+		{80, 60, 240, 320, false}, {54, 80, 240, 320, false}, {60, 80, 320, 240, false}, {240, 324, 240, 320, false},
+	} {
+		m := &featureMap{rows: c.mapRows, cols: c.mapCols}
+		if got := m.fits(c.rows, c.cols); got != c.want {
+			t.Errorf("a map of %d×%d for a picture of %d×%d: %v, want %v", c.mapRows, c.mapCols, c.rows, c.cols, got, c.want)
+		}
+	}
+}
+
+func TestBinEdges(t *testing.T) {
+	sample := make([]float64, 1000)
+	for i := range sample {
+		sample[i] = float64((i * 7) % 1000)
+	}
+	if got, want := binEdges(sample, 4), []float64{250, 500, 750}; !slices.Equal(got, want) {
+		t.Errorf("edges are %v, want %v", got, want)
+	}
+	// Half of the distances are equal: the bins that would be empty are left out.
+	for i := range sample {
+		sample[i] = max(500, float64(i))
+	}
+	if got, want := binEdges(sample, 4), []float64{750}; !slices.Equal(got, want) {
+		t.Errorf("edges are %v, want %v", got, want)
+	}
+	for x, want := range map[float64]int32{-1: 0, 1: 1, 1.5: 1, 2: 2, 3: 2} {
+		if got := binOf(x, []float64{1, 2}); got != want {
+			t.Errorf("%v is in bin %d, want %d", x, got, want)
+		}
+	}
+	if got := binEdges(nil, 10); len(got) != 0 {
+		t.Errorf("edges of no distances are %v", got)
+	}
+}
+
+func TestSharedImages(t *testing.T) {
+	folder, features := sharedData(t, "stanford-background"), sharedData(t, "stanford-espnetv2")
+	options := Options{FeatureDir: features, List: "train50.txt", States: strings.Fields("sky tree road grass water building mountain object")}
+	set := mustOpen(t, folder, options)
+	if len(set.Instances) != 50 || len(set.Images) != 50 || set.Instances[0].Name != "6000264" || set.Recipe.Bins != 10 {
+		t.Fatalf("%d instances, recipe %+v", len(set.Instances), set.Recipe)
+	}
+	// Every bin holds a tenth of the edges.
+	counts, total := make([]float64, 10), 0.0
+	for _, in := range set.Instances {
+		f := in.EdgeFeatures(0)
+		for e := range f.Rows() {
+			counts[f.TableOf(e)]++
+			total++
+		}
+	}
+	for b, n := range counts {
+		if share := n / total; share < .098 || share > .102 {
+			t.Errorf("bin %d holds %.4f of the edges, want 0.1", b, share)
+		}
+	}
+	test := mustOpen(t, folder, Options{FeatureDir: features, List: "test20.txt", Schema: &set.Schema, Recipe: &set.Recipe})
+	if len(test.Instances) != 20 || len(test.Warnings) != 0 {
+		t.Errorf("%d instances, warnings %q", len(test.Instances), test.Warnings)
+	}
+}
+
+func FuzzRegions(f *testing.F) {
+	f.Add([]byte("0 1 -1\n2 3 4\n"))
+	f.Add([]byte("\ufeff0\t99999\r\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, list := parseRegions("r", data)
+		if len(list) == 0 && (len(m.labels) != m.rows*m.cols || m.rows == 0 || slices.Min(m.labels) < -1) {
+			t.Errorf("%d labels for %d × %d", len(m.labels), m.rows, m.cols)
+		}
+	})
+}
+
+func FuzzLabelPicture(f *testing.F) {
+	f.Add([]byte(indexed(f, 2, 4, 0, 1, 2, 255)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if m, list := parseLabelPicture("p", data); len(list) == 0 && len(m.labels) != m.rows*m.cols {
+			t.Errorf("%d labels for %d × %d", len(m.labels), m.rows, m.cols)
+		}
+	})
+}
+
+func FuzzFeatureMap(f *testing.F) {
+	f.Add([]byte(cells(1, 2, 1, 0, 4)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := parseFeatureMap("m", data)
+		if err != nil {
+			return
+		}
+		m.upsample(make([]float32, 6*m.depth), m.depth, 2, 3)
+	})
+}
+
+func BenchmarkOpenImages(b *testing.B) {
+	folder, features := sharedData(b, "stanford-background"), sharedData(b, "stanford-espnetv2")
+	for b.Loop() {
+		if _, err := Open([]string{folder}, Options{FeatureDir: features, List: "train50.txt"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// The part that was measured against its own goal: reading feature files.
+func BenchmarkReadFeatureMaps(b *testing.B) {
+	paths, err := filepath.Glob(filepath.Join(sharedData(b, "stanford-espnetv2"), "*.npy"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		for _, path := range paths[:50] {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := parseFeatureMap(path, data); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,273 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/atomicfile"
+)
+
+// ManifestName is the file that describes the data of its folder.
+const ManifestName = "dataset.json"
+
+// mostStates bounds cardinalities: an edge's table has the square of it.
+const mostStates = 1 << 16
+
+// mostTypes bounds the number of types that is taken from the largest number in
+// node_types and edge_types.
+const mostTypes = 1 << 10
+
+// mostFeatures bounds the length of feature vectors that is taken from the
+// largest index in the data, where a slip of the pen must not ask for all memory.
+const mostFeatures = 1 << 24
+
+// Manifest is the content of dataset.json: names for what the arrays number.
+// All fields are optional.
+type Manifest struct {
+	// States names the states of every node type that has none of its own.
+	States StateNames `json:"states,omitempty"`
+	// NodeFeatures names the columns of node_features, EdgeFeatures those of
+	// edge_features, for types that have no names of their own.
+	NodeFeatures []string `json:"node_features,omitempty"`
+	EdgeFeatures []string `json:"edge_features,omitempty"`
+	// EdgeBins is the number of bins where instances have edge_bins.
+	EdgeBins int `json:"edge_bins,omitempty"`
+	// NodeTypes and EdgeTypes name the numbers in node_types and edge_types.
+	NodeTypes []ManifestNode `json:"node_types,omitempty"`
+	EdgeTypes []ManifestEdge `json:"edge_types,omitempty"`
+}
+
+// StateNames are the names of a variable's states. In JSON they are a list, or
+// the number of states, whose names then are "0", "1", ….
+type StateNames []string
+
+// ManifestNode describes a node type. In JSON a plain string is its name.
+type ManifestNode struct {
+	Name     string     `json:"name"`
+	States   StateNames `json:"states,omitempty"`
+	Features []string   `json:"features,omitempty"`
+}
+
+// ManifestEdge describes an edge type. In JSON a plain string is its name.
+type ManifestEdge struct {
+	Name string `json:"name"`
+	// U and V name the node types of the first and second end; without them, the
+	// first edge of the type in the data decides.
+	U        string   `json:"u,omitempty"`
+	V        string   `json:"v,omitempty"`
+	Features []string `json:"features,omitempty"`
+	Bins     int      `json:"bins,omitempty"` // 0: Manifest.EdgeBins
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *StateNames) UnmarshalJSON(data []byte) error {
+	var count int
+	if json.Unmarshal(data, &count) == nil {
+		if count < 1 || count > mostStates {
+			return fmt.Errorf("states is %d, want 1 to %d, or a list of names", count, mostStates)
+		}
+		*s = crf.NumberedStates(count)
+		return nil
+	}
+	var names []string
+	if err := json.Unmarshal(data, &names); err != nil {
+		return fmt.Errorf("states is %s, want a list of names or their number", abbreviate(string(data)))
+	}
+	*s = names
+	return nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *ManifestNode) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, &t.Name) == nil {
+		return nil
+	}
+	type plain ManifestNode
+	return strictJSON(data, (*plain)(t))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *ManifestEdge) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, &t.Name) == nil {
+		return nil
+	}
+	type plain ManifestEdge
+	return strictJSON(data, (*plain)(t))
+}
+
+// WriteManifest writes dataset.json into folder, whole or not at all.
+func WriteManifest(folder string, m Manifest) error {
+	if problem := m.validate(); problem != "" {
+		return fmt.Errorf("%s: %s", ManifestName, problem)
+	}
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(folder, ManifestName), func(w io.Writer) error {
+		_, err := w.Write(append(data, '\n'))
+		return err
+	})
+}
+
+// findManifest reads dataset.json from the folder; without one it returns the
+// zero Manifest and no source.
+func findManifest(folder string) (Manifest, []Source, error) {
+	path := filepath.Join(folder, ManifestName)
+	data, source, err := readSource(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return Manifest{}, nil, nil
+	}
+	if err != nil {
+		return Manifest{}, nil, err
+	}
+	m, err := parseManifest(path, data)
+	return m, []Source{source}, err
+}
+
+// parseManifest reads the bytes of the dataset.json at path.
+func parseManifest(path string, data []byte) (Manifest, error) {
+	var m Manifest
+	if err := strictJSON(data, &m); err != nil {
+		return Manifest{}, manifestError(path, data, err)
+	}
+	if problem := m.validate(); problem != "" {
+		return Manifest{}, &Error{File: path, Problem: problem}
+	}
+	return m, nil
+}
+
+// strictJSON decodes one value and refuses unknown fields and anything after it.
+func strictJSON(data []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return fmt.Errorf("there is text after the closing brace")
+	}
+	return nil
+}
+
+var manifestFields = []string{
+	"states", "node_features", "edge_features", "edge_bins", "node_types", "edge_types",
+	"name", "features", "u", "v", "bins",
+}
+
+// manifestError finds the line that a decoding error is about.
+func manifestError(path string, data []byte, err error) error {
+	e := &Error{File: path, Problem: err.Error(), Cause: err}
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		e.Line, e.Problem = lineAt(data, len(data)), "the JSON ends too early"
+	case errors.As(err, &syntax):
+		e.Line = lineAt(data, int(syntax.Offset))
+	case errors.As(err, &kind):
+		e.Place, e.Problem = kind.Field, fmt.Sprintf("found a JSON %s, want %s", kind.Value, jsonName(kind.Type.Kind().String()))
+	case strings.Contains(err.Error(), "unknown field "):
+		_, quoted, _ := strings.Cut(err.Error(), "unknown field ")
+		name := strings.Trim(quoted, `"`)
+		e.Line = lineAt(data, bytes.Index(data, []byte(quoted)))
+		e.Problem, e.Remedy = fmt.Sprintf("unknown field %q", name), suggestion(name, manifestFields)
+	}
+	return e
+}
+
+// jsonName is what JSON calls a Go kind.
+func jsonName(kind string) string {
+	switch kind {
+	case "slice":
+		return "a list"
+	case "struct":
+		return "an object"
+	case "int":
+		return "a whole number"
+	}
+	return "a string"
+}
+
+// lineAt returns the line, from 1, of the byte at offset.
+func lineAt(data []byte, offset int) int {
+	return 1 + bytes.Count(data[:max(0, min(offset, len(data)))], []byte("\n"))
+}
+
+// abbreviate shortens text for a message.
+func abbreviate(text string) string {
+	const most = 40
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// validate returns the first contradiction within the manifest, or "".
+func (m *Manifest) validate() string {
+	if problem := namesProblem("states", m.States); problem != "" {
+		return problem
+	}
+	if m.EdgeBins < 0 || m.EdgeBins > mostFeatures {
+		return fmt.Sprintf("edge_bins is %d, want 1 to %d", m.EdgeBins, mostFeatures)
+	}
+	var names []string
+	for a, t := range m.NodeTypes {
+		if problem := namesProblem(fmt.Sprintf("node_types[%d].states", a), t.States); problem != "" {
+			return problem
+		}
+		names = append(names, t.Name)
+	}
+	if problem := namesProblem("node_types", names); problem != "" {
+		return problem
+	}
+	var edgeNames []string
+	for b, t := range m.EdgeTypes {
+		if problem := t.problem(names); problem != "" {
+			return fmt.Sprintf("edge_types[%d]: %s", b, problem)
+		}
+		edgeNames = append(edgeNames, t.Name)
+	}
+	return namesProblem("edge_types", edgeNames)
+}
+
+func (t *ManifestEdge) problem(nodeTypes []string) string {
+	if t.Bins < 0 || t.Bins > mostFeatures {
+		return fmt.Sprintf("bins is %d, want 1 to %d", t.Bins, mostFeatures)
+	}
+	if (t.U == "") != (t.V == "") {
+		return "it names one end's node type; give both u and v, or neither"
+	}
+	for _, end := range []string{t.U, t.V} {
+		if end != "" && !slices.Contains(nodeTypes, end) {
+			return fmt.Sprintf("node type %q is not among node_types; %s", end, suggestion(end, nodeTypes))
+		}
+	}
+	return ""
+}
+
+// namesProblem says what keeps names from being used as distinct names.
+func namesProblem(field string, names []string) string {
+	if len(names) > mostStates {
+		return fmt.Sprintf("%s has %d names, at most %d are supported", field, len(names), mostStates)
+	}
+	seen := map[string]bool{}
+	for i, name := range names {
+		if name == "" {
+			return fmt.Sprintf("%s[%d] has no name", field, i)
+		}
+		if seen[name] {
+			return fmt.Sprintf("%s[%d] is %q, which is used twice", field, i, name)
+		}
+		seen[name] = true
+	}
+	return ""
+}

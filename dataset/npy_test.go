@@ -1,0 +1,147 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// npy puts together an array file of format version 1.
+func npy(header string, data []byte) []byte {
+	b := []byte(npyMagic + "\x01\x00")
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(header)))
+	return slices.Concat(b, []byte(header), data)
+}
+
+func npyOf(descr string, fortran string, shape string, order binary.ByteOrder, data any) []byte {
+	raw, err := binary.Append(nil, order, data)
+	if err != nil {
+		panic(err) // a mistake in the test
+	}
+	return npy(fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr, fortran, shape), raw)
+}
+
+func readNPYInts(data []byte) ([]int32, error) {
+	r := bytes.NewReader(data)
+	h, err := readNPYHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	return readInts(r, h)
+}
+
+func readNPYFloats(data []byte) (matrix, error) {
+	r := bytes.NewReader(data)
+	h, err := readNPYHeader(r)
+	if err != nil {
+		return matrix{}, err
+	}
+	return readFloats(r, h)
+}
+
+func TestNPYIntegers(t *testing.T) {
+	le, be := binary.LittleEndian, binary.BigEndian
+	want := []int32{1, 2, 3, 4, 5, 6}
+	for name, data := range map[string][]byte{
+		"int8":          npyOf("|i1", "False", "(2, 3)", le, []int8{1, 2, 3, 4, 5, 6}),
+		"uint8":         npyOf("|u1", "False", "(2, 3)", le, []uint8{1, 2, 3, 4, 5, 6}),
+		"int16":         npyOf("<i2", "False", "(2, 3)", le, []int16{1, 2, 3, 4, 5, 6}),
+		"uint16 big":    npyOf(">u2", "False", "(2, 3)", be, []uint16{1, 2, 3, 4, 5, 6}),
+		"int32":         npyOf("<i4", "False", "(2, 3)", le, []int32{1, 2, 3, 4, 5, 6}),
+		"uint32":        npyOf("<u4", "False", "(2, 3)", le, []uint32{1, 2, 3, 4, 5, 6}),
+		"int64 big":     npyOf(">i8", "False", "(2, 3)", be, []int64{1, 2, 3, 4, 5, 6}),
+		"uint64":        npyOf("<u8", "False", "(2, 3)", le, []uint64{1, 2, 3, 4, 5, 6}),
+		"Fortran":       npyOf("<i8", "True", "(2, 3)", le, []int64{1, 4, 2, 5, 3, 6}),
+		"Python 2":      npyOf("<i8", "False", "(2L, 3L)", le, []int64{1, 2, 3, 4, 5, 6}),
+		"double quotes": npy(`{"descr":"|u1","shape":(6,),"fortran_order":False}`, []byte{1, 2, 3, 4, 5, 6}),
+	} {
+		got, err := readNPYInts(data)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v (%v), want %v", name, got, err, want)
+		}
+	}
+}
+
+func TestNPYFloats(t *testing.T) {
+	le := binary.LittleEndian
+	m, err := readNPYFloats(npyOf("<f4", "True", "(1, 2, 2)", le, []float32{1, 2, 3, 4}))
+	if err != nil || !slices.Equal(m.data32, []float32{1, 3, 2, 4}) || m.data != nil {
+		t.Errorf("float32: %v (%v)", m, err)
+	}
+	long := make([]float64, 2*npyChunk+5)
+	for i := range long {
+		long[i] = float64(i)
+	}
+	m, err = readNPYFloats(npyOf(">f8", "False", fmt.Sprintf("(%d,)", len(long)), binary.BigEndian, long))
+	if err != nil || !slices.Equal(m.data, long) {
+		t.Errorf("float64: %v", err)
+	}
+	m, err = readNPYFloats(npyOf("|b1", "False", "(2, 1)", le, []byte{1, 0}))
+	if err != nil || !slices.Equal(m.data32, []float32{1, 0}) {
+		t.Errorf("bool: %v (%v)", m, err)
+	}
+	m, err = readNPYFloats(npyOf("<i4", "True", "(2, 2)", le, []int32{1, 2, 3, 4}))
+	if err != nil || !slices.Equal(m.data, []float64{1, 3, 2, 4}) {
+		t.Errorf("int32: %v (%v)", m, err)
+	}
+}
+
+func TestNPYRefuses(t *testing.T) {
+	le := binary.LittleEndian
+	sound := npyOf("<i4", "False", "(2,)", le, []int32{1, 2})
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"empty":         {nil, "does not begin"},
+		"other magic":   {[]byte("PK\x03\x04abcdefgh"), "does not begin"},
+		"version":       {append([]byte(npyMagic+"\x09\x00"), sound[8:]...), "version is 9"},
+		"header cut":    {sound[:30], "cut short"},
+		"length cut":    {sound[:9], "cut short"},
+		"data cut":      {sound[:len(sound)-1], "cut short"},
+		"objects":       {npyOf("|O", "False", "(2,)", le, []int32{1, 2}), "dtype"},
+		"objects 8":     {npyOf("|O8", "False", "(2,)", le, []int32{1, 2}), "Python objects"},
+		"records":       {npy("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (2,)}", nil), "records"},
+		"float16":       {npyOf("<f2", "False", "(2,)", le, []int16{1, 2}), "float16"},
+		"text":          {npyOf("<U5", "False", "(2,)", le, []int32{1, 2}), "dtype is"},
+		"huge shape":    {npyOf("<i4", "False", "(4294967296, 4294967296)", le, []int32{1, 2}), "too large"},
+		"negative":      {npyOf("<i4", "False", "(-1,)", le, []int32{1, 2}), "shape"},
+		"no shape":      {npy("{'descr': '<i4', 'fortran_order': False}", nil), `no "shape"`},
+		"twice":         {npy("{'descr': '<i4', 'descr': '<i4'}", nil), "twice"},
+		"unknown key":   {npy("{'order': 'C'}", nil), "unknown key"},
+		"trailing":      {npy("{'descr': '<i4', 'fortran_order': False, 'shape': ()} x", nil), "the end"},
+		"large header":  {append([]byte(npyMagic+"\x02\x00"), 0xff, 0xff, 0xff, 0x7f), "at most"},
+		"float ints":    {npyOf("<f8", "False", "(1,)", le, []float64{1}), "astype(numpy.int32)"},
+		"too large":     {npyOf("<i8", "True", "(1, 2)", le, []int64{1, 1 << 40}), "[0,1] is 1099511627776"},
+		"beyond int64":  {npyOf("<u8", "False", "(1,)", le, []uint64{math.MaxUint64}), "[0] is"},
+		"no dictionary": {npy("descr", nil), "{"},
+	} {
+		if _, err := readNPYInts(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error is %v, want one with %q", name, err, c.want)
+		}
+	}
+}
+
+func FuzzNPY(f *testing.F) {
+	f.Add(npyOf("<f4", "True", "(1, 2, 2)", binary.LittleEndian, []float32{1, 2, 3, 4}))
+	f.Add(npyOf(">u8", "False", "(2,)", binary.BigEndian, []uint64{1, 2}))
+	f.Add(npyOf("|b1", "False", "()", binary.BigEndian, []byte{1}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := bytes.NewReader(data)
+		h, err := readNPYHeader(r)
+		if err != nil || h.dataBytes() > int64(len(data)) {
+			return
+		}
+		m, err := readFloats(bytes.NewReader(data[h.bytes:]), h)
+		if err == nil && len(m.data)+len(m.data32) != h.count {
+			t.Errorf("%d elements of %d", len(m.data)+len(m.data32), h.count)
+		}
+		if ints, err := readInts(bytes.NewReader(data[h.bytes:]), h); err == nil && len(ints) != h.count {
+			t.Errorf("%d elements of %d", len(ints), h.count)
+		}
+	})
+}

@@ -1,0 +1,183 @@
+package dataset
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Names of the arrays of an instance file.
+const (
+	edgesArray        = "edges"
+	nodeFeaturesArray = "node_features"
+	edgeFeaturesArray = "edge_features"
+	edgeBinsArray     = "edge_bins"
+	labelsArray       = "labels"
+	nodeTypesArray    = "node_types"
+	edgeTypesArray    = "edge_types"
+	gridShapeArray    = "grid_shape"
+	statesArray       = "states"
+)
+
+var arrayNames = []string{
+	edgesArray, nodeFeaturesArray, edgeFeaturesArray, edgeBinsArray, labelsArray,
+	nodeTypesArray, edgeTypesArray, gridShapeArray, statesArray,
+}
+
+const (
+	// mostDeflateRatio is what one byte of deflated data can at most expand to;
+	// an entry that promises more is not sound.
+	mostDeflateRatio = 1032
+	// A constant array compresses nearly as well as deflate allows, so a large
+	// ratio is no crime; but what is larger than freeExpansion must have come
+	// from data of some size.
+	freeExpansion     = 1 << 30
+	mostExpansionRate = 128
+)
+
+// intArray is an array of integers of any shape in row-major order.
+type intArray struct {
+	shape []int
+	data  []int32
+}
+
+// npzContents are the arrays of one instance file as they were read.
+type npzContents struct {
+	ints   map[string]intArray
+	floats map[string]matrix // also node_features.<type> and edge_features.<type>
+}
+
+// openNPZ reads the instance file at path and its hash.
+func openNPZ(path string) (*npzContents, Source, []error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, Source{}, []error{err}
+	}
+	defer file.Close()
+	source, err := hashSource(path, file)
+	if err != nil {
+		return nil, Source{}, []error{err}
+	}
+	contents, list := readNPZ(path, file, source.Bytes)
+	return contents, source, list
+}
+
+// readNPZ reads all arrays, and reports everything that keeps one from being
+// read. Memory is bounded by what the size of the file allows for.
+func readNPZ(path string, r io.ReaderAt, size int64) (*npzContents, []error) {
+	p := &problems{file: path}
+	archive, err := zip.NewReader(r, size)
+	if err != nil {
+		p.keep(&Error{File: path, Problem: "it is not an npz file: " + err.Error(), Remedy: "write it with numpy.savez or numpy.savez_compressed", Cause: err})
+		return nil, p.errors()
+	}
+	c := &npzContents{ints: map[string]intArray{}, floats: map[string]matrix{}}
+	seen := map[string]bool{}
+	compressed := uint64(0)
+	for _, entry := range archive.File {
+		name := strings.TrimSuffix(entry.Name, ".npy")
+		// Entries that share their data multiply a bomb; their sizes give them away.
+		compressed += entry.CompressedSize64
+		switch {
+		case seen[name]:
+			p.add(0, name, "", "the array is there twice")
+		case !knownArray(name):
+			p.add(0, name, suggestion(name, arrayNames), "unknown array")
+		case entry.CompressedSize64 > uint64(size) || compressed > uint64(size):
+			p.add(0, name, "write the file again", "the compressed arrays take more than the file's %d bytes", size)
+		default:
+			if err := c.read(entry, name); err != nil {
+				p.keep(arrayError(path, name, err))
+			}
+		}
+		seen[name] = true
+	}
+	return c, p.errors()
+}
+
+// knownArray reports whether an array of that name belongs into an instance.
+func knownArray(name string) bool {
+	base, kind, typed := strings.Cut(name, ".")
+	if typed {
+		return kind != "" && (base == nodeFeaturesArray || base == edgeFeaturesArray)
+	}
+	for _, known := range arrayNames {
+		if name == known {
+			return true
+		}
+	}
+	return false
+}
+
+// isFloatArray reports whether an array holds features; all others are integers.
+func isFloatArray(name string) bool {
+	return strings.HasPrefix(name, nodeFeaturesArray) || strings.HasPrefix(name, edgeFeaturesArray)
+}
+
+func arrayError(path, array string, err error) *Error {
+	var at *indexError
+	if errors.As(err, &at) {
+		return &Error{File: path, Place: array + at.index, Problem: at.problem}
+	}
+	problem, remedy, _ := strings.Cut(err.Error(), "; ")
+	return &Error{File: path, Place: array, Problem: problem, Remedy: remedy, Cause: err}
+}
+
+// read decodes one array.
+func (c *npzContents) read(entry *zip.File, name string) error {
+	if err := checkExpansion(entry); err != nil {
+		return err
+	}
+	r, err := entry.Open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	h, err := readNPYHeader(r)
+	if err != nil {
+		return err
+	}
+	if want := uint64(h.bytes + h.dataBytes()); entry.UncompressedSize64 != want {
+		return fmt.Errorf("it has %d bytes, shape %s of %s wants %d", entry.UncompressedSize64, shapeText(h.shape), h.descr, want)
+	}
+	switch {
+	case isFloatArray(name):
+		m, err := readFloats(r, h)
+		if err != nil {
+			return err
+		}
+		c.floats[name] = m
+	case name == edgesArray && h.count == 0:
+		// numpy.array([]) is an empty array of floats.
+		c.ints[name] = intArray{shape: []int{0, 2}}
+	default:
+		data, err := readInts(r, h)
+		if err != nil {
+			return err
+		}
+		c.ints[name] = intArray{shape: h.shape, data: data}
+	}
+	// Only at the end does the archive's checksum get compared.
+	if _, err := r.Read(make([]byte, 1)); err != nil && err != io.EOF {
+		return fmt.Errorf("%w: the file is damaged", err)
+	}
+	return nil
+}
+
+// checkExpansion refuses sizes that the compressed data cannot, or should not,
+// expand to, before memory is allocated for them.
+func checkExpansion(entry *zip.File) error {
+	size, packed := entry.UncompressedSize64, entry.CompressedSize64
+	switch {
+	case entry.Method != zip.Store && entry.Method != zip.Deflate:
+		return fmt.Errorf("compression method %d is not supported; write the file with numpy.savez_compressed", entry.Method)
+	case entry.Method == zip.Store && size != packed:
+		return fmt.Errorf("it promises %d bytes and stores %d: the file is damaged", size, packed)
+	case size > packed*mostDeflateRatio+mostDeflateRatio, size > freeExpansion && size > packed*mostExpansionRate:
+		return fmt.Errorf("%d bytes promise to expand to %d; if the array is really that large, write it with numpy.savez", packed, size)
+	}
+	return nil
+}

@@ -1,0 +1,258 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/graph"
+)
+
+// npzInstance is one instance file after the checks that need no other file.
+type npzInstance struct {
+	path, name   string
+	nodes, edges int
+	graph        *graph.Graph
+	rows, cols   int       // of the grid, or 0
+	nodeTypes    []int32   // [nodes], nil where not given
+	edgeTypes    []int32   // [edges], nil where not given
+	labels       [][]int32 // [samples][nodes], views of one array
+	labelsFlat   bool      // labels was [nodes], not [samples, nodes]
+	states       []int32   // nil, one for all nodes, or [nodes]
+	edgeBins     *intArray // nil where not given
+	// Features by type name; under "" those of all nodes, or edges, alike.
+	nodeFeatures, edgeFeatures map[string]matrix
+}
+
+// newNPZInstance checks that the arrays of one file fit together.
+func newNPZInstance(path string, c *npzContents, graphs *graphCache) (*npzInstance, []error) {
+	b := &npzBuilder{c: c, problems: problems{file: path}}
+	b.in = &npzInstance{path: path, name: strings.TrimSuffix(filepath.Base(path), ".npz")}
+	b.checkShapes()
+	if len(b.list) > 0 {
+		return nil, b.errors()
+	}
+	b.countNodes()
+	b.fill()
+	if len(b.list) == 0 {
+		b.buildGraph(graphs)
+	}
+	return b.in, b.errors()
+}
+
+// npzBuilder turns contents into an instance.
+type npzBuilder struct {
+	problems
+	c     *npzContents
+	in    *npzInstance
+	known string // the array that told the number of nodes
+}
+
+// checkShapes checks everything about the arrays' dimensions that does not
+// depend on the number of nodes.
+func (b *npzBuilder) checkShapes() {
+	if _, ok := b.c.ints[edgesArray]; !ok {
+		b.add(0, edgesArray, "", "the array is missing, want shape [m, 2] of integers")
+	}
+	wanted := map[string]string{
+		edgesArray: "[m, 2]", edgeBinsArray: "[m]", labelsArray: "[n] or [samples, n]",
+		nodeTypesArray: "[n]", edgeTypesArray: "[m]", gridShapeArray: "[2]", statesArray: "[] or [n]",
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.c.ints)) {
+		shape := b.c.ints[name].shape
+		ok := len(shape) == 1
+		switch name {
+		case edgesArray:
+			ok = len(shape) == 2 && shape[1] == 2
+		case labelsArray:
+			ok = len(shape) == 1 || len(shape) == 2
+		case statesArray:
+			ok = len(shape) <= 1
+		case gridShapeArray:
+			ok = len(shape) == 1 && shape[0] == 2
+		}
+		if !ok {
+			b.add(0, name, "", "shape is %s, want %s", shapeText(shape), wanted[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.c.floats)) {
+		if shape := b.c.floats[name].shape; len(shape) != 2 {
+			b.add(0, name, "a single feature is x.reshape(-1, 1)", "shape is %s, want [rows, features]", shapeText(shape))
+		}
+	}
+	for _, pair := range [][2]string{{nodeFeaturesArray, nodeFeaturesArray + "."}, {edgeFeaturesArray, edgeFeaturesArray + "."}} {
+		_, all := b.c.floats[pair[0]]
+		for _, name := range slices.Sorted(maps.Keys(b.c.floats)) {
+			if all && strings.HasPrefix(name, pair[1]) {
+				b.add(0, name, "", "%s has features for all types already", pair[0])
+			}
+		}
+	}
+	_, bins := b.c.ints[edgeBinsArray]
+	for _, name := range slices.Sorted(maps.Keys(b.c.floats)) {
+		if bins && strings.HasPrefix(name, edgeFeaturesArray) {
+			b.add(0, name, "give one of the two", "edges have %s already", edgeBinsArray)
+		}
+	}
+}
+
+// countNodes takes the number of nodes from the first array that has data for
+// every node, or else from the grid or the largest node of an edge. The latter
+// two are believed only as far as the edges make them likely: a few bytes must
+// not ask for gigabytes.
+func (b *npzBuilder) countNodes() {
+	edges := b.c.ints[edgesArray]
+	b.in.edges = edges.shape[0]
+	if m := b.c.floats[nodeFeaturesArray]; len(m.data)+len(m.data32) > 0 {
+		b.in.nodes, b.known = m.rows(), nodeFeaturesArray
+		return
+	}
+	for _, name := range []string{nodeTypesArray, labelsArray, statesArray} {
+		a := b.c.ints[name]
+		if len(a.data) > 0 && (name != statesArray || len(a.data) > 1) {
+			b.in.nodes, b.known = a.shape[len(a.shape)-1], name
+			return
+		}
+	}
+	b.known = edgesArray
+	for _, s := range edges.data {
+		b.in.nodes = max(b.in.nodes, int(s)+1)
+	}
+	if a := b.c.ints[gridShapeArray]; len(a.data) == 2 && a.data[0] > 0 && a.data[1] > 0 {
+		b.in.nodes, b.known = int(a.data[0])*int(a.data[1]), gridShapeArray
+	}
+	// Without isolated nodes there are at most two nodes per edge.
+	const someIsolated = 1024
+	if b.in.nodes > 2*b.in.edges+someIsolated {
+		b.add(0, b.known, "give the array "+statesArray+" with shape [n] if there really are that many",
+			"it asks for %d nodes, but there are only %d edges", b.in.nodes, b.in.edges)
+		b.in.nodes = 0
+	}
+}
+
+// fill takes over the arrays whose lengths fit.
+func (b *npzBuilder) fill() {
+	in := b.in
+	if len(b.list) > 0 {
+		return
+	}
+	if in.nodes == 0 {
+		b.add(0, b.known, "", "the network has no nodes")
+		return
+	}
+	in.nodeTypes = b.vector(nodeTypesArray, in.nodes, "nodes", b.known)
+	in.edgeTypes = b.vector(edgeTypesArray, in.edges, "edges", edgesArray)
+	if bins := b.vector(edgeBinsArray, in.edges, "edges", edgesArray); bins != nil {
+		in.edgeBins = &intArray{[]int{in.edges}, bins}
+	}
+	b.fillStates()
+	b.fillLabels()
+	b.fillGrid()
+	in.nodeFeatures = b.features(nodeFeaturesArray, in.nodes, "nodes", b.known)
+	in.edgeFeatures = b.features(edgeFeaturesArray, in.edges, "edges", edgesArray)
+}
+
+// vector returns an array that must have n entries; nil where it is not given.
+func (b *npzBuilder) vector(name string, n int, what, known string) []int32 {
+	a, ok := b.c.ints[name]
+	if !ok {
+		return nil
+	}
+	if a.shape[0] != n {
+		b.add(0, name, "", "it has %d entries, want %d: %s has %d %s", a.shape[0], n, known, n, what)
+		return nil
+	}
+	if a.data == nil {
+		return []int32{} // the array is given, and empty
+	}
+	return a.data
+}
+
+func (b *npzBuilder) fillStates() {
+	a, ok := b.c.ints[statesArray]
+	if !ok {
+		return
+	}
+	if len(a.shape) == 1 && a.shape[0] != 1 {
+		a.data = b.vector(statesArray, b.in.nodes, "nodes", b.known)
+	}
+	for i, k := range a.data {
+		if k < 1 || k > mostStates {
+			place := statesArray
+			if len(a.shape) > 0 {
+				place = fmt.Sprintf("%s[%d]", statesArray, i)
+			}
+			b.add(0, place, "", "is %d, want 1 to %d", k, mostStates)
+			return
+		}
+	}
+	b.in.states = a.data
+}
+
+func (b *npzBuilder) fillLabels() {
+	a, ok := b.c.ints[labelsArray]
+	if !ok {
+		return
+	}
+	n := b.in.nodes
+	if got := a.shape[len(a.shape)-1]; got != n {
+		b.add(0, labelsArray, "", "shape is %s, want %d as the last length: %s has %d nodes", shapeText(a.shape), n, b.known, n)
+		return
+	}
+	b.in.labelsFlat = len(a.shape) == 1
+	for at := 0; at < len(a.data); at += n {
+		b.in.labels = append(b.in.labels, a.data[at:at+n:at+n])
+	}
+}
+
+func (b *npzBuilder) fillGrid() {
+	a, ok := b.c.ints[gridShapeArray]
+	if !ok {
+		return
+	}
+	rows, cols := int(a.data[0]), int(a.data[1])
+	if rows < 1 || cols < 1 || rows*cols != b.in.nodes {
+		b.add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", rows, cols, b.in.nodes, b.known, b.in.nodes)
+		return
+	}
+	b.in.rows, b.in.cols = rows, cols
+}
+
+// features collects an array of features, or those by type. How many rows a
+// type has is checked when the types are known.
+func (b *npzBuilder) features(base string, rows int, what, known string) map[string]matrix {
+	found := map[string]matrix{}
+	for name, m := range b.c.floats {
+		if name == base {
+			if m.rows() != rows {
+				b.add(0, name, "", "it has %d rows, want %d: %s has %d %s", m.rows(), rows, known, rows, what)
+			}
+			found[""] = m
+		} else if kind, ok := strings.CutPrefix(name, base+"."); ok {
+			found[kind] = m
+		}
+	}
+	return found
+}
+
+func (b *npzBuilder) buildGraph(graphs *graphCache) {
+	g, err := graphs.get(b.in.nodes, b.c.ints[edgesArray].data)
+	var edge *graph.EdgeError
+	if errors.As(err, &edge) {
+		b.add(0, fmt.Sprintf("%s[%d]", edgesArray, edge.Edge), "", "is (%d, %d): %s", edge.U, edge.V, edge.Reason)
+	} else if err != nil {
+		b.keep(&Error{File: b.file, Place: edgesArray, Problem: err.Error(), Cause: err})
+	}
+	b.in.graph = g
+}
+
+// labelPlace names an entry of the labels as the file has them.
+func (in *npzInstance) labelPlace(sample, node int) string {
+	if in.labelsFlat {
+		return fmt.Sprintf("%s[%d]", labelsArray, node)
+	}
+	return fmt.Sprintf("%s[%d,%d]", labelsArray, sample, node)
+}

@@ -1,0 +1,451 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// npzLoader turns instance files into a set.
+type npzLoader struct {
+	o            *Options
+	manifest     Manifest
+	manifestPath string
+	instances    []*npzInstance
+	set          *Set
+	problems     []error
+}
+
+func (l *npzLoader) fail(err error) { l.problems = append(l.problems, err) }
+
+// at records a problem at a place in an instance's file.
+func (l *npzLoader) at(in *npzInstance, place, remedy, format string, arguments ...any) {
+	l.fail(&Error{File: in.path, Place: place, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy})
+}
+
+func (l *npzLoader) warn(format string, arguments ...any) {
+	l.set.Warnings = append(l.set.Warnings, fmt.Sprintf(format, arguments...))
+}
+
+// loadNPZ reads a set of instance files.
+func loadNPZ(paths []string, o *Options) (*Set, []error) {
+	l := &npzLoader{o: o, set: &Set{}}
+	files := l.expand(paths)
+	l.readFiles(files)
+	if len(files) == 0 && len(l.problems) == 0 {
+		l.fail(&Error{File: paths[0], Problem: "there are no instance files"})
+	}
+	l.finish()
+	if len(l.problems) > 0 {
+		return nil, l.problems
+	}
+	return l.set, nil
+}
+
+// finish makes schema, recipe and instances of the files that were read.
+func (l *npzLoader) finish() {
+	if len(l.problems) > 0 {
+		return
+	}
+	switch {
+	case l.o.Untied || l.o.Recipe != nil && l.o.Recipe.Untied:
+		l.loadUntied()
+	case l.o.Schema != nil:
+		l.adoptSchema()
+		l.build()
+	default:
+		l.learnSchema()
+		l.build()
+	}
+}
+
+// expand lists the instance files behind the paths and reads the manifests of
+// their folders.
+func (l *npzLoader) expand(paths []string) []string {
+	var files, folders []string
+	addFolder := func(folder string) {
+		if !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	for _, path := range paths {
+		switch {
+		case strings.HasSuffix(path, ".txt"), strings.HasSuffix(path, ".list"):
+			addFolder(filepath.Dir(path))
+			listed := l.expandList(path)
+			files = append(files, listed...)
+			for _, file := range listed {
+				addFolder(filepath.Dir(file))
+			}
+		case strings.HasSuffix(path, ".npz"):
+			addFolder(filepath.Dir(path))
+			files = append(files, path)
+		default:
+			addFolder(path)
+			files = append(files, l.expandFolder(path)...)
+		}
+	}
+	for _, folder := range folders {
+		l.readManifest(folder)
+	}
+	return files
+}
+
+func (l *npzLoader) expandFolder(folder string) []string {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		l.fail(err)
+		return nil
+	}
+	var files []string
+	for _, e := range entries {
+		// Names beginning with a dot are temporary or hidden files.
+		if strings.HasSuffix(e.Name(), ".npz") && e.Name()[0] != '.' {
+			files = append(files, filepath.Join(folder, e.Name()))
+		}
+	}
+	slices.SortFunc(files, naturalCompare)
+	return files
+}
+
+func (l *npzLoader) expandList(path string) []string {
+	entries, source, list := readList(path)
+	l.problems = append(l.problems, list...)
+	l.set.Sources = append(l.set.Sources, source)
+	var files []string
+	for _, e := range entries {
+		file := filepath.FromSlash(e.text)
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(filepath.Dir(path), file)
+		}
+		_, err := os.Stat(file)
+		switch {
+		case !strings.HasSuffix(file, ".npz"):
+			l.fail(&Error{File: path, Line: e.line, Problem: fmt.Sprintf("%q does not end in .npz", abbreviate(e.text)), Remedy: "a list of image ids goes with an image folder, as the option List"})
+		case errors.Is(err, fs.ErrNotExist):
+			l.fail(&Error{File: path, Line: e.line, Problem: "there is no file " + file, Remedy: "paths are relative to the list", Cause: err})
+		default:
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// readManifest reads the dataset.json of a folder; where several folders have
+// one, they must be the same.
+func (l *npzLoader) readManifest(folder string) {
+	m, sources, err := findManifest(folder)
+	if err != nil {
+		l.fail(err)
+		return
+	}
+	if len(sources) == 0 {
+		return
+	}
+	path := sources[0].Path
+	before := slices.IndexFunc(l.set.Sources, func(s Source) bool { return filepath.Base(s.Path) == ManifestName })
+	if before >= 0 && l.set.Sources[before].SHA256 != sources[0].SHA256 {
+		l.fail(&Error{File: path, Problem: "it differs from " + l.set.Sources[before].Path, Remedy: "read data of one kind at a time, or make the two the same"})
+		return
+	}
+	l.manifest, l.manifestPath = m, path
+	l.set.Sources = append(l.set.Sources, sources...)
+}
+
+// readFiles reads and checks every file by itself.
+func (l *npzLoader) readFiles(files []string) {
+	type result struct {
+		in     *npzInstance
+		source Source
+		list   []error
+	}
+	results := make([]result, len(files))
+	var graphs graphCache
+	each(len(files), func(i int) {
+		r := &results[i]
+		contents, source, list := openNPZ(files[i])
+		r.source, r.list = source, list
+		if len(list) == 0 {
+			r.in, r.list = newNPZInstance(files[i], contents, &graphs)
+		}
+	})
+	for _, r := range results {
+		l.set.Sources = append(l.set.Sources, r.source)
+		l.problems = append(l.problems, r.list...)
+		l.instances = append(l.instances, r.in)
+	}
+	if l.o.NoLabels {
+		for _, r := range results {
+			if r.in != nil {
+				r.in.labels = nil
+			}
+		}
+	}
+}
+
+// learnSchema finds types, states and features in training data.
+func (l *npzLoader) learnSchema() {
+	s := &l.set.Schema
+	s.NodeTypes = l.nodeTypesOf()
+	if len(l.problems) > 0 {
+		return
+	}
+	s.EdgeTypes = l.edgeTypesOf(s.NodeTypes)
+	if len(l.problems) > 0 {
+		return
+	}
+	for _, in := range l.instances {
+		in.edgeTypes = l.edgeTypesFor(in)
+	}
+	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: nodeForm(l.instances[0]), EdgeForm: edgeForm(l.instances[0])}
+	l.checkForms()
+	if len(l.problems) > 0 {
+		return
+	}
+	l.learnFeatures()
+	if len(l.problems) == 0 {
+		if err := s.Validate(); err != nil {
+			l.fail(err)
+		}
+	}
+}
+
+// learnFeatures adds the lengths and names of the feature vectors to the schema.
+func (l *npzLoader) learnFeatures() {
+	s := &l.set.Schema
+	nodes, edges := l.nodeSide(nodeNames(s)), l.edgeSide(edgeNames(s))
+	l.checkAllFeatures(&nodes, &edges)
+	if len(l.problems) > 0 {
+		return
+	}
+	for a, dim := range l.dims(&nodes) {
+		names := l.manifest.NodeFeatures
+		if a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].Features != nil {
+			names = l.manifest.NodeTypes[a].Features
+		}
+		s.NodeTypes[a].Features, s.NodeTypes[a].FeatureNames = dim, l.namesFor(names, dim, s.NodeTypes[a].Name)
+	}
+	for b, dim := range l.edgeDims(&edges) {
+		names := l.manifest.EdgeFeatures
+		if b < len(l.manifest.EdgeTypes) && l.manifest.EdgeTypes[b].Features != nil {
+			names = l.manifest.EdgeTypes[b].Features
+		}
+		if l.set.Recipe.EdgeForm == FormConstant {
+			names = []string{FormConstant}
+		}
+		s.EdgeTypes[b].Features, s.EdgeTypes[b].FeatureNames = dim, l.namesFor(names, dim, s.EdgeTypes[b].Name)
+	}
+}
+
+func (l *npzLoader) edgeDims(edges *featureSide) []int {
+	switch l.set.Recipe.EdgeForm {
+	case FormBins:
+		return l.binCounts(edges.names)
+	case FormDense:
+		return l.dims(edges)
+	}
+	return slices.Repeat([]int{1}, len(edges.names))
+}
+
+// namesFor checks the number of feature names for a type.
+func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
+	if len(names) > 0 && dim > 0 && len(names) != dim {
+		l.fail(&Error{File: l.manifestPath, Problem: fmt.Sprintf("it names %d features for type %q, the data have %d", len(names), kind, dim)})
+	}
+	if dim == 0 {
+		return nil
+	}
+	return names
+}
+
+func nodeNames(s *crf.Schema) []string {
+	names := make([]string, len(s.NodeTypes))
+	for a, t := range s.NodeTypes {
+		names[a] = t.Name
+	}
+	return names
+}
+
+func edgeNames(s *crf.Schema) []string {
+	names := make([]string, len(s.EdgeTypes))
+	for b, t := range s.EdgeTypes {
+		names[b] = t.Name
+	}
+	return names
+}
+
+// nodeForm says where an instance's node features come from.
+func nodeForm(in *npzInstance) string {
+	if len(in.nodeFeatures) == 0 {
+		return FormNone
+	}
+	return FormDense
+}
+
+// edgeForm says where an instance's edge features come from. An edge without
+// features would have no potential at all, so it gets the constant one.
+func edgeForm(in *npzInstance) string {
+	switch {
+	case in.edgeBins != nil:
+		return FormBins
+	case len(in.edgeFeatures) > 0:
+		return FormDense
+	}
+	return FormConstant
+}
+
+// formArrays name the arrays of a form for a message.
+func formArrays(form, array string) string {
+	switch form {
+	case FormBins:
+		return edgeBinsArray
+	case FormDense:
+		return array
+	}
+	return "no " + array
+}
+
+// checkForms checks that every instance has the arrays that the recipe is for.
+func (l *npzLoader) checkForms() {
+	other := "the model was trained with"
+	if l.o.Recipe == nil && len(l.instances) > 0 {
+		other = l.instances[0].path + " has"
+	}
+	check := func(in *npzInstance, array, got, want string) {
+		if got != want {
+			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", formArrays(got, array), other, formArrays(want, array))
+		}
+	}
+	for _, in := range l.instances {
+		check(in, nodeFeaturesArray, nodeForm(in), l.set.Recipe.NodeForm)
+		check(in, edgeFeaturesArray, edgeForm(in), l.set.Recipe.EdgeForm)
+	}
+}
+
+func (l *npzLoader) checkAllFeatures(nodes, edges *featureSide) {
+	for _, in := range l.instances {
+		l.checkFeatures(nodes, in)
+		l.checkFeatures(edges, in)
+	}
+}
+
+// adoptSchema takes types, states and features from a model and checks that the
+// data go with it.
+func (l *npzLoader) adoptSchema() {
+	l.set.Schema, l.set.Recipe = *l.o.Schema, *l.o.Recipe
+	s := &l.set.Schema
+	l.checkManifest()
+	for _, in := range l.instances {
+		l.checkTypes(in, nodeTypesArray, in.nodeTypes, len(s.NodeTypes))
+		l.checkTypes(in, edgeTypesArray, in.edgeTypes, len(s.EdgeTypes))
+		if in.edges > 0 && len(s.EdgeTypes) == 0 {
+			l.at(in, edgesArray, "", "there are %d edges, but the model has no edge type", in.edges)
+		}
+	}
+	if len(l.problems) > 0 {
+		return
+	}
+	for _, in := range l.instances {
+		l.checkStates(in)
+		in.edgeTypes = l.edgeTypesFor(in)
+	}
+	l.checkForms()
+	if len(l.problems) > 0 {
+		return
+	}
+	nodes, edges := l.nodeSide(nodeNames(s)), l.edgeSide(edgeNames(s))
+	l.checkAllFeatures(&nodes, &edges)
+}
+
+// checkManifest checks that dataset.json does not name other states than the
+// model has: its labels would mean something else.
+func (l *npzLoader) checkManifest() {
+	for _, t := range l.set.Schema.NodeTypes {
+		states := l.manifest.States
+		for _, named := range l.manifest.NodeTypes {
+			if named.Name == t.Name && named.States != nil {
+				states = named.States
+			}
+		}
+		if states != nil && !slices.Equal(states, t.States) {
+			l.fail(&Error{File: l.manifestPath, Problem: fmt.Sprintf("states are %q, the model has %q for node type %q", []string(states), t.States, t.Name)})
+		}
+	}
+}
+
+// checkStates compares the array states with the schema.
+func (l *npzLoader) checkStates(in *npzInstance) {
+	for s := range in.nodes {
+		k, want := in.statesAt(s), l.set.Schema.NodeStates(in.nodeType(s))
+		if k != 0 && k != want {
+			l.at(in, in.statesPlace(s), "", "is %d, the model has %d states for node type %q", k, want, l.set.Schema.NodeTypes[in.nodeType(s)].Name)
+			return
+		}
+	}
+}
+
+// build freezes the instances of a tied schema.
+func (l *npzLoader) build() {
+	if len(l.problems) > 0 {
+		return
+	}
+	s := &l.set.Schema
+	nodes, edges := l.nodeSide(nodeNames(s)), l.edgeSide(edgeNames(s))
+	nodeDims, edgeDims := make([]int, len(s.NodeTypes)), make([]int, len(s.EdgeTypes))
+	for a, t := range s.NodeTypes {
+		nodeDims[a] = t.Features
+	}
+	for b, t := range s.EdgeTypes {
+		edgeDims[b] = t.Features
+	}
+	for _, in := range l.instances {
+		before := len(l.problems)
+		spec := crf.InstanceSpec{NodeType: in.nodeTypes, EdgeType: in.edgeTypes}
+		spec.NodeFeat = l.features(&nodes, in, l.set.Recipe.NodeForm, nodeDims)
+		if l.set.Recipe.EdgeForm == FormBins {
+			spec.EdgeFeat = l.bins(in)
+		} else {
+			spec.EdgeFeat = l.features(&edges, in, l.set.Recipe.EdgeForm, edgeDims)
+		}
+		l.checkLabels(in)
+		if len(l.problems) == before {
+			l.freeze(in, spec)
+		}
+	}
+}
+
+// checkLabels reports the first label out of range.
+func (l *npzLoader) checkLabels(in *npzInstance) {
+	for i, sample := range in.labels {
+		for s, y := range sample {
+			if k := l.set.Schema.NodeStates(in.nodeType(s)); y < -1 || int(y) >= k {
+				l.at(in, in.labelPlace(i, s), "", "is %d, want -1 (unobserved) or 0 to %d", y, k-1)
+				return
+			}
+		}
+	}
+}
+
+// freeze makes the instance; what is left to be found wrong is a misfit with
+// the schema.
+func (l *npzLoader) freeze(in *npzInstance, spec crf.InstanceSpec) {
+	spec.Name, spec.Graph, spec.Labels = in.name, in.graph, in.labels
+	spec.Rows, spec.Cols = in.rows, in.cols
+	instance, err := crf.NewInstance(&l.set.Schema, spec)
+	if err != nil {
+		problem := &Error{File: in.path, Problem: err.Error(), Cause: err}
+		var array *crf.ArrayError
+		if errors.As(err, &array) {
+			problem.Place, problem.Problem = array.Array, array.Reason
+		}
+		l.fail(problem)
+		return
+	}
+	l.set.Instances = append(l.set.Instances, instance)
+}

@@ -1,0 +1,595 @@
+package dataset
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// triangle is a network of three nodes and three edges.
+func triangle() Arrays {
+	return Arrays{
+		Edges:        [][2]int32{{0, 1}, {1, 2}, {0, 2}},
+		NodeFeatures: &Matrix{2, []float64{1, 2, 3, 4, 5, 6}},
+		EdgeFeatures: &Matrix{1, []float64{.1, .2, .3}},
+		Labels:       [][]int32{{0, 1, -1}, {1, 1, 0}},
+	}
+}
+
+// writeSet writes instances 0.npz, 1.npz, … and an optional dataset.json.
+func writeSet(t testing.TB, manifest string, instances ...Arrays) string {
+	t.Helper()
+	folder := t.TempDir()
+	if manifest != "" {
+		if err := os.WriteFile(filepath.Join(folder, ManifestName), []byte(manifest), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range instances {
+		if err := WriteNPZ(filepath.Join(folder, fmt.Sprintf("%d.npz", i)), &instances[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+func TestNPZRoundTrip(t *testing.T) {
+	a := triangle()
+	a.GridShape, a.States = [2]int{1, 3}, []int32{2}
+	folder := writeSet(t, `{"states": ["off", "on"], "node_features": ["x", "y"]}`, a, a)
+	set := mustOpen(t, folder, Options{})
+	want := crf.Homogeneous([]string{"off", "on"}, 2, 1)
+	want.NodeTypes[0].FeatureNames = []string{"x", "y"}
+	if diff := cmp.Diff(want, set.Schema); diff != "" {
+		t.Error(diff)
+	}
+	if len(set.Warnings) > 0 || len(set.Sources) != 3 || set.Sources[0].Path != filepath.Join(folder, ManifestName) {
+		t.Errorf("warnings %q, sources %v", set.Warnings, set.Sources)
+	}
+	in := set.Instances[0]
+	if in.Name != "0" || in.Rows != 1 || in.Cols != 3 || !cmp.Equal(in.Samples(), a.Labels) {
+		t.Errorf("instance %q, grid %d×%d, labels %v", in.Name, in.Rows, in.Cols, in.Samples())
+	}
+	if got := row(in.NodeFeatures(0), 1); !slices.Equal(got, []float64{3, 4}) {
+		t.Errorf("node features of 1 are %v", got)
+	}
+	if got := row(in.EdgeFeatures(0), 2); !slices.Equal(got, []float64{.3}) {
+		t.Errorf("edge features of 2 are %v", got)
+	}
+	if set.Instances[1].Graph != in.Graph {
+		t.Error("the same edges have two graphs")
+	}
+	first, _ := os.ReadFile(filepath.Join(folder, "0.npz"))
+	second, _ := os.ReadFile(filepath.Join(folder, "1.npz"))
+	if !bytes.Equal(first, second) {
+		t.Error("the same arrays give other bytes")
+	}
+}
+
+// The files were written by NumPy; see testdata/numpy/make.py.
+func TestNPZFromNumPy(t *testing.T) {
+	set := mustOpen(t, filepath.Join("testdata", "numpy"), Options{})
+	var names []string
+	for _, in := range set.Instances {
+		names = append(names, in.Name)
+	}
+	if want := []string{"2", "3", "10"}; !slices.Equal(names, want) {
+		t.Fatalf("instances are %q, want %q", names, want)
+	}
+	in := set.Instances[0]
+	if want := [][]int32{{0, 1, 1, -1}, {1, 1, 2, 0}}; !cmp.Equal(in.Samples(), want) {
+		t.Errorf("labels are %v, want %v", in.Samples(), want)
+	}
+	// The second row as numpy.load prints it: the array is in Fortran order.
+	if got, want := row(in.NodeFeatures(0), 1), []float64{-0.62327445, 0.04132598}; !cmp.Equal(got, want, cmp.Comparer(nearly)) {
+		t.Errorf("features are %v, want %v", got, want)
+	}
+	if got := row(in.EdgeFeatures(0), 2); !slices.Equal(got, []float64{0, 0, 1}) {
+		t.Errorf("bin of edge 2 is %v", got)
+	}
+	if set.Recipe.EdgeForm != FormBins || len(set.Warnings) != 1 || set.Instances[1].Graph != in.Graph {
+		t.Errorf("recipe %+v, warnings %q", set.Recipe, set.Warnings)
+	}
+}
+
+func nearly(a, b float64) bool { return a-b < 1e-7 && b-a < 1e-7 }
+
+func TestNPZLists(t *testing.T) {
+	folder := writeSet(t, "", triangle(), triangle())
+	list := filepath.Join(folder, "some.txt")
+	write := func(text string) {
+		if err := os.WriteFile(list, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("1.npz\n" + filepath.Join(folder, "0.npz") + "\n")
+	set := mustOpen(t, list, Options{NoLabels: false})
+	if len(set.Instances) != 2 || set.Instances[0].Name != "1" || set.Sources[0].Path != list {
+		t.Errorf("%d instances, sources %v", len(set.Instances), set.Sources)
+	}
+	write("1.npz\n7.npz\nx.csv\n")
+	errors := Check([]string{list}, Options{})
+	if len(errors) != 2 {
+		t.Fatal(errors)
+	}
+	wantError(t, errors[0], "some.txt:2: there is no file", "relative to the list")
+	wantError(t, errors[1], `some.txt:3: "x.csv" does not end in .npz`)
+}
+
+func TestNPZTypes(t *testing.T) {
+	a := Arrays{
+		Edges:        [][2]int32{{0, 2}, {1, 2}, {0, 1}},
+		NodeFeatures: &Matrix{1, []float64{10, 11, 12}},
+		EdgeBins:     []int32{1, 0, 2},
+		Labels:       [][]int32{{0, 1, 2}},
+		NodeTypes:    []int32{0, 0, 1},
+		EdgeTypes:    []int32{1, 1, 0},
+		States:       []int32{2, 2, 4},
+	}
+	set := mustOpen(t, writeSet(t, `{"node_types": ["pixel", "region"], "edge_types": ["next", {"name": "in", "bins": 5}]}`, a), Options{})
+	want := crf.Schema{
+		NodeTypes: []crf.NodeType{
+			{Name: "pixel", States: crf.NumberedStates(2), Features: 1},
+			{Name: "region", States: crf.NumberedStates(4), Features: 1},
+		},
+		EdgeTypes: []crf.EdgeType{{Name: "next", Features: 3}, {Name: "in", V: 1, Features: 5}},
+	}
+	if diff := cmp.Diff(want, set.Schema); diff != "" {
+		t.Error(diff)
+	}
+	in := set.Instances[0]
+	if got := row(in.NodeFeatures(1), 0); got[0] != 12 {
+		t.Errorf("the region has the features %v", got)
+	}
+	if got := row(in.EdgeFeatures(1), 1); !slices.Equal(got, []float64{1, 0, 0, 0, 0}) {
+		t.Errorf("edge 1 has the bin %v", got)
+	}
+	// A model's schema gives the same instances, without dataset.json.
+	again := mustOpen(t, writeSet(t, "", a), Options{Schema: &set.Schema, Recipe: &set.Recipe})
+	if diff := cmp.Diff(set.Schema, again.Schema); diff != "" {
+		t.Error(diff)
+	}
+	// Without edge_types, pairs of node types take their place.
+	a.EdgeTypes = nil
+	set = mustOpen(t, writeSet(t, "", a), Options{})
+	if got := edgeNames(&set.Schema); !slices.Equal(got, []string{"0-0", "0-1"}) || set.Instances[0].EdgeType(2) != 0 {
+		t.Errorf("edge types are %q", got)
+	}
+}
+
+func TestNPZFeaturesByType(t *testing.T) {
+	pieces := map[string][]byte{
+		"edges":                 npyOf("<i4", "False", "(1, 2)", binary.LittleEndian, []int32{0, 1}),
+		"labels":                npyOf("<i4", "False", "(3,)", binary.LittleEndian, []int32{0, 1, 1}),
+		"node_types":            npyOf("<i4", "False", "(3,)", binary.LittleEndian, []int32{0, 1, 0}),
+		"node_features.0":       npyOf("<f4", "False", "(2, 2)", binary.LittleEndian, []float32{1, 2, 3, 4}),
+		"node_features.1":       npyOf("<f8", "False", "(1, 1)", binary.LittleEndian, []float64{5}),
+		"edge_features":         npyOf("|b1", "False", "(1, 1)", binary.LittleEndian, []byte{1}),
+		"node_features.unknown": nil,
+	}
+	delete(pieces, "node_features.unknown")
+	folder := writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))})
+	set := mustOpen(t, folder, Options{})
+	in := set.Instances[0]
+	if got := row(in.NodeFeatures(0), in.NodeRow(2)); !slices.Equal(got, []float64{3, 4}) {
+		t.Errorf("node 2 has the features %v", got)
+	}
+	if got := row(in.NodeFeatures(1), in.NodeRow(1)); !slices.Equal(got, []float64{5}) {
+		t.Errorf("node 1 has the features %v", got)
+	}
+	pieces["node_features.2"] = pieces["node_features.1"]
+	pieces["node_features.1"] = pieces["node_features.0"]
+	list := Check([]string{writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))})}, Options{})
+	if len(list) != 2 {
+		t.Fatal(list)
+	}
+	wantError(t, list[0], `x.npz:node_features.1: it has 2 rows, want 1`)
+	wantError(t, list[1], `x.npz:node_features.2: there is no type "2"`)
+}
+
+// zipOf puts arrays into an npz file; deflated, as savez_compressed does.
+func zipOf(t testing.TB, arrays map[string][]byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(arrays)) {
+		w, err := archive.Create(name + ".npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(arrays[name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestNPZUntied(t *testing.T) {
+	a := triangle()
+	a.States, a.Labels = []int32{3, 2, 3}, [][]int32{{2, 1, -1}}
+	set := mustOpen(t, writeSet(t, "", a, a), Options{Untied: true})
+	constant := []string{FormConstant}
+	want := crf.Schema{
+		NodeTypes: []crf.NodeType{
+			{Name: "node_2", States: crf.NumberedStates(2), Features: 1, FeatureNames: constant, Copies: 1},
+			{Name: "node_3", States: crf.NumberedStates(3), Features: 1, FeatureNames: constant, Copies: 2},
+		},
+		EdgeTypes: []crf.EdgeType{
+			{Name: "edge_2_3", U: 0, V: 1, Features: 1, FeatureNames: constant, Copies: 1},
+			{Name: "edge_3_2", U: 1, V: 0, Features: 1, FeatureNames: constant, Copies: 1},
+			{Name: "edge_3_3", U: 1, V: 1, Features: 1, FeatureNames: constant, Copies: 1},
+		},
+	}
+	if diff := cmp.Diff(want, set.Schema); diff != "" {
+		t.Error(diff)
+	}
+	if len(set.Warnings) != 1 || !strings.Contains(set.Warnings[0], "do not use") {
+		t.Errorf("warnings are %q", set.Warnings)
+	}
+	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+	mustOpen(t, writeSet(t, "", a), model)
+	a.Edges = [][2]int32{{0, 1}, {2, 1}, {0, 2}}
+	_, err := Open([]string{writeSet(t, "", a)}, model)
+	wantError(t, err, "0.npz:edges: its edges or numbers of states are not those the model was trained on")
+	_, err = Open([]string{writeSet(t, "", triangle())}, model)
+	wantError(t, err, "0.npz:states: the array is missing")
+
+	// One cardinality, from the labels.
+	set = mustOpen(t, writeSet(t, "", triangle()), Options{Untied: true, States: []string{"off", "on"}})
+	if n := set.Schema.NodeTypes; len(n) != 1 || n[0].Copies != 3 || n[0].States[1] != "on" {
+		t.Errorf("node types are %+v", n)
+	}
+	mustOpen(t, writeSet(t, "", triangle()), Options{Schema: &set.Schema, Recipe: &set.Recipe, NoLabels: true})
+}
+
+// change returns a triangle with something changed.
+func change(f func(*Arrays)) Arrays {
+	a := triangle()
+	f(&a)
+	return a
+}
+
+func TestNPZSetRefuses(t *testing.T) {
+	bins := func(b ...int32) func(*Arrays) { return func(a *Arrays) { a.EdgeFeatures, a.EdgeBins = nil, b } }
+	for name, c := range map[string]struct {
+		manifest string
+		options  Options
+		second   Arrays
+		want     string
+	}{
+		"columns":        {"", Options{}, change(func(a *Arrays) { a.NodeFeatures = &Matrix{1, []float64{1, 2, 3}} }), "1.npz:node_features: it has 1 columns, "},
+		"forms":          {"", Options{}, change(bins(0, 1, 2)), "1.npz: it has edge_bins, "},
+		"no features":    {"", Options{}, change(func(a *Arrays) { a.NodeFeatures = nil }), "1.npz: it has no node_features, "},
+		"label":          {`{"states": 2}`, Options{}, change(func(a *Arrays) { a.Labels = [][]int32{{0, 1, 2}} }), "1.npz:labels[2]: is 2, want -1 (unobserved) or 0 to 1"},
+		"sample label":   {`{"states": 2}`, Options{}, change(func(a *Arrays) { a.Labels[1][0] = -2 }), "1.npz:labels[1,0]: is -2, want"},
+		"states differ":  {`{"states": 2}`, Options{}, change(func(a *Arrays) { a.States = []int32{3} }), "1.npz:states: is 3, but "},
+		"states vary":    {"", Options{}, change(func(a *Arrays) { a.States = []int32{3, 2, 3} }), "1.npz:states[1]: is 2, but "},
+		"huge label":     {"", Options{}, change(func(a *Arrays) { a.Labels[0][0] = 1 << 30 }), "1.npz:labels[0,0]: is 1073741824, want less than 65536"},
+		"not finite":     {"", Options{}, change(func(a *Arrays) { a.NodeFeatures.Data[3] /= 0 * a.NodeFeatures.Data[0] }), "1.npz:node_features[1,1]: feature is +Inf"},
+		"node type":      {`{"node_types": ["a"]}`, Options{}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "1.npz:node_types[2]: is 1, want 0 to 0"},
+		"feature names":  {`{"node_features": ["x"]}`, Options{}, triangle(), "it names 1 features for type \"node\", the data have 2"},
+		"option types":   {"", Options{States: []string{"a", "b"}}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "States: the data have 2 node types"},
+		"option":         {"", Options{FeatureDir: "x"}, triangle(), "FeatureDir: it applies to images data only"},
+		"bad bins":       {"", Options{Bins: -1}, triangle(), "Bins: it is -1"},
+		"bad neighbours": {"", Options{Neighbours: 5}, triangle(), "want 4 or 8"},
+		"states twice":   {"", Options{States: []string{"a", "a"}}, triangle(), "used twice"},
+		"half a model":   {"", Options{Recipe: &Recipe{Kind: KindNPZ}}, triangle(), "the other is missing"},
+		"untied":         {"", Options{Untied: true}, change(func(a *Arrays) { a.Edges[0] = [2]int32{1, 0} }), "1.npz:edges: its edges or numbers of states are not those of"},
+		"reversed pair":  {"", Options{}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 1, 0} }), "1.npz:edges[1]: joins node type \"1\" to \"0\""},
+		"edge ends":      {"", Options{}, change(func(a *Arrays) { a.NodeTypes, a.EdgeTypes = []int32{0, 0, 1}, []int32{0, 0, 0} }), "edges[1] = (1, 2) is of type \"edge\""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Open([]string{writeSet(t, c.manifest, triangle(), c.second)}, c.options)
+			wantError(t, err, c.want)
+		})
+	}
+	a := triangle()
+	bins(0, 4, 2)(&a)
+	_, err := Open([]string{writeSet(t, `{"edge_bins": 4}`, a)}, Options{})
+	wantError(t, err, "0.npz:edge_bins[1]: bin is 4, want 0 to 3")
+}
+
+// Types are numbered in the arrays, and dataset.json names what they join.
+func TestNPZManifestTypes(t *testing.T) {
+	manifest := `{
+		"node_types": [{"name": "pixel", "states": 2}, {"name": "region", "states": ["in", "out"], "features": ["x", "y"]}],
+		"edge_types": [{"name": "never", "u": "region", "v": "region"}, {"name": "in", "u": "pixel", "v": "region", "features": ["weight"]}]
+	}`
+	typed := func(f func(*Arrays)) Arrays {
+		return change(func(a *Arrays) {
+			a.Edges, a.NodeTypes, a.EdgeTypes = [][2]int32{{0, 1}, {2, 1}}, []int32{0, 1, 0}, []int32{1, 1}
+			a.EdgeFeatures = &Matrix{1, []float64{1, 2}}
+			f(a)
+		})
+	}
+	set := mustOpen(t, writeSet(t, manifest, typed(func(*Arrays) {})), Options{})
+	if e := set.Schema.EdgeTypes; e[0].U != 1 || e[0].V != 1 || e[1].V != 1 || e[1].FeatureNames[0] != "weight" || e[0].Features != 0 {
+		t.Errorf("edge types are %+v", e)
+	}
+	if n := set.Schema.NodeTypes[1]; n.States[1] != "out" || n.FeatureNames[1] != "y" {
+		t.Errorf("node types are %+v", set.Schema.NodeTypes)
+	}
+	_, err := Open([]string{writeSet(t, `{"edge_types": ["a", "idle"]}`, triangle())}, Options{})
+	wantError(t, err, `dataset.json:edge_types[1]: type "idle" has no edge in the data to tell what it joins; give its u and v`)
+	gap := change(func(a *Arrays) { a.EdgeTypes = []int32{1, 1, 1} })
+	if set = mustOpen(t, writeSet(t, `{"states": 2}`, gap), Options{}); len(set.Warnings) != 1 || !strings.Contains(set.Warnings[0], `edge type "0" has no edge`) {
+		t.Errorf("warnings are %q", set.Warnings)
+	}
+	for want, a := range map[string]Arrays{
+		"0.npz:node_features[2,1]: feature is +Inf":            typed(func(a *Arrays) { a.NodeFeatures.Data[5] = math.Inf(1) }),
+		"0.npz:edge_types[0]: is 2, want 0 to 1":               typed(func(a *Arrays) { a.EdgeTypes[0] = 2 }),
+		"0.npz: edges[0] = (0, 1) is of type \"never\"":        typed(func(a *Arrays) { a.EdgeTypes[0] = 0 }),
+		"0.npz:edge_bins[1]: bin is 9, want 0 to 3":            typed(func(a *Arrays) { a.EdgeFeatures, a.EdgeBins = nil, []int32{1, 9} }),
+		"0.npz:edge_bins[0]: is -1, want 0 to":                 typed(func(a *Arrays) { a.EdgeFeatures, a.EdgeBins = nil, []int32{-1, 1} }),
+		"0.npz:edges[0]: joins node type \"pixel\" to \"pixel": typed(func(a *Arrays) { a.EdgeTypes, a.NodeTypes = nil, []int32{0, 0, 0} }),
+	} {
+		_, err := Open([]string{writeSet(t, strings.Replace(manifest, `"features": ["weight"]`, fmt.Sprintf(`"bins": %d`, 4*min(1, len(a.EdgeBins))), 1), a)}, Options{})
+		wantError(t, err, want)
+	}
+	same := `{"states": 2, "node_types": ["n"], "edge_types": [{"name": "a", "u": "n", "v": "n"}, {"name": "b", "u": "n", "v": "n"}]}`
+	_, err = Open([]string{writeSet(t, same, triangle())}, Options{})
+	wantError(t, err, "0.npz:edge_types: the array is missing")
+}
+
+func TestNPZFoldersDisagree(t *testing.T) {
+	a, b := writeSet(t, `{"states": 2}`, triangle()), writeSet(t, `{"states": 3}`, triangle())
+	_, err := Open([]string{a, b}, Options{})
+	wantError(t, err, "dataset.json: it differs from "+a)
+	set, err := Open([]string{a, writeSet(t, `{"states": 2}`, triangle())}, Options{})
+	if err != nil || len(set.Instances) != 2 {
+		t.Errorf("the same description in two folders: %v", err)
+	}
+}
+
+func TestEdgesOf(t *testing.T) {
+	a := triangle()
+	set := mustOpen(t, writeSet(t, "", a), Options{})
+	if got := EdgesOf(set.Instances[0].Graph); !slices.Equal(got, a.Edges) {
+		t.Errorf("edges are %v, want %v", got, a.Edges)
+	}
+}
+
+func TestRecipeValidate(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"kind": "npz", "node_form": "dense", "edge_form": "bins"}`: "",
+		`{"kind": "npz", "node_form": "bins", "edge_form": "bins"}`:  `node_form is "bins"`,
+		`{"kind": "npz", "node_form": "none", "edge_form": "none"}`:  `edge_form is "none"`,
+		`{"kind": "uai"}`:                                                     `kind is "uai"`,
+		`{"kind": "graph", "feature_dim": -1}`:                                "feature_dim is -1",
+		`{"kind": "images", "neighbours": 6}`:                                 "neighbours is 6",
+		`{"kind": "images", "neighbours": 4, "bins": 2}`:                      "2 bins with 0 bin_edges",
+		`{"kind": "images", "neighbours": 8, "bins": 3, "bin_edges": [1, 1]}`: "bin_edges[1] is 1",
+		`{"kind": "images", "colour": 8}`:                                     "colour",
+		`{`:                                                                   "recipe: ",
+	} {
+		_, err := ParseRecipe(text)
+		if want != "" {
+			wantError(t, err, want)
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNPZAgainstModel(t *testing.T) {
+	set := mustOpen(t, writeSet(t, `{"states": ["off", "on"]}`, triangle()), Options{})
+	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+	recipe, err := ParseRecipe(set.Recipe.String())
+	if err != nil || !cmp.Equal(*recipe, set.Recipe) {
+		t.Fatalf("recipe is %+v after a round trip, want %+v (%v)", recipe, set.Recipe, err)
+	}
+	for name, c := range map[string]struct {
+		manifest string
+		data     Arrays
+		want     string
+	}{
+		"columns":    {"", change(func(a *Arrays) { a.NodeFeatures = &Matrix{1, []float64{1, 2, 3}} }), "0.npz:node_features: type \"node\" has 1 columns, the model has 2"},
+		"forms":      {"", change(func(a *Arrays) { a.EdgeFeatures = nil }), "0.npz: it has no edge_features, the model was trained with edge_features"},
+		"label":      {"", change(func(a *Arrays) { a.Labels[0][1] = 5 }), "0.npz:labels[0,1]: is 5"},
+		"states":     {"", change(func(a *Arrays) { a.States = []int32{3} }), "0.npz:states: is 3, the model has 2 states"},
+		"names":      {`{"states": ["on", "off"]}`, triangle(), "states are [\"on\" \"off\"], the model has [\"off\" \"on\"]"},
+		"node types": {"", change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "0.npz:node_types[2]: is 1, want 0 to 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Open([]string{writeSet(t, c.manifest, c.data)}, model)
+			wantError(t, err, c.want)
+		})
+	}
+	other := model
+	other.Recipe = &Recipe{Kind: KindGraph}
+	_, err = Open([]string{writeSet(t, "", triangle())}, other)
+	wantError(t, err, "the model was trained on graph data, these are npz")
+}
+
+// Everything that can be wrong with one file by itself.
+func TestNPZFileRefuses(t *testing.T) {
+	le := binary.LittleEndian
+	edges := npyOf("<i4", "False", "(2, 2)", le, []int32{0, 1, 1, 2})
+	ints := func(shape string, v ...int32) []byte { return npyOf("<i4", "False", shape, le, v) }
+	for name, c := range map[string]struct {
+		arrays map[string][]byte
+		want   string
+	}{
+		"no edges":       {map[string][]byte{"labels": ints("(1,)", 0)}, "x.npz:edges: the array is missing"},
+		"transposed":     {map[string][]byte{"edges": ints("(2, 3)", 0, 1, 2, 1, 2, 3)}, "x.npz:edges: shape is [2, 3], want [m, 2]"},
+		"unknown":        {map[string][]byte{"edges": edges, "label": nil}, `x.npz:label: unknown array; did you mean "labels"?`},
+		"unknown dotted": {map[string][]byte{"edges": edges, "labels.a": nil}, "unknown array"},
+		"not an array":   {map[string][]byte{"edges": []byte("hello, world")}, "x.npz:edges: it does not begin like a NumPy array"},
+		"float labels":   {map[string][]byte{"edges": edges, "labels": npyOf("<f8", "False", "(1,)", le, []float64{0})}, "x.npz:labels: dtype is <f8, want integers; convert it with astype"},
+		"too long":       {map[string][]byte{"edges": append(slices.Clone(edges), 0)}, "x.npz:edges: it has "},
+		"flat features":  {map[string][]byte{"edges": edges, "node_features": npyOf("<f4", "False", "(3,)", le, []float32{1, 2, 3})}, "reshape(-1, 1)"},
+		"rows":           {map[string][]byte{"edges": edges, "labels": ints("(3,)", 0, 0, 0), "edge_features": npyOf("<f4", "False", "(3, 1)", le, []float32{1, 2, 3})}, "x.npz:edge_features: it has 3 rows, want 2: edges has 2 edges"},
+		"labels":         {map[string][]byte{"edges": edges, "labels": ints("(2, 2)", 0, 0, 0, 0), "node_types": ints("(3,)", 0, 0, 0)}, "x.npz:labels: shape is [2, 2], want 3 as the last length: node_types has 3 nodes"},
+		"node types":     {map[string][]byte{"edges": edges, "node_types": ints("(2,)", 0, 0), "node_features": npyOf("<f4", "False", "(3, 1)", le, []float32{1, 2, 3})}, "x.npz:node_types: it has 2 entries, want 3"},
+		"grid":           {map[string][]byte{"edges": edges, "labels": ints("(3,)", 0, 0, 0), "grid_shape": ints("(2,)", 2, 2)}, "x.npz:grid_shape: it is 2 × 2, want a product of 3"},
+		"states":         {map[string][]byte{"edges": edges, "labels": ints("(3,)", 0, 0, 0), "states": ints("(3,)", 2, 0, 2)}, "x.npz:states[1]: is 0"},
+		"loop":           {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 1, 1)}, "x.npz:edges[1]: is (1, 1): an edge must join two different nodes"},
+		"double":         {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 1, 0)}, "x.npz:edges[1]: is (1, 0): nodes 0 and 1 are already joined"},
+		"negative":       {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 1, -1)}, "x.npz:edges[1]: is (1, -1)"},
+		"beyond":         {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 1, 3), "labels": ints("(3,)", 0, 0, 0)}, "x.npz:edges[1]: is (1, 3): node 3 does not exist"},
+		"huge id":        {map[string][]byte{"edges": ints("(1, 2)", 0, 2147483647)}, "x.npz:edges: it asks for 2147483648 nodes, but there are only 1 edges"},
+		"huge grid":      {map[string][]byte{"edges": ints("(1, 2)", 0, 1), "grid_shape": ints("(2,)", 40000, 40000)}, "x.npz:grid_shape: it asks for"},
+		"huge void":      {map[string][]byte{"edges": ints("(1, 2)", 0, 1), "node_features": npyOf("<f4", "False", "(2000000000, 0)", le, []float32{})}, "x.npz:node_features: it has 2000000000 rows, want 2"},
+		"huge header":    {map[string][]byte{"edges": npyOf("<i4", "False", "(1000000000000, 2)", le, []int32{0, 1})}, "wants 8000000000"},
+		"both edges":     {map[string][]byte{"edges": edges, "edge_bins": ints("(2,)", 0, 0), "edge_features": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2})}, "give one of the two"},
+		"both features":  {map[string][]byte{"edges": edges, "node_features.a": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2}), "node_features": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2})}, "x.npz:node_features.a: node_features has features for all types already"},
+		"empty":          {map[string][]byte{"edges": npyOf("<f8", "False", "(0,)", le, []float64{})}, "the network has no nodes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := writeFiles(t, map[string]string{"x.npz": string(zipOf(t, c.arrays))})
+			_, err := Open([]string{filepath.Join(folder, "x.npz")}, Options{})
+			wantError(t, err, c.want)
+		})
+	}
+}
+
+func TestNPZDamaged(t *testing.T) {
+	folder := writeSet(t, `{"states": 2}`, triangle())
+	path := filepath.Join(folder, "0.npz")
+	sound, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range sound {
+		if _, list := readNPZ(path, bytes.NewReader(sound[:n]), int64(n)); len(list) == 0 {
+			t.Errorf("no error for the first %d of %d bytes", n, len(sound))
+		}
+	}
+	// A flipped bit in the data of an array is found by its checksum.
+	at := bytes.Index(sound, []byte("node_features.npy")) + 200
+	sound[at] ^= 1
+	_, list := readNPZ(path, bytes.NewReader(sound), int64(len(sound)))
+	wantError(t, firstOf(list), "0.npz:node_features: zip: checksum error: the file is damaged")
+}
+
+func TestNPZBombs(t *testing.T) {
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	for _, header := range []*zip.FileHeader{
+		{Name: "labels.npy", Method: zip.Deflate, CompressedSize64: 100, UncompressedSize64: 1 << 40},
+		{Name: "states.npy", Method: zip.Store, CompressedSize64: 100, UncompressedSize64: 200},
+		{Name: "edges.npy", Method: 93, CompressedSize64: 100, UncompressedSize64: 100},
+		{Name: "node_types.npy", Method: zip.Store, CompressedSize64: 1 << 20, UncompressedSize64: 1 << 20},
+	} {
+		w, err := archive.CreateRaw(header)
+		if err != nil {
+			t.Fatal(header.Name, err)
+		}
+		if _, err := w.Write(make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, list := readNPZ("x", bytes.NewReader(b.Bytes()), int64(b.Len()))
+	text := fmt.Sprint(list)
+	if len(list) != 4 {
+		t.Errorf("%d problems, want 4: %s", len(list), text)
+	}
+	for _, want := range []string{"promise to expand", "promises 200 bytes and stores 100", "method 93 is not supported", "take more than the file's"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no problem says %q: %s", want, text)
+		}
+	}
+}
+
+func TestCheckReportsEverything(t *testing.T) {
+	bad := zipOf(t, map[string][]byte{
+		"edge":   nil,
+		"labels": npyOf("<f8", "False", "(1,)", binary.LittleEndian, []float64{0}),
+	})
+	folder := writeFiles(t, map[string]string{"1.npz": string(bad), "2.npz": "no zip", "3.npz": string(bad)})
+	list := Check([]string{folder}, Options{})
+	if len(list) != 5 {
+		t.Errorf("%d problems, want 5: %v", len(list), list)
+	}
+	_, err := Open([]string{folder}, Options{})
+	wantError(t, err, "1.npz:edge", "and 4 more problems")
+}
+
+func TestWriteNPZRefuses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.npz")
+	for want, a := range map[string]Arrays{
+		"x.npz:labels: shape is [2], want 3":                 change(func(a *Arrays) { a.Labels = [][]int32{{0, 1}} }),
+		"x.npz:labels[1]: it has 1 entries, the first":       change(func(a *Arrays) { a.Labels[1] = []int32{0} }),
+		"x.npz:node_features: 6 values do not divide into":   change(func(a *Arrays) { a.NodeFeatures.Columns = 4 }),
+		"x.npz:edge_bins: it has 1 entries, want 3":          change(func(a *Arrays) { a.EdgeFeatures, a.EdgeBins = nil, []int32{1} }),
+		"x.npz:edges[0]: is (0, 7): node 7 does not exist: ": change(func(a *Arrays) { a.Edges[0][1] = 7 }),
+	} {
+		wantError(t, WriteNPZ(path, &a), want)
+		if _, err := os.Stat(path); err == nil {
+			t.Fatal("a file was written")
+		}
+	}
+}
+
+func FuzzNPZ(f *testing.F) {
+	folder := writeSet(f, "", triangle(), change(func(a *Arrays) {
+		a.EdgeFeatures, a.EdgeBins, a.GridShape, a.States = nil, []int32{0, 1, 2}, [2]int{1, 3}, []int32{2, 2, 3}
+		a.NodeTypes, a.EdgeTypes = []int32{0, 0, 1}, []int32{0, 1, 1}
+	}))
+	for _, path := range []string{filepath.Join(folder, "0.npz"), filepath.Join(folder, "1.npz"), "testdata/numpy/3.npz", "testdata/numpy/10.npz"} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, false)
+		f.Add(data, true)
+	}
+	f.Fuzz(fuzzInstance)
+}
+
+// FuzzArrays reaches behind the archive's checksums.
+func FuzzArrays(f *testing.F) {
+	le := binary.LittleEndian
+	f.Add(npyOf("<i4", "False", "(2, 2)", le, []int32{0, 1, 1, 2}), npyOf("<i4", "True", "(1, 3)", le, []int32{0, 1, -1}),
+		npyOf("<f4", "False", "(3, 1)", le, []float32{1, 2, 3}), npyOf("|i1", "False", "(2,)", le, []int8{1, 0}), npyOf("|u1", "False", "(3,)", le, []uint8{0, 1, 0}), true)
+	f.Fuzz(func(t *testing.T, edges, labels, features, bins, types []byte, untied bool) {
+		fuzzInstance(t, zipOf(t, map[string][]byte{edgesArray: edges, labelsArray: labels, nodeFeaturesArray: features, edgeBinsArray: bins, nodeTypesArray: types}), untied)
+	})
+}
+
+func fuzzInstance(t *testing.T, data []byte, untied bool) {
+	contents, list := readNPZ("x.npz", bytes.NewReader(data), int64(len(data)))
+	if len(list) > 0 {
+		return
+	}
+	l := &npzLoader{o: &Options{Untied: untied}, set: &Set{}}
+	in, list := newNPZInstance("x.npz", contents, &graphCache{})
+	if len(list) > 0 {
+		return
+	}
+	l.instances = []*npzInstance{in}
+	l.finish()
+	if len(l.problems) == 0 && len(l.set.Instances) != 1 {
+		t.Error("neither an instance nor a problem")
+	}
+}
+
+func TestSharedLearningProblem(t *testing.T) {
+	set := mustOpen(t, sharedData(t, "learning/crf_grid4x4_K3"), Options{})
+	if len(set.Instances) != 4 || set.Schema.NodeStates(0) != 3 {
+		t.Errorf("%d instances, schema %+v", len(set.Instances), set.Schema)
+	}
+	for _, in := range set.Instances {
+		if in.Graph != set.Instances[0].Graph || in.Graph.NumNodes() != 16 || in.Graph.NumEdges() != 24 {
+			t.Errorf("%s: graph of %d nodes and %d edges, or not shared", in.Name, in.Graph.NumNodes(), in.Graph.NumEdges())
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package dataset
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// checkTypes reports entries of node_types and edge_types out of range. limit
+// is the number of types where it is known, or else only a bound.
+func (l *npzLoader) checkTypes(in *npzInstance, array string, types []int32, limit int) {
+	for i, t := range types {
+		if t < 0 || int(t) >= limit {
+			l.at(in, fmt.Sprintf("%s[%d]", array, i), "", "is %d, want 0 to %d", t, limit-1)
+			return
+		}
+	}
+}
+
+// countTypes returns one more than the largest type.
+func countTypes(instances []*npzInstance, types func(*npzInstance) []int32) int {
+	count := 0
+	for _, in := range instances {
+		for _, t := range types(in) {
+			count = max(count, int(t)+1)
+		}
+	}
+	return count
+}
+
+// numberedTypes names types that have no names: by the word where there is one
+// type, by number where there are several.
+func numberedTypes(count int, word string) []string {
+	if count <= 1 {
+		return []string{word}
+	}
+	names := make([]string, count)
+	for i := range names {
+		names[i] = strconv.Itoa(i)
+	}
+	return names
+}
+
+// nodeTypesOf returns the node types of the training data, without features.
+func (l *npzLoader) nodeTypesOf() []crf.NodeType {
+	limit := mostTypes
+	var names []string
+	for _, t := range l.manifest.NodeTypes {
+		names = append(names, t.Name)
+		limit = len(l.manifest.NodeTypes)
+	}
+	for _, in := range l.instances {
+		l.checkTypes(in, nodeTypesArray, in.nodeTypes, limit)
+	}
+	if len(l.problems) > 0 {
+		return nil
+	}
+	if names == nil {
+		names = numberedTypes(countTypes(l.instances, func(in *npzInstance) []int32 { return in.nodeTypes }), "node")
+	}
+	types := make([]crf.NodeType, len(names))
+	for a, name := range names {
+		types[a].Name = name
+		types[a].States = l.statesOf(a, name, len(names))
+	}
+	return types
+}
+
+// statesOf names the states of a node type: by the options, dataset.json, the
+// array states, or the largest label, in this order.
+func (l *npzLoader) statesOf(a int, name string, numTypes int) []string {
+	named, where := l.namedStates(a, numTypes)
+	given, in, place := l.givenStates(a, name)
+	switch {
+	case named != nil && given > 0 && given != len(named):
+		l.at(in, place, "make the two agree", "is %d, but %s has %d states", given, where, len(named))
+		return named
+	case named != nil:
+		return named
+	case given > 0:
+		return crf.NumberedStates(given)
+	}
+	return l.labelledStates(a, name)
+}
+
+func (l *npzLoader) namedStates(a, numTypes int) (names []string, where string) {
+	if len(l.o.States) > 0 {
+		if numTypes > 1 {
+			l.fail(&OptionError{"States", fmt.Sprintf("the data have %d node types; name the states of each in %s", numTypes, ManifestName)})
+		}
+		return l.o.States, "the option States"
+	}
+	if a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].States != nil {
+		return l.manifest.NodeTypes[a].States, l.manifestPath
+	}
+	return l.manifest.States, l.manifestPath
+}
+
+// givenStates returns the number of states that the arrays states agree on for
+// a node type, or 0, and the first place that gave it.
+func (l *npzLoader) givenStates(a int, name string) (count int, first *npzInstance, place string) {
+	for _, in := range l.instances {
+		for s := range in.nodes {
+			k := in.statesAt(s)
+			if k == 0 {
+				break // the file does not say
+			}
+			if in.nodeType(s) != a {
+				continue
+			}
+			if count == 0 {
+				count, first, place = k, in, in.statesPlace(s)
+			}
+			if k != count {
+				l.at(in, in.statesPlace(s), "give such nodes different "+nodeTypesArray+", or train untied weights",
+					"is %d, but %s:%s is %d for the same node type %q", k, first.path, place, count, name)
+				return count, first, place
+			}
+		}
+	}
+	return count, first, place
+}
+
+// labelledStates numbers as many states as the largest label of a type asks for.
+func (l *npzLoader) labelledStates(a int, name string) []string {
+	largest := int32(-1)
+	var in *npzInstance
+	var place string
+	for _, candidate := range l.instances {
+		for i, sample := range candidate.labels {
+			for s, y := range sample {
+				if y > largest && candidate.nodeType(s) == a {
+					largest, in, place = y, candidate, candidate.labelPlace(i, s)
+				}
+			}
+		}
+	}
+	switch {
+	case largest < 0:
+		l.fail(&Error{File: l.instances[0].path, Problem: fmt.Sprintf("nothing tells the number of states of node type %q: it has no labels", name), Remedy: "give \"states\" in " + ManifestName + " or the array " + statesArray})
+		return nil
+	case largest >= mostStates:
+		l.at(in, place, "", "is %d, want less than %d", largest, mostStates)
+		return nil
+	}
+	l.warn("node type %q is taken to have %d states, because the largest label is %d (%s:%s); give \"states\" in %s to be sure", name, largest+1, largest, in.path, place, ManifestName)
+	return crf.NumberedStates(int(largest) + 1)
+}
+
+// statesAt returns the number of states the file gives for a node, or 0.
+func (in *npzInstance) statesAt(s int) int {
+	switch len(in.states) {
+	case 0:
+		return 0
+	case 1:
+		return int(in.states[0])
+	}
+	return int(in.states[s])
+}
+
+func (in *npzInstance) statesPlace(s int) string {
+	if len(in.states) == 1 {
+		return statesArray
+	}
+	return fmt.Sprintf("%s[%d]", statesArray, s)
+}
+
+func (in *npzInstance) nodeType(s int) int {
+	if in.nodeTypes == nil {
+		return 0
+	}
+	return int(in.nodeTypes[s])
+}
+
+// edgeTypesOf returns the edge types of the training data, without features.
+func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) []crf.EdgeType {
+	limit := mostTypes
+	if n := len(l.manifest.EdgeTypes); n > 0 {
+		limit = n
+	}
+	given := len(l.manifest.EdgeTypes) > 0
+	for _, in := range l.instances {
+		l.checkTypes(in, edgeTypesArray, in.edgeTypes, limit)
+		given = given || in.edgeTypes != nil
+	}
+	if len(l.problems) > 0 {
+		return nil
+	}
+	if !given {
+		return l.pairTypes(nodeTypes)
+	}
+	var names []string
+	for _, t := range l.manifest.EdgeTypes {
+		names = append(names, t.Name)
+	}
+	if names == nil {
+		names = numberedTypes(countTypes(l.instances, func(in *npzInstance) []int32 { return in.edgeTypes }), "edge")
+	}
+	types := make([]crf.EdgeType, len(names))
+	for b, name := range names {
+		u, v := l.endsOf(b, name, nodeTypes)
+		types[b] = crf.EdgeType{Name: name, U: u, V: v}
+	}
+	return types
+}
+
+// endsOf returns the node types an edge type joins: as dataset.json says, or as
+// the first edge of the type has them.
+func (l *npzLoader) endsOf(b int, name string, nodeTypes []crf.NodeType) (u, v int) {
+	if b < len(l.manifest.EdgeTypes) && l.manifest.EdgeTypes[b].U != "" {
+		t := l.manifest.EdgeTypes[b]
+		named := func(name string) int {
+			return slices.IndexFunc(nodeTypes, func(t crf.NodeType) bool { return t.Name == name })
+		}
+		return named(t.U), named(t.V)
+	}
+	for _, in := range l.instances {
+		for e := range in.edges {
+			if in.edgeTypes != nil && int(in.edgeTypes[e]) == b || in.edgeTypes == nil && b == 0 {
+				return in.endTypes(e)
+			}
+		}
+	}
+	if b < len(l.manifest.EdgeTypes) {
+		l.fail(&Error{File: l.manifestPath, Place: fmt.Sprintf("edge_types[%d]", b), Problem: fmt.Sprintf("type %q has no edge in the data to tell what it joins", name), Remedy: "give its u and v"})
+		return 0, 0
+	}
+	l.warn("edge type %q has no edge in the data: its weights will not be learned", name)
+	return 0, 0
+}
+
+// endTypes returns the node types of the ends of edge e.
+func (in *npzInstance) endTypes(e int) (u, v int) {
+	return in.nodeType(int(in.graph.U(int32(e)))), in.nodeType(int(in.graph.V(int32(e))))
+}
+
+// pairTypes makes one edge type for every pair of node types that is joined.
+func (l *npzLoader) pairTypes(nodeTypes []crf.NodeType) []crf.EdgeType {
+	if len(nodeTypes) == 1 {
+		return []crf.EdgeType{{Name: "edge"}}
+	}
+	pairs := map[[2]int]bool{}
+	for _, in := range l.instances {
+		for e := range in.edges {
+			u, v := in.endTypes(e)
+			if u > v {
+				l.at(in, fmt.Sprintf("%s[%d]", edgesArray, e), "write it the other way round, or give "+edgeTypesArray,
+					"joins node type %q to %q, but the smaller type must come first where there are no %s", nodeTypes[u].Name, nodeTypes[v].Name, edgeTypesArray)
+				return nil
+			}
+			pairs[[2]int{u, v}] = true
+		}
+	}
+	var types []crf.EdgeType
+	for _, p := range slices.SortedFunc(maps.Keys(pairs), comparePairs) {
+		types = append(types, crf.EdgeType{Name: nodeTypes[p[0]].Name + "-" + nodeTypes[p[1]].Name, U: p[0], V: p[1]})
+	}
+	return types
+}
+
+func comparePairs(a, b [2]int) int { return slices.Compare(a[:], b[:]) }
+
+// edgeTypesFor returns the type of every edge of an instance, or nil for all 0;
+// where the file does not say, the ends decide.
+func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
+	if in.edgeTypes != nil || len(l.set.Schema.EdgeTypes) <= 1 {
+		return in.edgeTypes
+	}
+	byEnds := map[[2]int]int32{}
+	for b, t := range l.set.Schema.EdgeTypes {
+		pair := [2]int{t.U, t.V}
+		if _, twice := byEnds[pair]; twice {
+			l.at(in, edgeTypesArray, "", "the array is missing; edge types %q and others join the same node types", t.Name)
+			return nil
+		}
+		byEnds[pair] = int32(b)
+	}
+	types := make([]int32, in.edges)
+	for e := range types {
+		u, v := in.endTypes(e)
+		b, ok := byEnds[[2]int{u, v}]
+		if !ok {
+			l.at(in, fmt.Sprintf("%s[%d]", edgesArray, e), "", "joins node type %q to %q, for which there is no edge type", l.set.Schema.NodeTypes[u].Name, l.set.Schema.NodeTypes[v].Name)
+			return nil
+		}
+		types[e] = b
+	}
+	return types
+}

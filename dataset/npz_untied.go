@@ -1,0 +1,198 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// loadUntied makes a set whose nodes and edges all have weights of their own:
+// one node type per cardinality and one edge type per pair of cardinalities,
+// with the constant feature.
+func (l *npzLoader) loadUntied() {
+	cards := l.cardinalities()
+	if len(l.problems) > 0 {
+		return
+	}
+	if l.o.Schema != nil {
+		l.set.Schema, l.set.Recipe = *l.o.Schema, *l.o.Recipe
+	} else {
+		l.learnUntied(cards[0])
+		l.warnUnused()
+	}
+	for i, in := range l.instances {
+		l.buildUntied(in, cards[i])
+	}
+}
+
+// cardinalities returns the number of states of every node of every instance.
+func (l *npzLoader) cardinalities() [][]int32 {
+	cards := make([][]int32, len(l.instances))
+	byType := l.statesByType()
+	if len(l.problems) > 0 {
+		return nil
+	}
+	for i, in := range l.instances {
+		cards[i] = make([]int32, in.nodes)
+		for s := range cards[i] {
+			cards[i][s] = int32(in.statesAt(s))
+			if cards[i][s] == 0 {
+				cards[i][s] = int32(len(byType[in.nodeType(s)]))
+			}
+		}
+	}
+	return cards
+}
+
+// statesByType names the states of the types in node_types, for files without
+// the array states.
+func (l *npzLoader) statesByType() [][]string {
+	told := true
+	for _, in := range l.instances {
+		told = told && in.states != nil
+	}
+	if told {
+		return nil
+	}
+	if l.o.Schema != nil {
+		return l.modelStates()
+	}
+	var states [][]string
+	for _, t := range l.nodeTypesOf() {
+		states = append(states, t.States)
+	}
+	return states
+}
+
+// modelStates is statesByType for a model, which only tells the cardinality of
+// a node where there is just one.
+func (l *npzLoader) modelStates() [][]string {
+	s := l.o.Schema
+	if len(s.NodeTypes) > 1 {
+		for _, in := range l.instances {
+			if in.states == nil {
+				l.at(in, statesArray, "", "the array is missing; the model has nodes of %d cardinalities", len(s.NodeTypes))
+			}
+		}
+		return nil
+	}
+	for _, in := range l.instances {
+		in.nodeTypes = nil
+	}
+	return [][]string{s.NodeTypes[0].States}
+}
+
+// learnUntied makes the schema for the given cardinalities, those of the first
+// instance.
+func (l *npzLoader) learnUntied(cards []int32) {
+	in, s := l.instances[0], &l.set.Schema
+	nodes := map[int32]int{}
+	for _, k := range cards {
+		nodes[k]++
+	}
+	sorted := slices.Sorted(maps.Keys(nodes))
+	for _, k := range sorted {
+		t := crf.NodeType{Name: "node", States: l.untiedStates(int(k)), Features: 1, FeatureNames: []string{FormConstant}, Copies: nodes[k]}
+		if len(nodes) > 1 {
+			t.Name = fmt.Sprintf("node_%d", k)
+		}
+		s.NodeTypes = append(s.NodeTypes, t)
+	}
+	edges := map[[2]int]int{}
+	for e := range in.edges {
+		u, v := cards[in.graph.U(int32(e))], cards[in.graph.V(int32(e))]
+		edges[[2]int{slices.Index(sorted, u), slices.Index(sorted, v)}]++
+	}
+	for _, pair := range slices.SortedFunc(maps.Keys(edges), comparePairs) {
+		t := crf.EdgeType{Name: "edge", U: pair[0], V: pair[1], Features: 1, FeatureNames: []string{FormConstant}, Copies: edges[pair]}
+		if len(nodes) > 1 {
+			t.Name = fmt.Sprintf("edge_%d_%d", sorted[pair[0]], sorted[pair[1]])
+		}
+		s.EdgeTypes = append(s.EdgeTypes, t)
+	}
+	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Structure: structureOf(in, cards)}
+}
+
+// untiedStates names k states as the options or dataset.json do, if they name
+// that many.
+func (l *npzLoader) untiedStates(k int) []string {
+	for _, names := range [][]string{l.o.States, l.manifest.States} {
+		if len(names) == k {
+			return names
+		}
+	}
+	for _, t := range l.manifest.NodeTypes {
+		if len(t.States) == k {
+			return t.States
+		}
+	}
+	if len(l.o.States) > 0 {
+		l.fail(&OptionError{"States", fmt.Sprintf("it names %d states, the data have nodes with %d", len(l.o.States), k)})
+	}
+	return crf.NumberedStates(k)
+}
+
+func (l *npzLoader) warnUnused() {
+	for _, in := range l.instances {
+		if nodeForm(in) != FormNone || edgeForm(in) != FormConstant {
+			l.warn("%s has features, which untied weights do not use", in.path)
+			return
+		}
+	}
+}
+
+// buildUntied freezes one instance.
+func (l *npzLoader) buildUntied(in *npzInstance, cards []int32) {
+	if structureOf(in, cards) != l.set.Recipe.Structure {
+		where := "those of " + l.instances[0].path
+		if l.o.Schema != nil {
+			where = "those the model was trained on"
+		}
+		l.at(in, edgesArray, "untied weights belong to one graph; train tied weights for several", "its edges or numbers of states are not %s", where)
+		return
+	}
+	s := &l.set.Schema
+	byCard, byEnds := map[int32]int32{}, map[[2]int]int32{}
+	for a := range s.NodeTypes {
+		byCard[int32(s.NodeStates(a))] = int32(a)
+	}
+	for b, t := range s.EdgeTypes {
+		byEnds[[2]int{t.U, t.V}] = int32(b)
+	}
+	in.nodeTypes, in.edgeTypes = make([]int32, in.nodes), make([]int32, in.edges)
+	for i, k := range cards {
+		in.nodeTypes[i] = byCard[k]
+	}
+	for e := range in.edgeTypes {
+		u, v := in.endTypes(e)
+		in.edgeTypes[e] = byEnds[[2]int{u, v}]
+	}
+	spec := crf.InstanceSpec{NodeType: in.nodeTypes, EdgeType: in.edgeTypes}
+	for _, t := range s.NodeTypes {
+		spec.NodeFeat = append(spec.NodeFeat, crf.Constant(t.Copies, 1))
+	}
+	for _, t := range s.EdgeTypes {
+		spec.EdgeFeat = append(spec.EdgeFeat, crf.Constant(t.Copies, 1))
+	}
+	before := len(l.problems)
+	l.checkLabels(in)
+	if len(l.problems) == before {
+		l.freeze(in, spec)
+	}
+}
+
+// structureOf hashes what the weights of an untied model belong to.
+func structureOf(in *npzInstance, cards []int32) string {
+	hash := sha256.New()
+	u, v := in.graph.Ends()
+	for _, ints := range [][]int32{{int32(in.nodes)}, cards, u, v} {
+		data, _ := binary.Append(nil, binary.LittleEndian, ints) // integers cannot fail
+		hash.Write(data)
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}

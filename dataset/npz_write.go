@@ -1,0 +1,162 @@
+package dataset
+
+import (
+	"archive/zip"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/atomicfile"
+)
+
+// Arrays are the arrays of an instance file to be written. Only Edges is
+// required; what is nil is left out.
+type Arrays struct {
+	Edges        [][2]int32 // [m]
+	NodeFeatures *Matrix    // [n, d]
+	EdgeFeatures *Matrix    // [m, d]; or else EdgeBins
+	EdgeBins     []int32    // [m]
+	Labels       [][]int32  // [samples][n]; one sample is written as [n]
+	NodeTypes    []int32    // [n]
+	EdgeTypes    []int32    // [m]
+	GridShape    [2]int     // rows, columns; zero for no grid
+	States       []int32    // [n], or one entry for all nodes
+}
+
+// Matrix holds features row by row: Data[r*Columns+c].
+type Matrix struct {
+	Columns int
+	Data    []float64
+}
+
+// EdgesOf returns the edges of a graph in the form of Arrays.
+func EdgesOf(g *graph.Graph) [][2]int32 {
+	edges := make([][2]int32, g.NumEdges())
+	for e := range edges {
+		edges[e] = [2]int32{g.U(int32(e)), g.V(int32(e))}
+	}
+	return edges
+}
+
+// WriteNPZ writes an instance file that Open and numpy.load read, whole or not
+// at all. The same arrays give the same bytes. Arrays that do not fit together
+// are reported as *Error, as reading the file would.
+func WriteNPZ(path string, a *Arrays) error {
+	contents, err := a.contents(path)
+	if err != nil {
+		return err
+	}
+	if _, list := newNPZInstance(path, contents, &graphCache{}); len(list) > 0 {
+		return firstOf(list)
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		archive := zip.NewWriter(w)
+		for _, name := range arrayNames {
+			if err := writeArray(archive, name, contents); err != nil {
+				return err
+			}
+		}
+		return archive.Close()
+	})
+}
+
+// contents are the arrays as reading the file gives them.
+func (a *Arrays) contents(path string) (*npzContents, error) {
+	c := &npzContents{ints: map[string]intArray{}, floats: map[string]matrix{}}
+	edges := make([]int32, 0, 2*len(a.Edges))
+	for _, e := range a.Edges {
+		edges = append(edges, e[0], e[1])
+	}
+	c.ints[edgesArray] = intArray{[]int{len(a.Edges), 2}, edges}
+	for name, data := range map[string][]int32{edgeBinsArray: a.EdgeBins, nodeTypesArray: a.NodeTypes, edgeTypesArray: a.EdgeTypes, statesArray: a.States} {
+		if data != nil {
+			c.ints[name] = intArray{[]int{len(data)}, data}
+		}
+	}
+	if len(a.States) == 1 {
+		c.ints[statesArray] = intArray{nil, a.States}
+	}
+	if a.GridShape != [2]int{} {
+		c.ints[gridShapeArray] = intArray{[]int{2}, []int32{int32(a.GridShape[0]), int32(a.GridShape[1])}}
+	}
+	for name, m := range map[string]*Matrix{nodeFeaturesArray: a.NodeFeatures, edgeFeaturesArray: a.EdgeFeatures} {
+		if m == nil {
+			continue
+		}
+		if m.Columns < 1 || len(m.Data)%m.Columns != 0 {
+			return nil, &Error{File: path, Place: name, Problem: fmt.Sprintf("%d values do not divide into rows of %d", len(m.Data), m.Columns)}
+		}
+		c.floats[name] = matrix{shape: []int{len(m.Data) / m.Columns, m.Columns}, data: m.Data}
+	}
+	return c, a.addLabels(path, c)
+}
+
+func (a *Arrays) addLabels(path string, c *npzContents) error {
+	if a.Labels == nil {
+		return nil
+	}
+	n := 0
+	if len(a.Labels) > 0 {
+		n = len(a.Labels[0])
+	}
+	labels := intArray{shape: []int{len(a.Labels), n}}
+	for i, sample := range a.Labels {
+		if len(sample) != n {
+			return &Error{File: path, Place: fmt.Sprintf("%s[%d]", labelsArray, i), Problem: fmt.Sprintf("it has %d entries, the first sample has %d", len(sample), n)}
+		}
+		labels.data = append(labels.data, sample...)
+	}
+	if len(a.Labels) == 1 {
+		labels.shape = labels.shape[1:]
+	}
+	c.ints[labelsArray] = labels
+	return nil
+}
+
+// writeArray writes one array, if there is one of that name, uncompressed.
+func writeArray(archive *zip.Writer, name string, c *npzContents) error {
+	ints, isInt := c.ints[name]
+	floats, isFloat := c.floats[name]
+	if !isInt && !isFloat {
+		return nil
+	}
+	w, err := archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
+	if err != nil {
+		return err
+	}
+	if isInt {
+		return writeNPY(w, "<i4", ints.shape, ints.data)
+	}
+	return writeNPY(w, "<f8", floats.shape, floats.data)
+}
+
+// writeNPY writes an array in format version 1.0, the data beginning at a
+// multiple of 64 bytes as the format asks.
+func writeNPY[T int32 | float64](w io.Writer, descr string, shape []int, data []T) error {
+	const before = len(npyMagic) + 4 // version and length of the header
+	sizes := strings.Trim(shapeText(shape), "[]")
+	if len(shape) == 1 {
+		sizes += ","
+	}
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, sizes)
+	padding := 63 - (before+len(header))%64
+	header += strings.Repeat(" ", padding) + "\n"
+	start := append([]byte(npyMagic), 1, 0)
+	start = binary.LittleEndian.AppendUint16(start, uint16(len(header)))
+	if _, err := w.Write(append(start, header...)); err != nil {
+		return err
+	}
+	var buffer []byte
+	for at := 0; at < len(data); at += npyChunk {
+		var err error
+		if buffer, err = binary.Append(buffer[:0], binary.LittleEndian, data[at:min(at+npyChunk, len(data))]); err != nil {
+			return err
+		}
+		if _, err := w.Write(buffer); err != nil {
+			return err
+		}
+	}
+	return nil
+}

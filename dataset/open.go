@@ -1,0 +1,160 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Open reads data. Paths are, depending on the kind,
+//
+//   - npz: instance files, folders of *.npz (in natural order: 2 before 10) and
+//     lists of paths (.txt or .list, one per line, relative to the list), any
+//     number of them;
+//   - images: one folder with images/ and labels/;
+//   - graph: a folder with one pair of tables, the prefix of a pair such as
+//     DIR/cora, or one of its two files; several pairs make several instances.
+//
+// The first problem is returned, with the number of the others; see Check.
+// Problems with the data are *Error, with the options *OptionError, with the
+// disk *fs.PathError.
+func Open(paths []string, o Options) (*Set, error) {
+	set, list := load(paths, &o, false)
+	if err := firstOf(list); err != nil {
+		return nil, err
+	}
+	return set, nil
+}
+
+// Check reads data as Open does and returns all problems at once, up to 20 per
+// file. It also decodes pictures to the end, of which Open needs only the size.
+func Check(paths []string, o Options) []error {
+	_, list := load(paths, &o, true)
+	return list
+}
+
+func load(paths []string, o *Options, thorough bool) (*Set, []error) {
+	if len(paths) == 0 {
+		return nil, []error{&OptionError{"paths", "no data are given"}}
+	}
+	kind, list := kindOf(paths, o.Kind)
+	if len(list) > 0 && o.Kind == "" && o.Recipe != nil {
+		// A folder may hold several kinds of data; the model knows which to read.
+		if _, again := kindOf(paths, o.Recipe.Kind); len(again) == 0 {
+			kind, list = o.Recipe.Kind, nil
+		}
+	}
+	if len(list) > 0 {
+		return nil, list
+	}
+	if err := o.validate(kind); err != nil {
+		return nil, []error{err}
+	}
+	switch kind {
+	case KindImages:
+		if len(paths) > 1 {
+			return nil, []error{&OptionError{"paths", fmt.Sprintf("%d image folders are given, want one", len(paths))}}
+		}
+		return loadImages(paths[0], o, thorough)
+	case KindGraph:
+		return loadTables(paths, o)
+	}
+	return loadNPZ(paths, o)
+}
+
+// kindOf finds out what the paths are, or checks that they are what they are
+// said to be.
+func kindOf(paths []string, wanted string) (string, []error) {
+	if wanted != "" && !slices.Contains(kinds, wanted) {
+		return "", []error{&OptionError{"Kind", fmt.Sprintf("it is %q; %s", wanted, suggestion(wanted, kinds))}}
+	}
+	var list []error
+	first := ""
+	for _, path := range paths {
+		found, err := detect(path, wanted)
+		switch {
+		case err != nil:
+			list = append(list, err)
+		case first == "":
+			first = found
+		case found != first:
+			list = append(list, &Error{File: path, Problem: fmt.Sprintf("it is %s data, the paths before it are %s", found, first), Remedy: "give data of one kind"})
+		}
+	}
+	return first, list
+}
+
+// detect says what kind of data a path is. If wanted is not "", it must be
+// among what the path can be.
+func detect(path, wanted string) (string, error) {
+	found, err := candidates(path)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case wanted != "" && slices.Contains(found, wanted):
+		return wanted, nil
+	case wanted != "" && len(found) > 0:
+		return "", &Error{File: path, Problem: fmt.Sprintf("it is %s data, not %s", strings.Join(found, " or "), wanted)}
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return "", &Error{File: path, Problem: "it holds data of the kinds " + strings.Join(found, " and "), Remedy: "say which kind to read"}
+	}
+	return "", &Error{
+		File:    path,
+		Problem: "it holds none of the known kinds of data",
+		Remedy:  "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, or tables NAME.nodes.tsv and NAME.edges.tsv",
+	}
+}
+
+// candidates lists the kinds of data that a path can be.
+func candidates(path string) ([]string, error) {
+	stat, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, tableErr := os.Stat(path + nodesSuffix); tableErr == nil {
+			return []string{KindGraph}, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !stat.IsDir() {
+		return fileCandidates(path), nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, e := range entries {
+		kind := ""
+		switch {
+		case strings.HasSuffix(e.Name(), ".npz"):
+			kind = KindNPZ
+		case e.IsDir() && e.Name() == imagesFolder:
+			kind = KindImages
+		case isNodesTable(e.Name()):
+			kind = KindGraph
+		}
+		if kind != "" && !slices.Contains(found, kind) {
+			found = append(found, kind)
+		}
+	}
+	return found, nil
+}
+
+func fileCandidates(path string) []string {
+	name := filepath.Base(path)
+	switch {
+	case strings.HasSuffix(name, ".npz"), strings.HasSuffix(name, ".txt"), strings.HasSuffix(name, ".list"):
+		return []string{KindNPZ}
+	case isNodesTable(name), isEdgesTable(name):
+		return []string{KindGraph}
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// The kinds of data.
+const (
+	KindNPZ    = "npz"    // instance files, folders and lists of them
+	KindImages = "images" // an image folder
+	KindGraph  = "graph"  // a pair of tables of nodes and edges
+)
+
+var kinds = []string{KindNPZ, KindImages, KindGraph}
+
+// Defaults of Options.
+const (
+	DefaultBins       = 10 // as in the paper
+	DefaultNeighbours = 4
+)
+
+// Options says how data are read. The zero value detects the kind, and learns
+// schema and recipe from the data.
+type Options struct {
+	// Kind is one of the Kind constants; "" finds out from the paths.
+	Kind string
+
+	// Recipe and Schema are those of a trained model: the data are checked
+	// against them, and bin edges, neighbourhood, bias and the like are taken from
+	// the recipe instead of from these options. Both are nil for training.
+	Recipe *Recipe
+	Schema *crf.Schema
+
+	// NoLabels leaves labels unread, for data to predict.
+	NoLabels bool
+	// States names the states; nil takes them from dataset.json, or else numbers
+	// as many as the largest label asks for.
+	States []string
+	// NoBias leaves out the constant feature that is otherwise the last column of
+	// the node features of images and graph tables.
+	NoBias bool
+
+	// FeatureDir is the folder with one .npy of unary features per image; ""
+	// means features in the data folder.
+	FeatureDir string
+	// List is a file of image ids, one per line: a path as it stands, or else
+	// within the data folder. "" takes all images.
+	List string
+	// Bins is the number of bins for the distance of neighbouring pixels'
+	// features; 0 means DefaultBins.
+	Bins int
+	// Neighbours is 4 or 8 for images; 0 means DefaultNeighbours.
+	Neighbours int
+
+	// Observed is, for graph tables, the split whose labels are kept; all others
+	// become unobserved. "" keeps every label.
+	Observed string
+
+	// Untied gives, for npz, every node and edge weights of its own, with the
+	// constant feature; node_features, edge_features and edge_bins are not used.
+	Untied bool
+}
+
+// validate reports options that cannot be used, alone or with data of the kind.
+func (o *Options) validate(kind string) error {
+	if (o.Recipe == nil) != (o.Schema == nil) {
+		return &OptionError{"Recipe", "a model gives both its schema and its recipe; the other is missing"}
+	}
+	only := func(field, wanted string, used bool) error {
+		if used && kind != wanted {
+			return &OptionError{field, fmt.Sprintf("it applies to %s data only, these are %s", wanted, kind)}
+		}
+		return nil
+	}
+	for _, err := range []error{
+		only("FeatureDir", KindImages, o.FeatureDir != ""),
+		only("List", KindImages, o.List != ""),
+		only("Observed", KindGraph, o.Observed != ""),
+		only("Untied", KindNPZ, o.Untied),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.NoBias && kind == KindNPZ:
+		return &OptionError{"NoBias", "npz data have no constant feature added"}
+	case o.Bins < 0 || o.Bins > mostFeatures:
+		return &OptionError{"Bins", fmt.Sprintf("it is %d, want 1 to %d", o.Bins, mostFeatures)}
+	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
+		return &OptionError{"Neighbours", fmt.Sprintf("it is %d, want 4 or 8", o.Neighbours)}
+	}
+	for _, err := range []error{only("Bins", KindImages, o.Bins != 0), only("Neighbours", KindImages, o.Neighbours != 0)} {
+		if err != nil {
+			return err
+		}
+	}
+	if problem := namesProblem("States", o.States); problem != "" {
+		return &OptionError{"States", problem}
+	}
+	return o.validateModel(kind)
+}
+
+func (o *Options) validateModel(kind string) error {
+	if o.Recipe == nil {
+		return nil
+	}
+	if err := o.Recipe.Validate(); err != nil {
+		return err
+	}
+	if o.Recipe.Kind != kind {
+		return &OptionError{"Recipe", fmt.Sprintf("the model was trained on %s data, these are %s", o.Recipe.Kind, kind)}
+	}
+	if o.Untied && !o.Recipe.Untied {
+		return &OptionError{"Untied", "the model was trained with tied weights"}
+	}
+	if len(o.States) > 0 && !slices.ContainsFunc(o.Schema.NodeTypes, func(t crf.NodeType) bool { return slices.Equal(t.States, o.States) }) {
+		return &OptionError{"States", fmt.Sprintf("they are %q, the model has %q", o.States, o.Schema.NodeTypes[0].States)}
+	}
+	return o.Recipe.fits(o.Schema)
+}
+
+func (o *Options) bins() int {
+	if o.Bins == 0 {
+		return DefaultBins
+	}
+	return o.Bins
+}
+
+func (o *Options) neighbours() int {
+	if o.Neighbours == 0 {
+		return DefaultNeighbours
+	}
+	return o.Neighbours
+}

@@ -1,0 +1,52 @@
+package dataset
+
+import (
+	"archive/zip"
+	"io"
+
+	"github.com/blockbp/blockbp/internal/atomicfile"
+)
+
+// WritePrediction writes what a model says of one instance as a file that
+// numpy.load reads, whole or not at all:
+//
+//	labels   [n] int32           the most likely state of every node
+//	beliefs  [n, k] float64      the belief of every state; k is the largest number
+//	                             of states of any node, and rows are filled with 0
+//	states   [n] int32           the number of states of every node
+//
+// beliefs of node s are given as belief[at[s]:at[s+1]].
+func WritePrediction(path string, labels []int32, belief []float64, at []int) error {
+	states := make([]int32, len(labels))
+	most := 0
+	for s := range labels {
+		states[s] = int32(at[s+1] - at[s])
+		most = max(most, at[s+1]-at[s])
+	}
+	filled := make([]float64, len(labels)*most)
+	for s := range labels {
+		copy(filled[s*most:], belief[at[s]:at[s+1]])
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		archive := zip.NewWriter(w)
+		for _, write := range []func() error{
+			func() error { return writeEntry(archive, "labels", "<i4", []int{len(labels)}, labels) },
+			func() error { return writeEntry(archive, "beliefs", "<f8", []int{len(labels), most}, filled) },
+			func() error { return writeEntry(archive, "states", "<i4", []int{len(labels)}, states) },
+		} {
+			if err := write(); err != nil {
+				return err
+			}
+		}
+		return archive.Close()
+	})
+}
+
+// writeEntry writes one array of an npz file, uncompressed.
+func writeEntry[T int32 | float64](archive *zip.Writer, name, descr string, shape []int, data []T) error {
+	w, err := archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
+	if err != nil {
+		return err
+	}
+	return writeNPY(w, descr, shape, data)
+}

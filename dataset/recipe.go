@@ -1,0 +1,126 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// Where a model's features come from, in Recipe.NodeForm and Recipe.EdgeForm.
+const (
+	FormNone     = "none"     // no features: potentials of zero
+	FormConstant = "constant" // the number one
+	FormDense    = "dense"    // node_features, edge_features
+	FormBins     = "bins"     // edge_bins
+)
+
+// Recipe is everything, beside the schema, that turns new data of the kind a
+// model was trained on into instances for that model. It is saved with the
+// model, as JSON, under RecipeKey in the metadata.
+type Recipe struct {
+	Kind string `json:"kind"` // one of the Kind constants
+
+	// FeatureDim is the length of the raw feature vectors, before the bias, of
+	// images and of graph tables.
+	FeatureDim int `json:"feature_dim,omitempty"`
+	// Bias says that the constant feature follows as the last column.
+	Bias bool `json:"bias,omitempty"`
+	// States names the states of images and graph tables.
+	States []string `json:"states,omitempty"`
+
+	// Neighbours is 4 or 8, for images.
+	Neighbours int `json:"neighbours,omitempty"`
+	// Bins is the number of bins of the distance between neighbouring pixels'
+	// features: len(BinEdges)+1. It is smaller than asked for where distances tie.
+	Bins int `json:"bins,omitempty"`
+	// BinEdges rise; distance x falls into the bin numbered by how many are ≤ x.
+	BinEdges []float64 `json:"bin_edges,omitempty"`
+
+	// NodeForm and EdgeForm are the Form constants, for npz.
+	NodeForm string `json:"node_form,omitempty"`
+	EdgeForm string `json:"edge_form,omitempty"`
+	// Untied says that every node and edge has weights of its own, for npz.
+	Untied bool `json:"untied,omitempty"`
+	// Structure is the SHA-256 of nodes, cardinalities and edges of an untied
+	// model: its weights mean nothing on any other graph.
+	Structure string `json:"structure,omitempty"`
+}
+
+// RecipeKey is the key of the recipe in a model file's metadata.
+const RecipeKey = "recipe"
+
+// ParseRecipe reads a recipe from JSON; unknown fields, which a newer program
+// may have written, are refused.
+func ParseRecipe(text string) (*Recipe, error) {
+	var r Recipe
+	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&r); err != nil {
+		return nil, fmt.Errorf("recipe: %w", err)
+	}
+	return &r, r.Validate()
+}
+
+// String returns the recipe as JSON, for the metadata of a model file.
+func (r *Recipe) String() string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // only a bin edge that is not finite, which Validate refuses
+	}
+	return string(text)
+}
+
+// Validate reports the first thing that makes the recipe unusable.
+func (r *Recipe) Validate() error {
+	switch {
+	case !slices.Contains(kinds, r.Kind):
+		return fmt.Errorf("recipe: kind is %q, want one of %q", r.Kind, kinds)
+	case r.FeatureDim < 0:
+		return fmt.Errorf("recipe: feature_dim is %d, want at least 0", r.FeatureDim)
+	case r.Kind == KindImages && r.Neighbours != 4 && r.Neighbours != 8:
+		return fmt.Errorf("recipe: neighbours is %d, want 4 or 8", r.Neighbours)
+	case r.Kind == KindImages && r.Bins != len(r.BinEdges)+1:
+		return fmt.Errorf("recipe: %d bins with %d bin_edges, want one edge less than bins", r.Bins, len(r.BinEdges))
+	case r.Kind == KindNPZ && !slices.Contains([]string{FormNone, FormConstant, FormDense}, r.NodeForm):
+		return fmt.Errorf("recipe: node_form is %q", r.NodeForm)
+	case r.Kind == KindNPZ && !slices.Contains([]string{FormConstant, FormDense, FormBins}, r.EdgeForm):
+		return fmt.Errorf("recipe: edge_form is %q", r.EdgeForm)
+	}
+	for i, e := range r.BinEdges {
+		if math.IsNaN(e) || math.IsInf(e, 0) || i > 0 && e <= r.BinEdges[i-1] {
+			return fmt.Errorf("recipe: bin_edges[%d] is %v, want finite numbers that rise", i, e)
+		}
+	}
+	return nil
+}
+
+// fits checks that the recipe makes the features that the schema has weights
+// for.
+func (r *Recipe) fits(s *crf.Schema) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	check := func(what string, got, want int) error {
+		if got != want {
+			return fmt.Errorf("recipe: it makes %d %s features, the model has weights for %d", got, what, want)
+		}
+		return nil
+	}
+	dim := r.FeatureDim
+	if r.Bias {
+		dim++
+	}
+	switch {
+	case r.Kind == KindImages && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != 1):
+		return fmt.Errorf("recipe: images have one node type and one edge type, the model has %d and %d", len(s.NodeTypes), len(s.EdgeTypes))
+	case r.Kind == KindImages && s.EdgeTypes[0].Features != r.Bins:
+		return check("edge", r.Bins, s.EdgeTypes[0].Features)
+	case r.Kind == KindImages || r.Kind == KindGraph:
+		return check("node", dim, s.NodeTypes[0].Features)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	_ "image/jpeg" // pictures
+	"image/png"
+	"strconv"
+)
+
+// mostPixels bounds pictures: a header alone can promise any size.
+const mostPixels = 1 << 26
+
+// voidLabel is the value of unlabelled pixels in label maps saved as pictures.
+const voidLabel = 255
+
+// labelMap is the labels of a picture, −1 unobserved.
+type labelMap struct {
+	path       string
+	text       bool // one line per row
+	rows, cols int
+	labels     []int32 // [rows*cols]
+}
+
+// place sets where the label of node s stands in the file.
+func (m *labelMap) place(e *Error, s int) *Error {
+	e.Place = fmt.Sprintf("[%d,%d]", s/m.cols, s%m.cols)
+	if m.text {
+		e.Line, e.Place = s/m.cols+1, ""
+		e.Problem = fmt.Sprintf("number %d ", s%m.cols+1) + e.Problem
+	}
+	return e
+}
+
+// parseRegions reads a matrix of integers, one line per row, separated by
+// blanks; negative numbers mean unobserved.
+func parseRegions(path string, data []byte) (*labelMap, []error) {
+	m := &labelMap{path: path, text: true, labels: make([]int32, 0, len(data)/2+1)}
+	p := &problems{file: path}
+	data = bytes.TrimRight(bytes.TrimPrefix(data, []byte("\ufeff")), " \t\r\n")
+	line := 0
+	for row := range bytes.Lines(data) {
+		line++
+		before := len(m.labels)
+		var problem string
+		if m.labels, problem = appendNumbers(m.labels, row); problem != "" {
+			p.add(line, "", "", "%s", problem)
+			m.labels = m.labels[:before]
+			continue
+		}
+		got := len(m.labels) - before
+		if m.cols == 0 {
+			m.cols = got
+		}
+		if got != m.cols || got == 0 {
+			p.add(line, "", "", "there are %d numbers, want %d as on the lines before", got, m.cols)
+			m.labels = m.labels[:before]
+		}
+	}
+	m.rows = line
+	if m.rows == 0 {
+		p.add(0, "", "", "there are no labels")
+	}
+	return m, p.errors()
+}
+
+// appendNumbers appends the labels of one line, or says which is at fault.
+func appendNumbers(labels []int32, line []byte) ([]int32, string) {
+	for i, n := 0, len(line); i < n; {
+		c := line[i]
+		if c == ' ' || c == '\t' || c == '\r' || c == '\n' {
+			i++
+			continue
+		}
+		begin := i
+		for i < n && line[i] > ' ' {
+			i++
+		}
+		label, err := parseLabel(line[begin:i])
+		if err != nil {
+			return labels, fmt.Sprintf("%q is not a label: want a whole number below %d, negative for unknown", abbreviate(string(line[begin:i])), mostStates)
+		}
+		labels = append(labels, label)
+	}
+	return labels, ""
+}
+
+// parseLabel reads a label; one digit, the usual case, is read without strconv.
+func parseLabel(text []byte) (int32, error) {
+	if len(text) == 1 && isDigit(text[0]) {
+		return int32(text[0] - '0'), nil
+	}
+	label, err := strconv.ParseInt(string(text), 10, 32)
+	if err == nil && label >= mostStates {
+		err = strconv.ErrRange
+	}
+	return int32(max(label, -1)), err
+}
+
+// parseLabelPicture reads a png whose pixels are labels: with a palette, or
+// 8-bit grey. 255 means unobserved.
+func parseLabelPicture(path string, data []byte) (*labelMap, []error) {
+	fail := func(cause error, problem, remedy string) (*labelMap, []error) {
+		return nil, []error{&Error{File: path, Problem: problem, Remedy: remedy, Cause: cause}}
+	}
+	config, err := png.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return fail(err, "it is not a readable png: "+err.Error(), "")
+	}
+	if err := checkPixels(config); err != nil {
+		return fail(err, err.Error(), "")
+	}
+	picture, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		return fail(err, "it is not a readable png: "+err.Error(), "")
+	}
+	var pixels []uint8
+	var stride int
+	switch p := picture.(type) {
+	case *image.Paletted:
+		pixels, stride = p.Pix, p.Stride
+	case *image.Gray:
+		pixels, stride = p.Pix, p.Stride
+	default:
+		return fail(nil, "its pixels are colours, not labels", "save it with a palette or as 8-bit grey (modes P and L of PIL)")
+	}
+	m := &labelMap{path: path, rows: config.Height, cols: config.Width, labels: make([]int32, config.Width*config.Height)}
+	for r := range m.rows {
+		for c, v := range pixels[r*stride : r*stride+m.cols] {
+			m.labels[r*m.cols+c] = int32(v)
+			if v == voidLabel {
+				m.labels[r*m.cols+c] = -1
+			}
+		}
+	}
+	return m, nil
+}
+
+func checkPixels(c image.Config) error {
+	if c.Width < 1 || c.Height < 1 || c.Width > mostPixels/c.Height {
+		return fmt.Errorf("it is %d×%d pixels, at most %d in all are supported", c.Width, c.Height, mostPixels)
+	}
+	return nil
+}

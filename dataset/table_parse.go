@@ -1,0 +1,204 @@
+package dataset
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// missingFeatures in the column of features says that a node's are not known.
+const missingFeatures = "?"
+
+// sparseValue is one entry of a node's feature vector.
+type sparseValue struct {
+	index int32
+	value float64
+}
+
+// nodeTable is a table of nodes: name, label, split, sparse features.
+type nodeTable struct {
+	path    string
+	names   []string
+	byName  map[string]int32
+	lines   []int32 // [node] line in the file, from 1
+	labels  []int32 // [node], −1 for none
+	splits  []string
+	missing []bool // [node] features are not known
+	start   []int  // [node+1] offsets into values
+	// values of all nodes' features, by rising index within a node.
+	values []sparseValue
+	dim    int  // one more than the largest index
+	valued bool // some feature is given as index:value
+}
+
+// parseNodes reads a table of nodes. limit is the length of feature vectors
+// where it is known, and limitOf says by what.
+func parseNodes(path string, data []byte, limit int, limitOf string) (*nodeTable, []error) {
+	t := &nodeTable{path: path, byName: map[string]int32{}, start: []int{0}}
+	p := &problems{file: path}
+	for line, text := range tableLines(data) {
+		if problem, remedy := t.parseNode(text, line, limit, limitOf); problem != "" {
+			p.add(line, "", remedy, "%s", problem)
+		}
+	}
+	if len(t.names) == 0 && len(p.list) == 0 {
+		p.add(0, "", "", "there are no nodes")
+	}
+	return t, p.errors()
+}
+
+// tableLines goes through the lines that hold data, with their numbers from 1.
+func tableLines(data []byte) func(yield func(int, string) bool) {
+	return func(yield func(int, string) bool) {
+		line := 0
+		for text := range strings.Lines(string(bytes.TrimPrefix(data, []byte("\ufeff")))) {
+			line++
+			text = strings.TrimRight(text, "\r\n")
+			if strings.TrimSpace(text) == "" || text[0] == '#' {
+				continue
+			}
+			if !yield(line, text) {
+				return
+			}
+		}
+	}
+}
+
+// parseNode reads one line and returns what is wrong with it, or "".
+func (t *nodeTable) parseNode(text string, line, limit int, limitOf string) (problem, remedy string) {
+	columns := strings.Split(text, "\t")
+	if len(columns) < 2 || len(columns) > 4 {
+		return fmt.Sprintf("there are %d columns, want 2 to 4, separated by tabs: node, label, split, features", len(columns)), ""
+	}
+	name := strings.TrimSpace(columns[0])
+	if before, twice := t.byName[name]; twice {
+		return fmt.Sprintf("node %q is on line %d already", abbreviate(name), t.lines[before]), ""
+	}
+	if name == "" {
+		return "the node has no name", ""
+	}
+	label, err := strconv.ParseInt(strings.TrimSpace(columns[1]), 10, 32)
+	if err != nil || label < -1 || label >= mostStates {
+		return fmt.Sprintf("label is %q, want -1 (none) or 0 to %d", abbreviate(columns[1]), mostStates-1),
+			"begin the line with # if it is a header"
+	}
+	columns = append(columns, "", "") // split and features may be left out
+	features := strings.TrimSpace(columns[3])
+	if features != missingFeatures {
+		if problem := t.parseFeatures(features, limit, limitOf); problem != "" {
+			t.values = t.values[:t.start[len(t.start)-1]]
+			return problem, ""
+		}
+	}
+	t.byName[name] = int32(len(t.names))
+	t.names = append(t.names, name)
+	t.lines = append(t.lines, int32(line))
+	t.labels = append(t.labels, int32(label))
+	t.splits = append(t.splits, strings.TrimSpace(columns[2]))
+	t.missing = append(t.missing, features == missingFeatures)
+	t.start = append(t.start, len(t.values))
+	return "", ""
+}
+
+// parseFeatures appends a node's features, sorted by index.
+func (t *nodeTable) parseFeatures(text string, limit int, limitOf string) (problem string) {
+	begin := len(t.values)
+	for field := range strings.FieldsSeq(text) {
+		indexText, valueText, valued := strings.Cut(field, ":")
+		index, err := strconv.ParseInt(indexText, 10, 32)
+		if err != nil || index < 0 {
+			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known", abbreviate(field), missingFeatures)
+		}
+		if int(index) >= limit {
+			return fmt.Sprintf("feature %q: index is beyond the %d features of %s", abbreviate(field), limit, limitOf)
+		}
+		value := 1.0
+		if valued {
+			value, err = strconv.ParseFloat(valueText, 64)
+			if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
+				return fmt.Sprintf("feature %q: value is not a finite number", abbreviate(field))
+			}
+			t.valued = true
+		}
+		t.dim = max(t.dim, int(index)+1)
+		t.values = append(t.values, sparseValue{int32(index), value})
+	}
+	row := t.values[begin:]
+	byIndex := func(a, b sparseValue) int { return cmp.Compare(a.index, b.index) }
+	if !slices.IsSortedFunc(row, byIndex) {
+		slices.SortFunc(row, byIndex)
+	}
+	for i := 1; i < len(row); i++ {
+		if row[i].index == row[i-1].index {
+			return fmt.Sprintf("feature %d is given twice", row[i].index)
+		}
+	}
+	return ""
+}
+
+// edgeTable is a table of edges without loops and repetitions.
+type edgeTable struct {
+	u, v                     []int32
+	loops, repeated          int
+	firstLoop, firstRepeated int // lines
+}
+
+// parseEdges reads a table of edges between the nodes of a table.
+func parseEdges(path string, data []byte, nodes *nodeTable) (*edgeTable, []error) {
+	t := &edgeTable{}
+	p := &problems{file: path}
+	seen := map[[2]int32]bool{}
+	for line, text := range tableLines(data) {
+		names := strings.Fields(text)
+		if len(names) != 2 {
+			p.add(line, "", "", "there are %d columns, want 2: the two nodes", len(names))
+			continue
+		}
+		u, foundU := nodes.byName[names[0]]
+		v, foundV := nodes.byName[names[1]]
+		switch {
+		case !foundU:
+			p.add(line, "", "", "there is no node %q in %s", abbreviate(names[0]), nodes.path)
+		case !foundV:
+			p.add(line, "", "", "there is no node %q in %s", abbreviate(names[1]), nodes.path)
+		default:
+			t.add(line, u, v, seen)
+		}
+	}
+	return t, p.errors()
+}
+
+func (t *edgeTable) add(line int, u, v int32, seen map[[2]int32]bool) {
+	pair := [2]int32{min(u, v), max(u, v)}
+	switch {
+	case u == v:
+		if t.loops == 0 {
+			t.firstLoop = line
+		}
+		t.loops++
+	case seen[pair]:
+		if t.repeated == 0 {
+			t.firstRepeated = line
+		}
+		t.repeated++
+	default:
+		seen[pair] = true
+		t.u, t.v = append(t.u, u), append(t.v, v)
+	}
+}
+
+// warnings says what was left out.
+func (t *edgeTable) warnings(path string) []string {
+	var list []string
+	if t.loops > 0 {
+		list = append(list, fmt.Sprintf("%s:%d: an edge from a node to itself is left out (%d in all)", path, t.firstLoop, t.loops))
+	}
+	if t.repeated > 0 {
+		list = append(list, fmt.Sprintf("%s:%d: an edge that is there already, in either direction, is left out (%d in all)", path, t.firstRepeated, t.repeated))
+	}
+	return list
+}

@@ -1,0 +1,197 @@
+package dataset
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const someNodes = "#node\tlabel(-1=none)\tsplit\tsparse_features\n" +
+	"a\t0\ttrain\t3:0.5 0\n" +
+	"b\t2\ttest\t\r\n" +
+	"\n" +
+	"c\t-1\ttrain\t?\n" +
+	"d\t1\n"
+
+const someEdges = "a\tb\nc\ta\nb b\nd c\nb\ta\nd\td\n"
+
+func tables(nodes, edges string) map[string]string {
+	return map[string]string{"x.nodes.tsv": nodes, "x.edges.tsv": edges}
+}
+
+func TestTables(t *testing.T) {
+	folder := writeFiles(t, tables(someNodes, someEdges))
+	for _, path := range []string{folder, folder + "/x", folder + "/x.nodes.tsv", folder + "/x.edges.tsv"} {
+		set := mustOpen(t, path, Options{States: []string{"p", "q", "r"}})
+		in := set.Instances[0]
+		if in.Name != "x" || in.Graph.NumNodes() != 4 || in.Graph.NumEdges() != 3 {
+			t.Errorf("instance %q has %d nodes and %d edges", in.Name, in.Graph.NumNodes(), in.Graph.NumEdges())
+		}
+	}
+	set := mustOpen(t, folder, Options{})
+	in, s := set.Instances[0], set.Schema
+	if got := nodeNames(&s); !slices.Equal(got, []string{"node", "node_without_features"}) || s.NodeTypes[0].Features != 5 || s.NodeTypes[1].Features != 1 {
+		t.Errorf("node types are %+v", s.NodeTypes)
+	}
+	if got := edgeNames(&s); !slices.Equal(got, []string{"edge", "edge_to_node_without_features"}) || s.EdgeTypes[1].V != 1 {
+		t.Errorf("edge types are %+v", s.EdgeTypes)
+	}
+	if got, want := row(in.NodeFeatures(0), 0), []float64{1, 0, 0, .5, 1}; !slices.Equal(got, want) {
+		t.Errorf("features of a are %v, want %v", got, want)
+	}
+	if got, want := row(in.NodeFeatures(0), 1), []float64{0, 0, 0, 0, 1}; !slices.Equal(got, want) {
+		t.Errorf("features of b are %v, want %v", got, want)
+	}
+	// The second edge is turned: its first end is the node with features.
+	if u, v := in.Graph.Ends(); !slices.Equal(u, []int32{0, 0, 3}) || !slices.Equal(v, []int32{1, 2, 2}) {
+		t.Errorf("edges join %v and %v", u, v)
+	}
+	if !cmp.Equal(in.Samples(), [][]int32{{0, 2, -1, 1}}) || !cmp.Equal(set.Splits, [][]string{{"train", "test", "train", ""}}) || !cmp.Equal(set.Names, [][]string{{"a", "b", "c", "d"}}) {
+		t.Errorf("labels %v, splits %q, names %q", in.Samples(), set.Splits, set.Names)
+	}
+	for i, want := range []string{"x.edges.tsv:3: an edge from a node to itself is left out (2 in all)", "x.edges.tsv:5: an edge that is there already", "3 states, because the largest label is 2"} {
+		if !strings.Contains(set.Warnings[i], want) {
+			t.Errorf("warning %q, want %q", set.Warnings[i], want)
+		}
+	}
+	set = mustOpen(t, folder, Options{Observed: "train", NoBias: true})
+	if !cmp.Equal(set.Instances[0].Samples(), [][]int32{{0, -1, -1, -1}}) || set.Schema.NodeTypes[0].Features != 4 || set.Schema.NodeTypes[1].Features != 0 {
+		t.Errorf("labels %v, schema %+v", set.Instances[0].Samples(), set.Schema)
+	}
+	if set = mustOpen(t, folder, Options{NoLabels: true}); len(set.Instances[0].Samples()) != 0 {
+		t.Error("there are labels")
+	}
+}
+
+func TestTablesWithoutAnyFeatures(t *testing.T) {
+	set := mustOpen(t, writeFiles(t, tables("0\t0\tx\t?\n1\t1\tx\t?\n", "0\t1\n")), Options{})
+	if n := set.Schema.NodeTypes; len(n) != 1 || n[0].Features != 1 || set.Names[0] != nil {
+		t.Errorf("node types %+v, names %q", n, set.Names)
+	}
+}
+
+func TestTablesAgainstModel(t *testing.T) {
+	whole := "0\t0\ta\t1\n1\t1\ta\t0\n"
+	set := mustOpen(t, writeFiles(t, tables(whole, "0\t1\n")), Options{})
+	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+	mustOpen(t, writeFiles(t, tables("0\t-1\ta\t1\n", "")), model)
+	for nodes, want := range map[string]string{
+		"0\t0\ta\t2\n":          `x.nodes.tsv:1: feature "2": index is beyond the 2 features of the model`,
+		"#\n0\t0\ta\t?\n":       "x.nodes.tsv:2: the features are not known (?)",
+		whole + "2\t2\ta\t1\n":  "x.nodes.tsv:3: label is 2, want -1 (none) or 0 to 1",
+		whole + "2\t-2\ta\t1\n": `x.nodes.tsv:3: label is "-2"`,
+	} {
+		_, err := Open([]string{writeFiles(t, tables(nodes, ""))}, model)
+		wantError(t, err, want)
+	}
+	// A model that saw no edge between two nodes without features.
+	set = mustOpen(t, writeFiles(t, tables("0\t0\ta\t1\n1\t1\ta\t?\n", "1\t0\n")), Options{})
+	_, err := Open([]string{writeFiles(t, tables("0\t0\ta\t?\n1\t1\ta\t?\n", "1\t0\n"))}, Options{Schema: &set.Schema, Recipe: &set.Recipe})
+	wantError(t, err, `nodes "1" and "0" are joined, but the model has no edge type`)
+}
+
+func TestTablesRefuse(t *testing.T) {
+	for name, c := range map[string]struct {
+		nodes, edges string
+		want         []string
+	}{
+		"header":   {"node\tlabel\n", "", []string{`x.nodes.tsv:1: label is "label"`, "begin the line with #"}},
+		"columns":  {"0 1 train\n", "", []string{"x.nodes.tsv:1: there are 1 columns, want 2 to 4, separated by tabs"}},
+		"twice":    {"0\t0\n0\t1\n", "", []string{`x.nodes.tsv:2: node "0" is on line 1 already`}},
+		"no name":  {"\t0\n", "", []string{"x.nodes.tsv:1: the node has no name"}},
+		"feature":  {"0\t0\t\t1:x\n", "", []string{`x.nodes.tsv:1: feature "1:x": value is not a finite number`}},
+		"infinite": {"0\t0\t\t1:inf\n", "", []string{"not a finite number"}},
+		"index":    {"0\t0\t\tone\n", "", []string{`feature "one": want index or index:value, or ?`}},
+		"negative": {"0\t0\t\t-1\n", "", []string{`feature "-1": want`}},
+		"huge":     {"0\t0\t\t2000000000\n", "", []string{"index is beyond the 16777216 features of any model"}},
+		"repeated": {"0\t0\t\t3 1 3\n", "", []string{"feature 3 is given twice"}},
+		"empty":    {"#\n", "", []string{"x.nodes.tsv: there are no nodes"}},
+		"no node":  {"0\t0\n", "0 7\n", []string{`x.edges.tsv:1: there is no node "7" in `}},
+		"three":    {"0\t0\n", "# from to\n0 0 1\n", []string{"x.edges.tsv:2: there are 3 columns, want 2"}},
+		"no label": {"0\t-1\n", "", []string{"x.nodes.tsv: no node has a label; name the states"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Open([]string{writeFiles(t, tables(c.nodes, c.edges))}, Options{})
+			wantError(t, err, c.want...)
+		})
+	}
+	two := writeFiles(t, map[string]string{"a.nodes.tsv": "", "b.nodes.tsv": "", "c/d.edges.tsv": ""})
+	_, err := Open([]string{two}, Options{})
+	wantError(t, err, "it holds 2 tables of nodes")
+	_, err = Open([]string{filepath.Join(two, "c", "d.edges.tsv")}, Options{})
+	wantError(t, err, "d.nodes.tsv", "no such file")
+	_, err = Open([]string{writeFiles(t, tables("0\t0\ttrain\n", ""))}, Options{Observed: "tran"})
+	wantError(t, err, `Observed: no node is in the split "tran"; did you mean "train"?`)
+	files := tables("0\t0\ttrain\n", "")
+	files[ManifestName] = `{"edge_bins": 3}`
+	_, err = Open([]string{writeFiles(t, files)}, Options{})
+	wantError(t, err, "dataset.json:edge_bins: it applies to npz data only")
+	if list := Check([]string{writeFiles(t, tables(strings.Repeat("x\n", 30), "a\n"))}, Options{}); len(list) != mostPerFile+1 {
+		t.Errorf("%d problems, want %d", len(list), mostPerFile+1)
+	}
+}
+
+func TestTablesManifestAndSeveral(t *testing.T) {
+	files := tables("0\t0\ttrain\t1\n", "")
+	files["y.nodes.tsv"], files["y.edges.tsv"] = "0\t1\tx\t0\n", ""
+	files[ManifestName] = `{"states": ["no", "yes"], "node_features": ["a", "b"]}`
+	folder := writeFiles(t, files)
+	set, err := Open([]string{folder + "/x", folder + "/y"}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := set.Schema.NodeTypes[0]
+	if !slices.Equal(n.FeatureNames, []string{"a", "b", "bias"}) || !slices.Equal(n.States, []string{"no", "yes"}) || len(set.Instances) != 2 || len(set.Sources) != 5 {
+		t.Errorf("type %+v, %d instances, sources %v", n, len(set.Instances), set.Sources)
+	}
+	files["y.nodes.tsv"] = "0\t1\tx\t2\n"
+	_, err = Open([]string{writeFiles(t, files) + "/y"}, Options{})
+	wantError(t, err, "index is beyond the 2 features of dataset.json")
+}
+
+func TestSharedCitation(t *testing.T) {
+	cora := mustOpen(t, filepath.Join(sharedData(t, "citation"), "cora"), Options{Observed: "train"})
+	in := cora.Instances[0]
+	if in.Graph.NumNodes() != 2708 || in.Graph.NumEdges() != 5278 || cora.Schema.NodeTypes[0].Features != 1434 || cora.Schema.NodeStates(0) != 7 {
+		t.Errorf("Cora: %d nodes, %d edges, %d features", in.Graph.NumNodes(), in.Graph.NumEdges(), cora.Schema.NodeTypes[0].Features)
+	}
+	observed := 0
+	for _, y := range in.Samples()[0] {
+		if y >= 0 {
+			observed++
+		}
+	}
+	if observed != 140 || cora.Names[0] != nil {
+		t.Errorf("Cora: %d labels are observed, want 140", observed)
+	}
+	pubmed := mustOpen(t, filepath.Join(sharedData(t, "citation"), "pubmed.nodes.tsv"), Options{})
+	in = pubmed.Instances[0]
+	if in.Graph.NumNodes() != 19717 || in.Graph.NumEdges() != 44324 || in.NodeFeatures(0).Rows() != 1060 || in.NodeFeatures(1).Rows() != 18657 || len(pubmed.Schema.EdgeTypes) != 3 {
+		t.Errorf("PubMed: %d nodes, %d edges, %d with features", in.Graph.NumNodes(), in.Graph.NumEdges(), in.NodeFeatures(0).Rows())
+	}
+	_, err := Open([]string{sharedData(t, "citation")}, Options{})
+	wantError(t, err, "it holds 2 tables of nodes")
+}
+
+func FuzzTables(f *testing.F) {
+	f.Add([]byte(someNodes), []byte(someEdges))
+	f.Add([]byte("0\t0\tx\t?\n1\t1\tx\t1:2e3 4\n2\t1\tx\t?\n"), []byte("0\t1\n2 0\n"))
+	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
+		table, list := parseNodes("n", nodes, 1000, "the test")
+		if len(list) > 0 {
+			return
+		}
+		ends, list := parseEdges("e", edges, table)
+		if len(list) > 0 {
+			return
+		}
+		l := &tableLoader{o: &Options{}, set: &Set{}, graphs: []*tableGraph{{pairOf("nodes.tsv"), table, ends}}}
+		l.finish()
+		if len(l.problems) == 0 && len(l.set.Instances) != 1 {
+			t.Error("neither an instance nor a problem")
+		}
+	})
+}

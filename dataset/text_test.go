@@ -1,0 +1,164 @@
+package dataset
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+func TestNaturalOrder(t *testing.T) {
+	want := []string{"", "1.npz", "02.npz", "2.npz", "10.npz", "a", "a1b2", "a1b10", "a2"}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, naturalCompare)
+	if !slices.Equal(got, want) {
+		t.Errorf("order is %q, want %q", got, want)
+	}
+}
+
+func TestSuggestion(t *testing.T) {
+	for name, want := range map[string]string{
+		"node_feature": `did you mean "node_features"?`,
+		"lables":       `did you mean "labels"?`,
+	} {
+		if got := suggestion(name, arrayNames); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+	if got := suggestion("zzzzzz", []string{"a", "b"}); got != `valid names are ["a" "b"]` {
+		t.Error(got)
+	}
+}
+
+func TestParseList(t *testing.T) {
+	entries, list := parseList("l.txt", []byte("\ufeff# ids\r\n\r\n a b \r\n2\n"))
+	if want := []listEntry{{"a b", 3}, {"2", 4}}; len(list) > 0 || !slices.Equal(entries, want) {
+		t.Errorf("%v (%v), want %v", entries, list, want)
+	}
+	for text, want := range map[string]string{
+		"":            "l.txt: the list is empty",
+		"a\nb\na\n":   `l.txt:3: "a" is listed on line 1 already`,
+		"PK\x03\x00":  "l.txt: it is not text",
+		"\xff\xfe\n1": "l.txt: it is not text",
+	} {
+		_, list := parseList("l.txt", []byte(text))
+		wantError(t, firstOf(list), want)
+	}
+}
+
+func FuzzList(f *testing.F) {
+	f.Add([]byte("# ids\na\nb\n\na"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		entries, list := parseList("l", data)
+		if len(entries) == 0 && len(list) == 0 {
+			t.Error("an empty list without an error")
+		}
+	})
+}
+
+func TestManifestRoundTrip(t *testing.T) {
+	want := Manifest{
+		NodeFeatures: []string{"height"},
+		EdgeBins:     4,
+		NodeTypes:    []ManifestNode{{Name: "pixel", States: StateNames{"sky", "tree"}}, {Name: "region", States: StateNames{"0", "1", "2"}, Features: []string{"size"}}},
+		EdgeTypes:    []ManifestEdge{{Name: "in", U: "pixel", V: "region", Bins: 2}, {Name: "next"}},
+	}
+	folder := t.TempDir()
+	if err := WriteManifest(folder, want); err != nil {
+		t.Fatal(err)
+	}
+	got, sources, err := findManifest(folder)
+	if err != nil || len(sources) != 1 {
+		t.Fatal(err, sources)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	short := `{"states": 2, "node_types": ["pixel", {"name": "region", "states": 3}], "edge_types": ["next"]}`
+	got, err = parseManifest("d", []byte(short))
+	if err != nil || got.NodeTypes[0].Name != "pixel" || len(got.NodeTypes[1].States) != 3 || len(got.States) != 2 || got.EdgeTypes[0].Name != "next" {
+		t.Errorf("%+v (%v)", got, err)
+	}
+	if err := WriteManifest(folder, Manifest{EdgeBins: -1}); err == nil {
+		t.Error("a manifest that cannot be read was written")
+	}
+}
+
+func TestManifestRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                       "d.json:1: the JSON ends too early",
+		"{\n\"states\": [\"a\",]\n}":             "d.json:2: ",
+		"{\n\n\"sates\": [\"a\"]}":               `d.json:3: unknown field "sates"; did you mean "states"?`,
+		`{"node_types": [{"nam": "x"}]}`:         `unknown field "nam"; did you mean "name"?`,
+		`{} {}`:                                  "text after",
+		`{"states": 0}`:                          "states is 0",
+		`{"states": 1000000000}`:                 "states is 1000000000",
+		`{"states": "sky"}`:                      `states is "sky", want a list of names or their number`,
+		`{"states": ["a", "a"]}`:                 `states[1] is "a", which is used twice`,
+		`{"states": [""]}`:                       "states[0] has no name",
+		`{"edge_bins": -1}`:                      "edge_bins is -1",
+		`{"edge_bins": "ten"}`:                   "d.json:edge_bins: found a JSON string, want a whole number",
+		`{"node_types": ["a", "a"]}`:             "used twice",
+		`{"edge_types": [{"name": ""}]}`:         "edge_types[0] has no name",
+		`{"edge_types": [{"name":"x","u":"a"}]}`: "give both u and v",
+		`{"node_types":["ab"],"edge_types":[{"name":"x","u":"aa","v":"ab"}]}`: `node type "aa" is not among node_types; did you mean "ab"?`,
+		`{"node_types":["ab"],"edge_types":[{"name":"x","bins":-3}]}`:         "bins is -3",
+		`{"node_types":[{"name":"a","states":["x","x"]}]}`:                    "node_types[0].states[1]",
+		`[]`: "found a JSON array, want an object",
+	} {
+		_, err := parseManifest("d.json", []byte(text))
+		wantError(t, err, "d.json:", want)
+	}
+}
+
+func FuzzManifest(f *testing.F) {
+	f.Add([]byte(`{"states": ["a"], "node_types": ["p", {"name": "q", "states": 3}], "edge_types": [{"name": "e", "u": "p", "v": "q", "bins": 3}], "edge_bins": 3}`))
+	f.Add([]byte(`{"states": 7, "node_features": ["x"], "edge_features": null}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := parseManifest("d.json", data)
+		if err != nil {
+			return
+		}
+		if problem := m.validate(); problem != "" {
+			t.Error(problem)
+		}
+	})
+}
+
+func TestDetect(t *testing.T) {
+	both := writeFiles(t, map[string]string{"a.npz": "", "x.nodes.tsv": "", "images/1.jpg": "", "empty/x.csv": ""})
+	for _, c := range []struct{ path, kind, want, err string }{
+		{"a.npz", "", KindNPZ, ""},
+		{"x.nodes.tsv", "", KindGraph, ""},
+		{"x", "", KindGraph, ""},
+		{"", KindImages, KindImages, ""},
+		{"", KindGraph, KindGraph, ""},
+		{"", "", "", "kinds npz and images and graph"},
+		{"a.npz", KindGraph, "", "it is npz data, not graph"},
+		{"empty", "", "", "none of the known kinds"},
+		{"none", "", "", "no such file"},
+		{"a.npz", "grap", "", `did you mean "graph"?`},
+	} {
+		kind, list := kindOf([]string{filepath.Join(both, c.path)}, c.kind)
+		if c.err != "" {
+			wantError(t, firstOf(list), c.err)
+		} else if len(list) > 0 || kind != c.want {
+			t.Errorf("%q: %s (%v), want %s", c.path, kind, list, c.want)
+		}
+	}
+	_, list := kindOf([]string{filepath.Join(both, "a.npz"), filepath.Join(both, "x")}, "")
+	wantError(t, firstOf(list), "give data of one kind")
+	_, err := Open(nil, Options{})
+	wantError(t, err, "no data are given")
+	// The model says which of several kinds a folder is read as.
+	_, err = Open([]string{both}, Options{Recipe: &Recipe{Kind: KindGraph}, Schema: &crf.Schema{}})
+	wantError(t, err, "schema: no node type")
+	if _, err := Open([]string{filepath.Join(both, "none")}, Options{}); !os.IsNotExist(err) {
+		t.Errorf("error is %v, want the disk's", err)
+	}
+}

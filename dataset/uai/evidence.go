@@ -1,0 +1,159 @@
+package uai
+
+import (
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// evidenceTokens is an evidence file: its integers and the line of each.
+type evidenceTokens struct {
+	file   string
+	values []int
+	lines  []int
+}
+
+// ReadEvidenceFile reads a .uai.evid file. See ReadEvidence.
+func ReadEvidenceFile(path string, n *mrf.Network) ([]map[int]int, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return ReadEvidence(file, filepath.ToSlash(path), n)
+}
+
+// ReadEvidence reads the observed states for network n: one map from variable to
+// state per sample. name stands for the file in errors, which are *Error where
+// the content is at fault.
+//
+// Two forms are in use, and a file does not say which it has:
+//
+//	n var val var val …       old: one sample
+//	S                         new: S samples, then
+//	n var val …               one line for each
+//
+// They are told apart in this order. A lone "0" is one sample without
+// observations. If the first number stands alone on its line and every further
+// line is one complete sample, and there are S of them, it is the new form. If
+// the file has exactly 1 + 2n numbers it is the old form, over any number of
+// lines. If S samples use up the file exactly it is the new form without the
+// line structure. Anything else is an error.
+func ReadEvidence(r io.Reader, name string, n *mrf.Network) ([]map[int]int, error) {
+	t := &evidenceTokens{file: name}
+	if err := t.read(r); err != nil {
+		return nil, err
+	}
+	starts, err := t.samples()
+	if err != nil {
+		return nil, err
+	}
+	var samples []map[int]int
+	for _, start := range starts {
+		sample, err := t.sample(start, n)
+		if err != nil {
+			return nil, err
+		}
+		samples = append(samples, sample)
+	}
+	return samples, nil
+}
+
+// read collects the file's integers.
+func (t *evidenceTokens) read(r io.Reader) error {
+	s := newScanner(r, t.file)
+	for {
+		err := s.next()
+		if err == io.EOF && len(t.values) == 0 {
+			return s.fail("the file is empty, want the number of observations (0 for none)")
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		value, err := strconv.Atoi(string(s.token))
+		if err != nil || value < 0 || value > math.MaxInt32 {
+			return s.fail("evidence has %q, want an integer from 0 to %d", s.token, math.MaxInt32)
+		}
+		t.values, t.lines = append(t.values, value), append(t.lines, s.at)
+	}
+}
+
+// samples decides between the two forms and returns where each sample's number
+// of observations stands.
+func (t *evidenceTokens) samples() ([]int, error) {
+	count := t.values[0]
+	if count == 0 && len(t.values) == 1 {
+		return []int{0}, nil
+	}
+	starts, complete := t.chain(1, count)
+	if complete && t.onePerLine(starts) {
+		return starts, nil
+	}
+	if len(t.values) == 1+2*count {
+		return []int{0}, nil
+	}
+	if complete {
+		return starts, nil
+	}
+	last := t.lines[len(t.lines)-1]
+	return nil, &Error{File: t.file, Line: last, Reason: "evidence is " + strconv.Itoa(len(t.values)) + " numbers beginning with " +
+		strconv.Itoa(count) + ": neither that many pairs of variable and state nor that many samples"}
+}
+
+// chain follows count samples from position at. complete is false unless they
+// end where the file ends.
+func (t *evidenceTokens) chain(at, count int) (starts []int, complete bool) {
+	for range count {
+		if at >= len(t.values) {
+			return nil, false
+		}
+		starts = append(starts, at)
+		at += 1 + 2*t.values[at]
+	}
+	return starts, at == len(t.values)
+}
+
+// onePerLine reports whether the first number and every sample have a line of
+// their own.
+func (t *evidenceTokens) onePerLine(starts []int) bool {
+	previous := t.lines[0]
+	for i, start := range starts {
+		end := len(t.lines)
+		if i+1 < len(starts) {
+			end = starts[i+1]
+		}
+		if t.lines[start] == previous || t.lines[end-1] != t.lines[start] {
+			return false
+		}
+		previous = t.lines[start]
+	}
+	return true
+}
+
+// sample reads the sample whose number of observations stands at start.
+func (t *evidenceTokens) sample(start int, n *mrf.Network) (map[int]int, error) {
+	sample := make(map[int]int)
+	for i := range t.values[start] {
+		at := start + 1 + 2*i
+		v, state := t.values[at], t.values[at+1]
+		fail := func(reason string) error { return &Error{File: t.file, Line: t.lines[at], Reason: reason} }
+		if v >= len(n.Card) {
+			return nil, fail("variable " + strconv.Itoa(v) + " does not exist: the network has " + strconv.Itoa(len(n.Card)) + " variables")
+		}
+		if state >= n.Card[v] {
+			return nil, fail("variable " + strconv.Itoa(v) + " has state " + strconv.Itoa(state) + ", want 0 to " + strconv.Itoa(n.Card[v]-1))
+		}
+		if _, known := sample[v]; known {
+			return nil, fail("variable " + strconv.Itoa(v) + " is observed twice in one sample")
+		}
+		sample[v] = state
+	}
+	return sample, nil
+}

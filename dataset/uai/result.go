@@ -1,0 +1,118 @@
+package uai
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// WritePR writes a .PR file: the task's name and log10 Z, for logZ the natural
+// logarithm of the partition function. -Inf is written as "-inf".
+func WritePR(w io.Writer, logZ float64) error {
+	text := "-inf"
+	if !math.IsInf(logZ, -1) {
+		text = strconv.FormatFloat(logZ/math.Ln10, 'g', -1, 64)
+	}
+	_, err := fmt.Fprintf(w, "PR\n%s\n", text)
+	return err
+}
+
+// WriteMAR writes a .MAR file: the task's name, then in one line the number of
+// variables and for each its number of states and marginal probabilities,
+// marginals[variable][state], in as many digits as give them back exactly.
+func WriteMAR(w io.Writer, marginals [][]float64) error {
+	out := bufio.NewWriter(w)
+	line := strconv.AppendInt([]byte("MAR\n"), int64(len(marginals)), 10)
+	for _, marginal := range marginals {
+		line = strconv.AppendInt(append(line, ' '), int64(len(marginal)), 10)
+		for _, p := range marginal {
+			line = strconv.AppendFloat(append(line, ' '), p, 'g', -1, 64)
+		}
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+		line = line[:0]
+	}
+	if _, err := out.Write(append(line, '\n')); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// WriteMPE writes a .MPE file: the task's name, then in one line the number of
+// variables and the state of each.
+func WriteMPE(w io.Writer, states []int) error {
+	line := strconv.AppendInt([]byte("MPE\n"), int64(len(states)), 10)
+	if len(states) > 0 {
+		line = appendInts(append(line, ' '), states)
+	}
+	_, err := w.Write(append(line, '\n'))
+	return err
+}
+
+// probabilitySlack is by how much a probability in a file may exceed 1: other
+// programs print rounded and not quite normalised numbers.
+const probabilitySlack = 1e-6
+
+// ReadMARFile reads a .MAR file. See ReadMAR.
+func ReadMARFile(path string) ([][]float64, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return ReadMAR(file, filepath.ToSlash(path))
+}
+
+// ReadMAR reads marginals[variable][state] in the form that WriteMAR writes.
+// name stands for the file in errors, which are *Error where the content is at
+// fault. Marginals are not checked to sum to 1.
+func ReadMAR(r io.Reader, name string) ([][]float64, error) {
+	s := newScanner(r, name)
+	if err := s.word(plain("MAR")); err != nil {
+		return nil, err
+	}
+	if string(s.token) != "MAR" {
+		return nil, s.fail("marginals start with %q, want MAR", s.token)
+	}
+	count, err := s.integer(plain("the number of variables"), 0, math.MaxInt32)
+	if err != nil {
+		return nil, err
+	}
+	marginals := make([][]float64, 0, min(count, firstAllocation))
+	for v := range count {
+		marginal, err := readMarginal(s, v)
+		if err != nil {
+			return nil, err
+		}
+		marginals = append(marginals, marginal)
+	}
+	if err := s.finish("the last marginal"); err != nil {
+		return nil, err
+	}
+	return marginals, nil
+}
+
+// readMarginal reads the number of states of variable v and their probabilities.
+func readMarginal(s *scanner, v int) ([]float64, error) {
+	card, err := s.integer(indexed("the number of states of variable", v), 1, MaxCardinality)
+	if err != nil {
+		return nil, err
+	}
+	marginal := make([]float64, 0, min(card, firstAllocation))
+	for range card {
+		p, err := s.number(indexed("a probability of variable", v))
+		if err != nil {
+			return nil, err
+		}
+		if p < 0 || p > 1+probabilitySlack {
+			return nil, s.fail("a probability of variable %d is %v, want 0 to 1", v, p)
+		}
+		marginal = append(marginal, p)
+	}
+	return marginal, nil
+}
