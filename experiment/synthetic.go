@@ -1,0 +1,191 @@
+package experiment
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/infer"
+)
+
+// Synthetic describes a problem of the paper (docs/equations.md, section 9).
+// Zero fields take the defaults noted.
+type Synthetic struct {
+	Graph GraphSpec
+	// States of every variable; 8.
+	States int
+	// NodeFeatures and EdgeFeatures are the lengths of the feature vectors, all
+	// entries N(0,1); 20 and 10.
+	NodeFeatures, EdgeFeatures int
+	// Samples drawn per instance, which share its features; 20.
+	Samples int
+	// Instances with features of their own; 1.
+	Instances int
+	// WeightScale is the standard deviation of the true weights; 1.
+	WeightScale float64
+	// Sweeps of Gibbs sampling before a sample is taken, from a random start of
+	// its own; 100.
+	Sweeps int
+	Seed   uint64
+}
+
+// GraphSpec names a graph generator and its sizes.
+type GraphSpec struct {
+	Kind       string // grid, grid8, torus, chain, tree, complete, er or ba
+	Rows, Cols int    // grid, grid8, torus
+	Nodes      int    // the others
+	Attach     int    // ba: edges from each new node; 2
+	EdgeChance float64
+}
+
+// withDefaults resolves zero fields.
+func (s Synthetic) withDefaults() Synthetic {
+	def := func(x *int, value int) {
+		if *x == 0 {
+			*x = value
+		}
+	}
+	def(&s.States, 8)
+	def(&s.NodeFeatures, 20)
+	def(&s.EdgeFeatures, 10)
+	def(&s.Samples, 20)
+	def(&s.Instances, 1)
+	def(&s.Sweeps, 100)
+	def(&s.Graph.Attach, 2)
+	if s.WeightScale == 0 {
+		s.WeightScale = 1
+	}
+	return s
+}
+
+// Build makes the graph; rng is used by random graphs only.
+func (g GraphSpec) Build(rng *rand.Rand) (*graph.Graph, error) {
+	switch g.Kind {
+	case "grid":
+		return gen.Grid(g.Rows, g.Cols, gen.GridOptions{})
+	case "grid8":
+		return gen.Grid(g.Rows, g.Cols, gen.GridOptions{Eight: true})
+	case "torus":
+		return gen.Grid(g.Rows, g.Cols, gen.GridOptions{Torus: true})
+	case "chain":
+		return gen.Chain(g.Nodes)
+	case "tree":
+		return gen.Tree(g.Nodes, rng)
+	case "complete":
+		return gen.Complete(g.Nodes)
+	case "er":
+		return gen.ErdosRenyi(g.Nodes, g.EdgeChance, rng)
+	case "ba":
+		return gen.BarabasiAlbert(g.Nodes, g.Attach, rng)
+	}
+	return nil, fmt.Errorf("graph %q: want grid, grid8, torus, chain, tree, complete, er or ba", g.Kind)
+}
+
+// Generated is a synthetic problem: the true model and instances drawn from it.
+type Generated struct {
+	Truth     *crf.Model
+	Instances []*crf.Instance
+	// Raw numbers of each instance, for writing files.
+	NodeFeatures, EdgeFeatures [][]float64
+	// Spec is the description with its defaults resolved.
+	Spec Synthetic
+}
+
+// stream numbers keep the parts of a problem independent: changing the number of
+// samples leaves the graph and the features as they were.
+const (
+	streamGraph = iota + 1
+	streamWeights
+	streamFeatures
+	streamSamples
+)
+
+func (s *Synthetic) source(stream, part uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(s.Seed, stream<<32+part))
+}
+
+// Generate draws a problem. threads samples are drawn at a time; the result
+// does not depend on threads.
+func Generate(s Synthetic, threads int) (*Generated, error) {
+	s = s.withDefaults()
+	g, err := s.Graph.Build(s.source(streamGraph, 0))
+	if err != nil {
+		return nil, err
+	}
+	truth, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(s.States), s.NodeFeatures, s.EdgeFeatures))
+	if err != nil {
+		return nil, err
+	}
+	gaussian(truth.Weights, s.source(streamWeights, 0), s.WeightScale)
+	out := &Generated{Truth: truth, Spec: s}
+	for i := range s.Instances {
+		if err := out.addInstance(g, i, threads); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (o *Generated) addInstance(g *graph.Graph, i, threads int) error {
+	s := &o.Spec
+	rng := s.source(streamFeatures, uint64(i))
+	node := make([]float64, g.NumNodes()*s.NodeFeatures)
+	edge := make([]float64, g.NumEdges()*s.EdgeFeatures)
+	gaussian(node, rng, 1)
+	gaussian(edge, rng, 1)
+	nodeFeatures, err := crf.Dense(node, s.NodeFeatures)
+	if err != nil {
+		return err
+	}
+	edgeFeatures, err := crf.Dense(edge, s.EdgeFeatures)
+	if err != nil {
+		return err
+	}
+	spec := crf.InstanceSpec{
+		Name: fmt.Sprint(i), Graph: g,
+		NodeFeat: []crf.Features{nodeFeatures}, EdgeFeat: []crf.Features{edgeFeatures},
+	}
+	if s.Graph.Rows*s.Graph.Cols == g.NumNodes() {
+		spec.Rows, spec.Cols = s.Graph.Rows, s.Graph.Cols
+	}
+	in, err := crf.NewInstance(&o.Truth.Schema, spec)
+	if err != nil {
+		return err
+	}
+	spec.Labels = o.sample(in, i, threads)
+	if in, err = crf.NewInstance(&o.Truth.Schema, spec); err != nil {
+		return err
+	}
+	o.Instances = append(o.Instances, in)
+	o.NodeFeatures = append(o.NodeFeatures, node)
+	o.EdgeFeatures = append(o.EdgeFeatures, edge)
+	return nil
+}
+
+// sample draws every sample in a chain, and from a random source, of its own.
+func (o *Generated) sample(in *crf.Instance, instance, threads int) [][]int32 {
+	network := o.Truth.Condition(in)
+	labels := make([][]int32, o.Spec.Samples)
+	var group sync.WaitGroup
+	slots := make(chan struct{}, max(1, threads))
+	for j := range labels {
+		group.Add(1)
+		slots <- struct{}{}
+		go func() {
+			defer func() { <-slots; group.Done() }()
+			rng := o.Spec.source(streamSamples, uint64(instance)<<16+uint64(j))
+			labels[j] = infer.Gibbs(network, o.Spec.Sweeps, rng)
+		}()
+	}
+	group.Wait()
+	return labels
+}
+
+func gaussian(x []float64, rng *rand.Rand, scale float64) {
+	for i := range x {
+		x[i] = scale * rng.NormFloat64()
+	}
+}
