@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// asCommand makes the test binary the command itself.
+const asCommand = "BLOCKBP_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main() // ends the process
+	}
+	os.Exit(m.Run())
+}
+
+func command(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
+	cmd = exec.CommandContext(t.Context(), self, args...)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return cmd, stdout, stderr
+}
+
+func mustRun(t *testing.T, args ...string) {
+	t.Helper()
+	cmd, _, stderr := command(t, args...)
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("blockbp %s: %v: %s", strings.Join(args, " "), err, stderr)
+	}
+}
+
+// TestInterruptedProcess ends a running training, by the signal of Ctrl-C and as a
+// power cut would: a resumed run ends as one never interrupted.
+func TestInterruptedProcess(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("skipped: a process cannot be sent an interrupt here")
+	}
+	folder := t.TempDir()
+	data, never := filepath.Join(folder, "data"), filepath.Join(folder, "never")
+	mustRun(t, "generate", "-o", data, "--graph", "grid:5x5", "--states", "2", "--node-features", "2", "--edge-features", "2", "--samples", "2", "--sweeps", "5")
+	options := []string{"--tol", "1e-300", "--max-iter", "20000", "--blocks", "4", "-q"}
+	mustRun(t, slices.Concat([]string{"train", data, "-o", never}, options)...)
+	for _, signal := range []os.Signal{os.Interrupt, os.Kill} {
+		dir := filepath.Join(folder, signal.String())
+		cmd, stdout, stderr := command(t, slices.Concat([]string{"train", data, "-o", dir, "--json", "--checkpoint-every", "5ms"}, options)...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitForIterations(t, dir)
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // the exit code tells
+		if signal == os.Interrupt {
+			if code := cmd.ProcessState.ExitCode(); code != 130 {
+				t.Fatalf("exit code %d, want 130: %s", code, stderr)
+			}
+			if !strings.Contains(stdout.String(), `"status":"interrupted"`) || !strings.Contains(stderr.String(), "--resume") {
+				t.Errorf("stdout %q, stderr %q", stdout, stderr)
+			}
+		}
+		mustRun(t, "train", dir, "--resume", "-q")
+		if read(t, dir, "model.safetensors") != read(t, never, "model.safetensors") {
+			t.Errorf("%v: the model differs from that of a run never interrupted", signal)
+		}
+		if got, want := iterations(t, dir), iterations(t, never); !slices.Equal(got, want) {
+			t.Errorf("%v: the metrics have %d iterations, want %d, each once", signal, len(got), len(want))
+		}
+	}
+}
+
+// waitForIterations returns when a run has begun and some metrics are in its file.
+func waitForIterations(t *testing.T, dir string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		if info, err := os.Stat(filepath.Join(dir, "metrics.jsonl")); err == nil && info.Size() > 10_000 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the run did not begin")
+		}
+	}
+}
+
+func read(t *testing.T, elements ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(elements...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// iterations lists the iterations in a run's metrics.
+func iterations(t *testing.T, dir string) []string {
+	t.Helper()
+	var list []string
+	for line := range strings.Lines(read(t, dir, "metrics.jsonl")) {
+		iteration, _, _ := strings.Cut(line, ",")
+		list = append(list, iteration)
+	}
+	return list
+}
+
+// TestProcess: exit code and streams of the process are those of the command.
+func TestProcess(t *testing.T) {
+	cmd, stdout, stderr := command(t, "trian")
+	if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != 2 {
+		t.Errorf("exit code %d, want 2", cmd.ProcessState.ExitCode())
+	}
+	if stdout.Len() > 0 || !strings.HasPrefix(stderr.String(), "blockbp: unknown command") {
+		t.Errorf("stdout %q, stderr %q", stdout, stderr)
+	}
+	cmd, stdout, _ = command(t, "infer", "-", "--method", "exact")
+	cmd.Stdin = strings.NewReader("MARKOV\n1\n2\n1\n1 0\n2 0.5 0.5\n")
+	if err := cmd.Run(); err != nil || stdout.String() != "PR\n0\n" {
+		t.Errorf("infer of standard input: %v, stdout %q", err, stdout)
+	}
+}

@@ -1,0 +1,603 @@
+package cli_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// arrays are the arrays of an instance file, as .npy texts.
+type arrays map[string]string
+
+// goodArrays are those of a triangle with 3 states.
+func goodArrays(t testing.TB) arrays {
+	return arrays{
+		"edges":         npy(t, []int{3, 2}, []int32{0, 1, 1, 2, 0, 2}),
+		"node_features": npy(t, []int{3, 2}, []float64{1, 2, 3, 4, 5, 6}),
+		"edge_features": npy(t, []int{3, 1}, []float64{1, 0, 1}),
+		"labels":        npy(t, []int{3}, []int32{0, 2, 1}),
+		"states":        npy(t, nil, []int32{3}),
+	}
+}
+
+func npz(t testing.TB, a arrays) string {
+	t.Helper()
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		w, err := archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
+		if err == nil {
+			_, err = w.Write([]byte(a[name]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// badCase is a mistake in the input and what the command must say of it.
+type badCase struct {
+	name string
+	// files of the working folder, by their path within it.
+	files map[string]string
+	// args is the command line; words that name files of the folder are made
+	// absolute, and $OUT is a run folder to make.
+	args  string
+	code  int
+	parts []string
+}
+
+func (c badCase) run(t *testing.T) {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range c.files {
+		writeFile(t, filepath.Join(folder, name), text)
+	}
+	replace := strings.NewReplacer("$OUT", filepath.Join(folder, "out"), "$DIR", folder, "$GRID", gridData(t), "$RUN", gridRun(t), "$IMAGES", imageFolder(t), "$TABLES", graphTables(t))
+	args := strings.Fields(replace.Replace(c.args))
+	before := tree(t, folder)
+	o := run(t, args...)
+	if o.code == c.code && args[0] != "check" && o.stdout != "" {
+		t.Errorf("%s: %s printed %q", c.name, o.command(), o.stdout)
+	}
+	parts := make([]string, len(c.parts))
+	for i, part := range c.parts {
+		parts[i] = replace.Replace(part)
+	}
+	o.wantFailure(t, c.code, parts...)
+	wantUntouched(t, o, before, tree(t, folder))
+}
+
+// with returns the good arrays with some replaced; an empty text leaves one out.
+func with(t testing.TB, changes arrays) map[string]string {
+	a := goodArrays(t)
+	for name, text := range changes {
+		a[name] = text
+		if text == "" {
+			delete(a, name)
+		}
+	}
+	return map[string]string{"bad.npz": npz(t, a)}
+}
+
+func TestBadInstances(t *testing.T) {
+	t.Parallel()
+	nan, inf := math.NaN(), math.Inf(1)
+	good := npz(t, goodArrays(t))
+	train := "train $DIR/bad.npz -o $OUT --max-iter 2"
+	for _, c := range []struct {
+		name    string
+		changes arrays
+		parts   []string
+	}{
+		{"edges of three columns", arrays{"edges": npy(t, []int{2, 3}, []int32{0, 1, 2, 1, 2, 0})}, []string{"bad.npz:edges", "[2, 3]"}},
+		{"edges of one dimension", arrays{"edges": npy(t, []int{4}, []int32{0, 1, 1, 2})}, []string{"bad.npz:edges", "[4]"}},
+		{"edges that are fractions", arrays{"edges": npy(t, []int{3, 2}, []float64{0, 1, 1, 2, 0, 2})}, []string{"bad.npz:edges", "f8", "integers"}},
+		{"no edges", arrays{"edges": ""}, []string{"bad.npz", "edges"}},
+		{"edge to a missing node", arrays{"edges": npy(t, []int{3, 2}, []int32{0, 1, 1, 3, 0, 2})}, []string{"bad.npz:edges[1", "3"}},
+		{"edge to a negative node", arrays{"edges": npy(t, []int{3, 2}, []int32{0, 1, 1, 2, -1, 2})}, []string{"bad.npz:edges[2", "-1"}},
+		{"edge to a node beyond 32 bits", arrays{"edges": npy(t, []int{3, 2}, []int64{0, 1, 1, 1 << 40, 0, 2})}, []string{"bad.npz:edges", "1099511627776"}},
+		{"loop", arrays{"edges": npy(t, []int{3, 2}, []int32{0, 1, 1, 1, 0, 2})}, []string{"bad.npz:edges[1", "1"}},
+		{"repeated edge", arrays{"edges": npy(t, []int{3, 2}, []int32{0, 1, 1, 0, 0, 2})}, []string{"bad.npz:edges[1]", "(1, 0)"}},
+		{"node features of too few rows", arrays{"node_features": npy(t, []int{2, 2}, []float64{1, 2, 3, 4})}, []string{"bad.npz", "2"}},
+		{"node features of one dimension", arrays{"node_features": npy(t, []int{3}, []float64{1, 2, 3})}, []string{"bad.npz:node_features", "[3]"}},
+		{"NaN in node features", arrays{"node_features": npy(t, []int{3, 2}, []float64{1, 2, 3, nan, 5, 6})}, []string{"bad.npz:node_features[1,1]", "NaN"}},
+		{"infinity in float32 node features", arrays{"node_features": npy(t, []int{3, 2}, []float32{1, 2, 3, 4, float32(inf), 6})}, []string{"bad.npz:node_features[2,0]", "Inf"}},
+		{"node features that are texts", arrays{"node_features": npy(t, []int{3, 2}, []byte("abcdef"))}, []string{"bad.npz:node_features", "S1"}},
+		{"edge features of too many rows", arrays{"edge_features": npy(t, []int{4, 1}, []float64{1, 0, 1, 1})}, []string{"bad.npz:edge_features", "4", "3"}},
+		{"NaN in edge features", arrays{"edge_features": npy(t, []int{3, 1}, []float64{1, 0, nan})}, []string{"bad.npz:edge_features[2,0]", "NaN"}},
+		{"negative bin", arrays{"edge_features": "", "edge_bins": npy(t, []int{3}, []int32{0, -2, 1})}, []string{"bad.npz:edge_bins[1]", "-2"}},
+		{"bins of another length", arrays{"edge_features": "", "edge_bins": npy(t, []int{2}, []int32{0, 1})}, []string{"bad.npz:edge_bins", "2", "3"}},
+		{"bins and features", arrays{"edge_bins": npy(t, []int{3}, []int32{0, 1, 0})}, []string{"bad.npz", "edge_bins", "edge_features"}},
+		{"label out of range", arrays{"labels": npy(t, []int{3}, []int32{0, 3, 1})}, []string{"bad.npz:labels[1]", "3"}},
+		{"label below -1", arrays{"labels": npy(t, []int{2, 3}, []int32{0, 1, 1, 0, 1, -2})}, []string{"bad.npz:labels[1,2]", "-2"}},
+		{"labels of another length", arrays{"labels": npy(t, []int{4}, []int32{0, 1, 1, 0})}, []string{"bad.npz:labels", "4", "3"}},
+		{"labels that are fractions", arrays{"labels": npy(t, []int{3}, []float64{0, 1, 1})}, []string{"bad.npz:labels", "f8"}},
+		{"no labels", arrays{"labels": ""}, []string{"bad", "labels"}},
+		{"unknown array", arrays{"node_feature": npy(t, []int{3}, []float64{0, 1, 1})}, []string{"bad.npz", "node_feature", "node_features"}},
+		{"states of another length", arrays{"states": npy(t, []int{2}, []int32{3, 3})}, []string{"bad.npz:states", "2"}},
+		{"no states", arrays{"states": npy(t, nil, []int32{0})}, []string{"bad.npz:states", "0"}},
+		{"node types of another length", arrays{"node_types": npy(t, []int{2}, []int32{0, 0})}, []string{"bad.npz:node_types", "2", "3"}},
+		{"grid of another size", arrays{"grid_shape": npy(t, []int{2}, []int32{2, 2})}, []string{"bad.npz:grid_shape", "2"}},
+		{"array cut short", arrays{"labels": npy(t, []int{3}, []int32{0, 2, 1})[:135]}, []string{"bad.npz:labels", "135 bytes"}},
+		{"no npy array", arrays{"labels": "hello"}, []string{"bad.npz:labels"}},
+		{"huge shape", arrays{"node_features": strings.Replace(npy(t, []int{3, 2}, []float64{1, 2, 3, 4, 5, 6}), "(3,2,)", "(3000000000,2000000000,)", 1)}, []string{"bad.npz:node_features"}},
+	} {
+		badCase{c.name, with(t, c.changes), train, 3, c.parts}.run(t)
+	}
+	two := func(changes arrays) map[string]string {
+		return map[string]string{"0.npz": good, "1.npz": with(t, changes)["bad.npz"]}
+	}
+	for _, c := range []badCase{
+		{"file cut short", map[string]string{"bad.npz": good[:len(good)/2]}, train, 3, []string{"bad.npz"}},
+		{"empty file", map[string]string{"bad.npz": ""}, train, 3, []string{"bad.npz"}},
+		{"no zip archive", map[string]string{"bad.npz": strings.Repeat("text ", 100)}, train, 3, []string{"bad.npz"}},
+		{"flipped bit", map[string]string{"bad.npz": flipped(good, "node_features.npy", 150)}, train, 3, []string{"bad.npz"}},
+		{"missing file", nil, train, 1, []string{"bad.npz", "no such file"}},
+		{"empty folder", map[string]string{"data/notes.md": ""}, "train $DIR/data -o $OUT", 3, []string{"data", "npz"}},
+		{"other number of node features", two(arrays{"node_features": npy(t, []int{3, 1}, []float64{1, 2, 3})}), "train $DIR -o $OUT", 3, []string{"1.npz:node_features", "0.npz"}},
+		{"other number of edge features", two(arrays{"edge_features": npy(t, []int{3, 2}, []float64{1, 2, 3, 4, 5, 6})}), "train $DIR -o $OUT", 3, []string{"1.npz:edge_features", "0.npz"}},
+		{"other number of states", two(arrays{"states": npy(t, nil, []int32{4})}), "train $DIR -o $OUT", 3, []string{"1.npz:states", "4"}},
+		{"labels in one of two", two(arrays{"labels": ""}), "train $DIR -o $OUT", 3, []string{"1", "labels"}},
+		{"two mistakes", with(t, arrays{"labels": npy(t, []int{3}, []int32{0, 3, 1}), "node_features": npy(t, []int{3, 2}, []float64{1, 2, 3, nan, 5, 6})}), train, 3, []string{"bad.npz", "1 more problem"}},
+		{"manifest of bad JSON", map[string]string{"0.npz": good, "dataset.json": "{\n \"states\": [\"a\",\n}"}, "train $DIR -o $OUT", 3, []string{"dataset.json:3:"}},
+		{"manifest with an unknown field", map[string]string{"0.npz": good, "dataset.json": "{\n\n \"stats\": 3}"}, "train $DIR -o $OUT", 3, []string{"dataset.json:3:", `"stats"`, "states"}},
+		{"manifest with other states", map[string]string{"0.npz": good, "dataset.json": `{"states": ["a", "b"]}`}, "train $DIR -o $OUT", 3, []string{"0.npz:states", "dataset.json"}},
+		{"other names than states", two(nil), "train $DIR -o $OUT --states a,b", 3, []string{"0.npz:states", "--states", "2", "3"}},
+		{"list with a missing file", map[string]string{"0.npz": good, "l.txt": "0.npz\n\n1.npz\n"}, "train $DIR/l.txt -o $OUT", 3, []string{"l.txt:3:", "1.npz"}},
+		{"list with a repetition", map[string]string{"0.npz": good, "l.txt": "0.npz\n0.npz\n"}, "train $DIR/l.txt -o $OUT", 3, []string{"l.txt:2:", "line 1"}},
+		{"empty list", map[string]string{"l.txt": "# none\n"}, "train $DIR/l.txt -o $OUT", 3, []string{"l.txt", "empty"}},
+		{"counting file without an edge", map[string]string{"0.npz": good, "c.txt": "node 0 1\nnode 1 1\nnode 2 1\nedge 0 1\n"}, "train $DIR/0.npz -o $OUT --counting $DIR/c.txt", 3, []string{"c.txt", "edge 1"}},
+		{"counting file with another word", map[string]string{"0.npz": good, "c.txt": "node 0 1\nnodes 1 1\n"}, "train $DIR/0.npz -o $OUT --counting $DIR/c.txt", 3, []string{"c.txt:2"}},
+		{"counting file with a missing node", map[string]string{"0.npz": good, "c.txt": "node 0 1\nnode 7 1\n"}, "train $DIR/0.npz -o $OUT --counting $DIR/c.txt", 3, []string{"c.txt:2", "7"}},
+		{"counting file with NaN", map[string]string{"0.npz": good, "c.txt": "node 0 NaN\n"}, "train $DIR/0.npz -o $OUT --counting $DIR/c.txt", 3, []string{"c.txt:1", "NaN"}},
+		{"evaluation data without labels", map[string]string{"0.npz": good, "e/1.npz": with(t, arrays{"labels": ""})["bad.npz"]}, "train $DIR/0.npz -o $OUT --eval dev=$DIR/e", 3, []string{"dev", "no labels"}},
+		{"evaluation data of another shape", map[string]string{"0.npz": good, "e/1.npz": with(t, arrays{"node_features": npy(t, []int{3, 1}, []float64{1, 2, 3})})["bad.npz"]}, "train $DIR/0.npz -o $OUT --eval dev=$DIR/e", 3, []string{"dev", "1.npz:node_features"}},
+		{"missing model to start from", map[string]string{"0.npz": good}, "train $DIR/0.npz -o $OUT --init $DIR/none", 1, []string{"none"}},
+		{"missing configuration", map[string]string{"0.npz": good}, "train $DIR/0.npz -o $OUT --config $DIR/none", 1, []string{"none"}},
+	} {
+		c.run(t)
+	}
+}
+
+// flipped changes one bit, offset bytes after a text.
+func flipped(text, after string, offset int) string {
+	data := []byte(text)
+	data[strings.Index(text, after)+offset] ^= 4
+	return string(data)
+}
+
+// TestCheckListsAll: check prints every problem, and its exit code is that of the
+// first.
+func TestCheckListsAll(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	writeFile(t, filepath.Join(folder, "bad.npz"), with(t, arrays{
+		"labels":        npy(t, []int{3}, []int32{0, 3, 5}),
+		"node_features": npy(t, []int{3, 2}, []float64{1, 2, 3, math.NaN(), 5, 6}),
+	})["bad.npz"])
+	uai := writeFile(t, filepath.Join(folder, "bad.uai"), "MARKOV\n1\n2\n1\n1 0\n2 1 -1\n")
+	model := writeFile(t, filepath.Join(folder, "bad.safetensors"), "no model")
+	o := run(t, "check", folder, uai, model)
+	o.wantFailure(t, 3, "problems found")
+	for _, part := range []string{"bad.npz:labels[1]", "bad.npz:node_features[1,1]", "bad.uai:6", "bad.safetensors"} {
+		if !strings.Contains(o.stdout, part) {
+			t.Errorf("check does not print %q:\n%s", part, o.stdout)
+		}
+	}
+	var checked struct {
+		OK       bool
+		Problems []string
+	}
+	o = run(t, "check", folder, uai, model, "--json")
+	o.json(t, &checked)
+	if checked.OK || len(checked.Problems) < 4 || o.code != 3 {
+		t.Errorf("check --json: code %d, %+v", o.code, checked)
+	}
+	run(t, "check", filepath.Join(folder, "none.npz")).wantFailure(t, 1, "problem")
+}
+
+func TestBadModels(t *testing.T) {
+	t.Parallel()
+	model := readFile(t, gridRun(t), "model.safetensors")
+	predict := "predict $GRID -m $DIR/bad.safetensors -o $OUT"
+	other := filepath.Join(t.TempDir(), "other")
+	mustRun(t, "generate", "-o", other, "--graph", "chain:4", "--states", "3", "--node-features", "3", "--edge-features", "2", "--samples", "1", "--sweeps", "2")
+	end := len(model) - 8
+	infinite := model[:end] + "\x00\x00\x00\x00\x00\x00\xf0\x7f"
+	for _, c := range []badCase{
+		{"model cut short", map[string]string{"bad.safetensors": model[:len(model)-20]}, predict, 3, []string{"bad.safetensors"}},
+		{"model cut in the header", map[string]string{"bad.safetensors": model[:50]}, predict, 3, []string{"bad.safetensors"}},
+		{"empty model", map[string]string{"bad.safetensors": ""}, predict, 3, []string{"bad.safetensors"}},
+		{"no model", map[string]string{"bad.safetensors": strings.Repeat("text ", 100)}, predict, 3, []string{"bad.safetensors"}},
+		{"changed weight", map[string]string{"bad.safetensors": infinite}, predict, 3, []string{"bad.safetensors"}},
+		{"model of other features", map[string]string{"bad.safetensors": readFile(t, other, "truth.safetensors")}, predict, 3, []string{"0.npz:node_features", "3"}},
+		{"missing model", nil, predict, 1, []string{"bad.safetensors", "no such file"}},
+		{"model of other data", nil, "predict $IMAGES -m $RUN -o $OUT", 2, []string{"npz", "images"}},
+		{"evaluation of a missing model", nil, "eval $GRID -m $DIR/bad.safetensors", 1, []string{"bad.safetensors"}},
+		{"evaluation of a bad model", map[string]string{"bad.safetensors": model[:100]}, "eval $GRID -m $RUN -m $DIR/bad.safetensors -o $OUT", 3, []string{"bad.safetensors"}},
+		{"evaluation of other data", nil, "eval $TABLES -m $RUN -o $OUT", 2, []string{"npz", "graph"}},
+		{"start from a model of other features", map[string]string{"bad.safetensors": readFile(t, other, "truth.safetensors")}, "train $GRID --init $DIR/bad.safetensors -o $OUT", 3, []string{"0.npz:node_features"}},
+		{"information on a bad model", map[string]string{"bad.safetensors": model[:100]}, "info $DIR/bad.safetensors", 3, []string{"bad.safetensors"}},
+		{"comparison without a result", map[string]string{"run/config.json": "{}"}, "compare $RUN $DIR/run -o $OUT", 3, []string{"run", "result.json"}},
+		{"comparison with a bad result", map[string]string{"run/result.json": "{"}, "compare $RUN $DIR/run", 3, []string{"result.json"}},
+		{"plot of bad metrics", map[string]string{"run/metrics.jsonl": "{\"iter\":0}\n{\"iter\":}\n"}, "plot $DIR/run", 3, []string{"metrics.jsonl:2"}},
+		{"plot without metrics", map[string]string{"run/metrics.jsonl": ""}, "plot $DIR/run", 3, []string{"metrics.jsonl"}},
+		{"plot without a run", nil, "plot $DIR/run", 1, []string{"run"}},
+	} {
+		c.run(t)
+	}
+}
+
+// TestMissingCountingFile: a model that was trained with counting numbers from a
+// file says so where the file is not there any more.
+func TestMissingCountingFile(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	counts, dir := writeFile(t, filepath.Join(folder, "counts.txt"), countsOfGrid(1)), filepath.Join(folder, "run")
+	mustRun(t, "train", gridData(t), "-o", dir, "--counting", counts, "--max-iter", "5", "-q")
+	mustRun(t, "predict", gridData(t), "-m", dir, "-o", filepath.Join(folder, "predicted"), "--threads", "1")
+	if err := os.Rename(counts, filepath.Join(folder, "moved.txt")); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "predict", gridData(t), "-m", dir, "-o", filepath.Join(folder, "again")).wantFailure(t, 1, counts, "model", "--counting")
+	mustRun(t, "predict", gridData(t), "-m", dir, "-o", filepath.Join(folder, "told"), "--counting", filepath.Join(folder, "moved.txt"), "--threads", "1")
+}
+
+func TestBadImages(t *testing.T) {
+	t.Parallel()
+	drawn := t.TempDir()
+	drawImage(t, drawn, "a", rand.New(rand.NewPCG(1, 2)), 4)
+	drawImage(t, drawn, "b", rand.New(rand.NewPCG(1, 3)), 5)
+	change := func(changes map[string]string) map[string]string {
+		files := map[string]string{}
+		for _, name := range []string{"images/a.png", "images/b.png", "labels/a.regions.txt", "labels/b.regions.txt", "features/a.npy", "features/b.npy"} {
+			files[name] = readFile(t, drawn, name)
+		}
+		for name, text := range changes {
+			files[name] = text
+			if text == "" {
+				delete(files, name)
+			}
+		}
+		return files
+	}
+	labels := strings.SplitAfter(readFile(t, drawn, "labels", "b.regions.txt"), "\n")
+	edited := func(line int, text string) string {
+		lines := slices.Clone(labels)
+		lines[line] = text
+		return strings.Join(lines, "")
+	}
+	feature := func(rows, cols, depth int, nan int) string {
+		values := make([]float32, rows*cols*depth)
+		if nan >= 0 {
+			values[nan] = float32(math.NaN())
+		}
+		return npy(t, []int{rows, cols, depth}, values)
+	}
+	train := "train $DIR -o $OUT --max-iter 2"
+	for _, c := range []struct {
+		name    string
+		changes map[string]string
+		args    string
+		code    int
+		parts   []string
+	}{
+		{"features of another size", map[string]string{"features/b.npy": feature(5, 3, 2, -1)}, train, 3, []string{"b.npy", "b.png", "5 rows"}},
+		{"transposed features", map[string]string{"features/b.npy": feature(6, 12, 2, -1), "features/a.npy": feature(12, 6, 2, -1)}, train, 3, []string{"a.npy", "transposed"}},
+		{"features of two dimensions", map[string]string{"features/b.npy": npy(t, []int{2, 3}, make([]float32, 6))}, train, 3, []string{"b.npy", "[2, 3]"}},
+		{"features of another depth", map[string]string{"features/b.npy": feature(2, 3, 3, -1)}, train, 3, []string{"b.npy", "3", "a.npy"}},
+		{"NaN feature", map[string]string{"features/b.npy": feature(2, 3, 2, 7)}, train, 3, []string{"b.npy:[1,0,1]", "NaN"}},
+		{"features cut short", map[string]string{"features/b.npy": feature(2, 3, 2, -1)[:150]}, train, 3, []string{"b.npy", "short"}},
+		{"whole numbers as features", map[string]string{"features/b.npy": npy(t, []int{2, 3, 2}, make([]int32, 12))}, train, 3, []string{"b.npy", "i4"}},
+		{"missing features", map[string]string{"features/b.npy": ""}, train, 3, []string{"b.npy", "no such file"}},
+		{"missing labels", map[string]string{"labels/b.regions.txt": ""}, train, 3, []string{"b.png", "no labels"}},
+		{"no folder of features", nil, "train $DIR -o $OUT --features $DIR/none", 1, []string{"none"}},
+		{"label line too short", map[string]string{"labels/b.regions.txt": edited(2, "0 0 0\n")}, train, 3, []string{"b.regions.txt:3:", "3", "10"}},
+		{"label that is no number", map[string]string{"labels/b.regions.txt": edited(4, "0 0 0 0 x 0 0 0 0 0\n")}, train, 3, []string{"b.regions.txt:5:", `"x"`}},
+		{"label out of range", map[string]string{"labels/b.regions.txt": edited(4, "0 0 0 0 0 0 7 0 0 0\n")}, train + " --states sky,grass,post", 3, []string{"b.regions.txt:5:", "7"}},
+		{"labels of another size", map[string]string{"labels/b.regions.txt": strings.Join(labels[:6], "")}, train, 3, []string{"b.regions.txt", "6 rows", "8 rows"}},
+		{"damaged picture", map[string]string{"images/b.png": readFile(t, drawn, "images", "b.png")[:20]}, train, 3, []string{"b.png"}},
+		{"picture that is a text", map[string]string{"images/b.png": "text"}, train, 3, []string{"b.png"}},
+		{"list with an unknown id", map[string]string{"list.txt": "a\nc\n"}, train + " --list list.txt", 3, []string{"list.txt:2:", `"c"`}},
+		{"missing list", nil, train + " --list $DIR/none.txt", 1, []string{"none.txt"}},
+		{"evaluation list with an unknown id", map[string]string{"list.txt": "c\n"}, train + " --eval dev=list.txt", 3, []string{"dev", "list.txt:1:"}},
+		{"three neighbours", nil, train + " --neighbours 3", 2, []string{"--neighbours", "3"}},
+		{"no bins", nil, train + " --bins -1", 2, []string{"--bins", "-1"}},
+		{"untied weights", nil, train + " --untied", 2, []string{"--untied"}},
+		{"manifest with fields of instances", map[string]string{"dataset.json": `{"edge_bins": 3}`}, train, 3, []string{"dataset.json", "edge_bins"}},
+		{"manifest with too few names", map[string]string{"dataset.json": `{"node_features": ["a"]}`}, train, 3, []string{"dataset.json:node_features", "1", "2"}},
+	} {
+		badCase{c.name, change(c.changes), c.args, c.code, c.parts}.run(t)
+	}
+}
+
+func TestBadTables(t *testing.T) {
+	t.Parallel()
+	nodes, edges := "a\t0\ttrain\t0 1\nb\t1\ttrain\t1:0.5\nc\t1\tval\t?\n", "a\tb\nb\tc\n"
+	train := "train $DIR/g -o $OUT --max-iter 2"
+	for _, c := range []struct {
+		name, nodes, edges, args string
+		code                     int
+		parts                    []string
+	}{
+		{"edge to a missing node", nodes, "a\tb\n# comment\nb\td\n", train, 3, []string{"g.edges.tsv:3:", `"d"`}},
+		{"edge of three columns", nodes, "a\tb\tc\n", train, 3, []string{"g.edges.tsv:1:", "3 columns"}},
+		{"label that is no number", "a\tx\ttrain\t0\n", edges, train, 3, []string{"g.nodes.tsv:1:", `"x"`}},
+		{"header", "node\tlabel\tsplit\tfeatures\n" + nodes, edges, train, 3, []string{"g.nodes.tsv:1:", "#"}},
+		{"label below -1", "a\t-2\ttrain\t0\n", edges, train, 3, []string{"g.nodes.tsv:1:", "-2"}},
+		{"label out of range", strings.Replace(nodes, "b\t1", "b\t5", 1), edges, train + " --states x,y", 3, []string{"g.nodes.tsv:2:", "5"}},
+		{"repeated node", nodes + "a\t0\n", edges, train, 3, []string{"g.nodes.tsv:4:", `"a"`, "line 1"}},
+		{"one column", "a\n", edges, train, 3, []string{"g.nodes.tsv:1:", "1 column"}},
+		{"feature that is no number", "a\t0\ttrain\t0 x\n", edges, train, 3, []string{"g.nodes.tsv:1:", `"x"`}},
+		{"feature given twice", "a\t0\ttrain\t1 1\n", edges, train, 3, []string{"g.nodes.tsv:1:", "twice"}},
+		{"NaN feature", "a\t0\ttrain\t1:NaN\n", edges, train, 3, []string{"g.nodes.tsv:1:", "NaN"}},
+		{"no nodes", "", edges, train, 3, []string{"g.nodes.tsv", "no nodes"}},
+		{"unknown split", nodes, edges, train + " --observed trian", 2, []string{"--observed", "trian", "train"}},
+		{"unknown split to evaluate on", nodes, edges, train + " --observed train --eval dev=vla", 2, []string{"--eval", "vla"}},
+		{"option of images", nodes, edges, train + " --list x", 2, []string{"--list"}},
+	} {
+		badCase{c.name, map[string]string{"g.nodes.tsv": c.nodes, "g.edges.tsv": c.edges}, c.args, c.code, c.parts}.run(t)
+	}
+	badCase{"no table of edges", map[string]string{"g.nodes.tsv": nodes}, train, 1, []string{"g.edges.tsv"}}.run(t)
+}
+
+func TestBadNetworks(t *testing.T) {
+	t.Parallel()
+	infer := "infer $DIR/bad.uai -o $DIR/old.PR"
+	triple := "MARKOV\n3\n2 2 2\n1\n3 0 1 2\n8 1 2 3 4 5 6 7 8\n"
+	for _, c := range []struct {
+		name, text, args string
+		code             int
+		parts            []string
+	}{
+		{"empty network", "", infer, 3, []string{"bad.uai"}},
+		{"other first word", "MARKOW\n1\n2\n0\n", infer, 3, []string{"bad.uai:1", "MARKOW", "MARKOV"}},
+		{"network cut short", loopUAI[:len(loopUAI)-8], infer, 3, []string{"bad.uai:"}},
+		{"network cut in the scopes", "MARKOV\n2\n2 2\n2\n1 0\n2 0", infer, 3, []string{"bad.uai:6"}},
+		{"too many numbers", loopUAI + "3 4\n", infer, 3, []string{"bad.uai:"}},
+		{"negative number", strings.Replace(loopUAI, "0.2 1 2", "0.2 -1 2", 1), infer, 3, []string{"bad.uai:12", "-1"}},
+		{"NaN", strings.Replace(loopUAI, "0.2 1 2", "0.2 NaN 2", 1), infer, 3, []string{"bad.uai:12", "NaN"}},
+		{"no number", strings.Replace(loopUAI, "0.2 1 2", "0.2 one 2", 1), infer, 3, []string{"bad.uai:12", "one"}},
+		{"missing variable", strings.Replace(loopUAI, "2 1 2\n2 2 0", "2 1 3\n2 2 0", 1), infer, 3, []string{"bad.uai:8", "3"}},
+		{"variable twice in a scope", strings.Replace(loopUAI, "2 1 2\n2 2 0", "2 1 1\n2 2 0", 1), infer, 3, []string{"bad.uai:8", "1"}},
+		{"table of another size", strings.Replace(loopUAI, "4 1 0.4", "5 1 0.4", 1), infer, 3, []string{"bad.uai:15", "5", "4"}},
+		{"no states", strings.Replace(loopUAI, "2 3 2\n5", "2 0 2\n5", 1), infer, 3, []string{"bad.uai:3", "0"}},
+		{"too many variables", "MARKOV\n99999999999\n2\n", infer, 3, []string{"bad.uai:2"}},
+		{"factor of three variables", triple, infer, 3, []string{"bad.uai", "3 variables", "--method exact"}},
+		{"nothing possible", "MARKOV\n1\n2\n1\n1 0\n2 0 0\n", infer, 3, []string{"bad.uai", "node 0", "zero"}},
+		{"marginals of nothing", "MARKOV\n1\n2\n1\n1 0\n2 0 0\n", infer + " --method exact --task MAR", 3, []string{"bad.uai", "zero"}},
+		{"contradiction", "MARKOV\n2\n2 2\n2\n2 0 1\n1 0\n4 0 0 1 1\n2 1 0\n", infer, 3, []string{"bad.uai", "zero"}},
+		{"evidence on a missing variable", loopUAI, infer + " --evidence $DIR/e1", 3, []string{"e1:1", "7"}},
+		{"evidence of a missing state", loopUAI, infer + " --evidence $DIR/e2", 3, []string{"e2:1", "3"}},
+		{"evidence cut short", loopUAI, infer + " --evidence $DIR/e3", 3, []string{"e3"}},
+		{"evidence that contradicts itself", loopUAI, infer + " --evidence $DIR/e4", 3, []string{"e4"}},
+		{"missing evidence", loopUAI, infer + " --evidence $DIR/none", 1, []string{"none"}},
+		{"counts without an edge", loopUAI, infer + " --counting $DIR/c1", 3, []string{"c1", "edge 2"}},
+		{"counts with a missing edge", loopUAI, infer + " --counting $DIR/c2", 3, []string{"c2:2", "9"}},
+		{"counts that are no numbers", loopUAI, infer + " --counting $DIR/c3", 3, []string{"c3:1", "x"}},
+		{"count given twice", loopUAI, infer + " --counting $DIR/c4", 3, []string{"c4:2", "node 0"}},
+		{"missing counts", loopUAI, infer + " --counting $DIR/none.txt", 1, []string{"none.txt"}},
+		{"unknown task", loopUAI, infer + " --task MPE", 2, []string{"--task", "MPE", "PR", "MAR"}},
+		{"unknown method", loopUAI, infer + " --method exakt", 2, []string{"--method", "exakt", "exact"}},
+		{"unknown counting", loopUAI, infer + " --counting bete", 2, []string{"--counting", "bete", "did you mean bethe?"}},
+		{"tolerance of zero", loopUAI, infer + " --tol 0", 2, []string{"--tol"}},
+		{"two networks", loopUAI, infer + " $DIR/bad.uai", 2, []string{"one network"}},
+		{"memory for belief propagation", loopUAI, infer + " --memory 1000", 2, []string{"--memory", "exact"}},
+	} {
+		files := map[string]string{
+			"bad.uai": c.text, "old.PR": "old answer", "e1": "1 7 0\n", "e2": "1 1 3\n", "e3": "2 0 1 1\n", "e4": "2 1 0 1 1\n",
+			"c1": "node 0 1\nnode 1 1\nnode 2 1\nedge 0 1\nedge 1 1\n", "c2": "node 0 1\nedge 9 1\n", "c3": "node 0 x\n", "c4": "node 0 1\nnode 0 2\n",
+		}
+		badCase{c.name, files, c.args, c.code, c.parts}.run(t)
+	}
+	badCase{"missing network", map[string]string{"old.PR": "old"}, infer, 1, []string{"bad.uai"}}.run(t)
+}
+
+// TestBadUsage: mistakes on the command line.
+func TestBadUsage(t *testing.T) {
+	t.Parallel()
+	train := "train $GRID -o $OUT --max-iter 2 "
+	for _, c := range []struct {
+		args  string
+		parts []string
+	}{
+		{"trian $GRID", []string{`"trian"`, "did you mean train?"}},
+		{"frobnicate", []string{`"frobnicate"`, "train"}},
+		{"train", []string{"name the data"}},
+		{train + "--max-iters 3", []string{"--max-iters", "did you mean --max-iter?"}},
+		{train + "--stepp auto", []string{"--stepp", "did you mean --step?"}},
+		{train + "-z", []string{"-z"}},
+		{train + "--l2 x", []string{"--l2", "x"}},
+		{train + "--l2 -1", []string{"--l2", "-1"}},
+		{train + "--l2 NaN", []string{"--l2"}},
+		{train + "--l2 Inf", []string{"--l2"}},
+		{train + "--method ful", []string{"--method", "ful"}},
+		{train + "--order rnd", []string{"--order", "rnd"}},
+		{train + "--step fxed:1", []string{"--step", "fxed"}},
+		{train + "--step fixed:-1", []string{"--step", "fixed:-1"}},
+		{train + "--step fixed:NaN", []string{"--step"}},
+		{train + "--counting trww", []string{"--counting", "did you mean trw?"}},
+		{train + "--threads 0", []string{"--threads"}},
+		{train + "--blocks 0", []string{"--blocks"}},
+		{train + "--blocks 4x", []string{"--blocks"}},
+		{train + "--blocks 37", []string{"--blocks", "37", "36"}},
+		{train + "--blocks 7x7", []string{"--blocks", "7", "6"}},
+		{train + "--blocks 2x2 --partition bfs", []string{"--blocks", "--partition"}},
+		{train + "--partition bsf", []string{"--partition", "bsf", "bfs"}},
+		{train + "--tol -1", []string{"--tol"}},
+		{train + "--rtol NaN", []string{"--rtol"}},
+		{train + "--obj-tol -1", []string{"--obj-tol"}},
+		{train + "--inner-tol -1", []string{"--inner-tol"}},
+		{train + "--inner-sweeps -1", []string{"--inner-sweeps"}},
+		{train + "--max-passes -1", []string{"--max-passes"}},
+		{train + "--max-time -1s", []string{"--max-time"}},
+		{train + "--checkpoint-every -1s", []string{"--checkpoint-every"}},
+		{train + "--eval dev=$GRID --eval-every -1", []string{"--eval-every"}},
+		{train + "--eval dev", []string{"--eval", "NAME=PATH"}},
+		{train + "--eval dev=$GRID --eval dev=$GRID", []string{"--eval", "dev"}},
+		{train + "--early-stop accuracy@dev", []string{"--early-stop", "--eval"}},
+		{train + "--eval dev=$GRID --early-stop acuracy@dev", []string{"--early-stop", "did you mean accuracy@dev?"}},
+		{train + "--eval dev=$GRID --early-stop accuracy@dev:0", []string{"--early-stop", "0"}},
+		{train + "--eval-every 3", []string{"--eval-every", "--eval"}},
+		{train + "--kind imags", []string{"--kind", `did you mean "images"?`}},
+		{train + "--list x", []string{"--list", "images"}},
+		{train + "--features x", []string{"--features", "images"}},
+		{train + "--neighbours 8", []string{"--neighbours", "images"}},
+		{train + "--bins 4", []string{"--bins", "images"}},
+		{train + "--no-bias", []string{"--no-bias"}},
+		{train + "--observed train", []string{"--observed", "graph"}},
+		{train + "--states a,a,b", []string{"--states", "a"}},
+		{"predict $GRID -m $RUN", []string{"predict", "-o OUT"}},
+		{"predict $GRID -o $OUT", []string{"predict", "-m MODEL"}},
+		{"predict $GRID -m $RUN -o $OUT --max-sweeps 0", []string{"--max-sweeps"}},
+		{"predict $GRID -m $RUN -o $OUT --threads 0", []string{"--threads"}},
+		{"predict $GRID -m $RUN -o $OUT --tol -1", []string{"--tol"}},
+		{"predict $GRID -m $RUN -o $OUT --counting trww", []string{"--counting", "trw"}},
+		{"eval $GRID", []string{"eval", "-m MODEL"}},
+		{"eval -m $RUN", []string{"eval", "DATA"}},
+		{"eval $GRID -m $RUN --split test", []string{"--split", "graph"}},
+		{"eval $TABLES -m $RUN --split test", []string{"npz", "graph"}},
+		{"infer", []string{"one network"}},
+		{"generate --graph grid:3x3", []string{"generate", "-o DIR"}},
+		{"generate -o $OUT --graph gird:3x3", []string{"--graph", "gird:3x3"}},
+		{"generate -o $OUT --graph grid:3", []string{"--graph", "grid:3"}},
+		{"generate -o $OUT --graph er:5:2", []string{"2"}},
+		{"generate -o $OUT --graph ba:3:9", []string{"9"}},
+		{"generate -o $OUT --graph grid:0x4", []string{"0"}},
+		{"generate -o $OUT --graph grid:3x3 --states 1", []string{"states"}},
+		{"generate -o $OUT --graph grid:3x3 --samples 0", []string{"samples"}},
+		{"info", []string{"info PATH"}},
+		{"check", []string{"check DATA"}},
+		{"plot", []string{"plot RUN"}},
+		{"compare $RUN", []string{"two run folders"}},
+		{"demo now", []string{"demo", "now"}},
+		{"demo --side 3 -o $OUT", []string{"--side", "3"}},
+		{"info $RUN --weights -1", []string{"--weights"}},
+	} {
+		badCase{c.args, nil, c.args, 2, c.parts}.run(t)
+	}
+}
+
+// TestBadOutput: what is there already stays, and what cannot be written is said
+// before the work.
+func TestBadOutput(t *testing.T) {
+	t.Parallel()
+	network := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
+	files := map[string]string{"full/keep.txt": "keep", "file": "keep"}
+	for _, c := range []struct {
+		args  string
+		code  int
+		parts []string
+	}{
+		{"train $GRID -o $DIR/full", 2, []string{"full", "not empty", "keep.txt"}},
+		{"train $GRID -o $DIR/file", 1, []string{"file"}},
+		{"train $GRID -o $DIR/file/below", 1, []string{"file"}},
+		{"train $GRID -o $OUT -m $DIR/full", 2, []string{"full", "folder"}},
+		{"train $GRID -o $OUT -m $DIR/none/m.safetensors", 1, []string{"none"}},
+		{"train $GRID -o $OUT -m $DIR/file/m.safetensors", 1, []string{"file"}},
+		{"predict $GRID -m $RUN -o $DIR/full", 2, []string{"full", "not empty"}},
+		{"predict $GRID -m $RUN -o $DIR/file", 1, []string{"file"}},
+		{"eval $GRID -m $RUN -o $DIR/full", 2, []string{"full", "not empty"}},
+		{"eval $GRID -m $RUN -o $DIR/file", 1, []string{"file"}},
+		{"compare $RUN $RUN -o $DIR/full", 2, []string{"full", "not empty"}},
+		{"compare $RUN $RUN -o $DIR/file", 1, []string{"file"}},
+		{"generate --graph chain:3 -o $DIR/full", 2, []string{"full", "not empty"}},
+		{"generate --graph chain:3 -o $DIR/file", 1, []string{"file"}},
+		{"demo -o $DIR/full", 2, []string{"full", "not empty"}},
+		{"demo -o $DIR/file", 1, []string{"file"}},
+		{"infer $NETWORK -o $DIR/full", 2, []string{"full", "folder"}},
+		{"infer $NETWORK -o $DIR/none/x.PR", 1, []string{"none"}},
+		{"infer $NETWORK -o $DIR/file/x.PR", 1, []string{"file"}},
+		{"train $GRID -o /dev/full/x", 1, []string{"/dev/full"}},
+		{"train $GRID -o $OUT -m /dev/full/x", 1, []string{"/dev/full"}},
+		{"infer $NETWORK -o /dev/full/x", 1, []string{"/dev/full"}},
+	} {
+		if strings.Contains(c.args, "/dev/full") && runtime.GOOS != "linux" {
+			continue // there is no such device
+		}
+		badCase{c.args, files, strings.ReplaceAll(c.args, "$NETWORK", network), c.code, c.parts}.run(t)
+	}
+}
+
+// TestReadOnlyFolder: nothing can be written, which is said at once.
+func TestReadOnlyFolder(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "locked")
+	if err := os.Mkdir(folder, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := os.Create(filepath.Join(folder, "probe")); err == nil {
+		f.Close()
+		os.Remove(f.Name())
+		t.Skip("skipped: this user may write into a read-only folder")
+	}
+	network := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
+	for _, args := range [][]string{
+		{"train", gridData(t), "-o", filepath.Join(folder, "run")},
+		{"train", gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "-m", filepath.Join(folder, "m.safetensors")},
+		{"generate", "--graph", "chain:3", "-o", filepath.Join(folder, "data")},
+		{"infer", network, "-o", filepath.Join(folder, "x.PR")},
+	} {
+		run(t, args...).wantFailure(t, 1, folder, "permission denied")
+	}
+}
+
+// TestFullDisk: a limit on the size of files stands in for the disk. What was
+// there before is there after, and no part of a file is left behind.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	shell, err := os.Stat("/bin/sh")
+	if err != nil || shell.IsDir() || runtime.GOOS == "windows" {
+		t.Skip("skipped: it needs a shell that limits the size of files")
+	}
+	limited := func(blocks string) []string { // of 512 bytes
+		return []string{"/bin/sh", "-c", "ulimit -f " + blocks + ` && exec "$@"`, "sh"}
+	}
+	folder := t.TempDir()
+	out := writeFile(t, filepath.Join(folder, "out.MAR"), "old answer")
+	model := writeFile(t, filepath.Join(folder, "m.safetensors"), "old model")
+	wide := writeFile(t, filepath.Join(folder, "many.uai"), "MARKOV\n300\n"+strings.Repeat("2 ", 300)+"\n0\n")
+	for _, c := range []struct {
+		blocks string
+		args   []string
+		places []string // one of them is named
+	}{
+		{"4", []string{"infer", wide, "--task", "MAR", "-o", out}, []string{"out.MAR"}},
+		{"1", []string{"train", gridData(t), "-o", filepath.Join(folder, "a"), "-m", model}, []string{"config.json", "data.json", "env.json", "metrics.jsonl", "state.safetensors"}},
+		{"16", []string{"train", gridData(t), "-o", filepath.Join(folder, "b"), "-m", model, "--l2", "0.5", "--tol", "1e-9"}, []string{"metrics.jsonl", "state.safetensors"}},
+		{"1", []string{"predict", gridData(t), "-m", gridRun(t), "-o", filepath.Join(folder, "c"), "--threads", "1"}, []string{"0.npz"}},
+		{"4", []string{"generate", "--graph", "grid:9x9", "--samples", "1", "--sweeps", "1", "-o", filepath.Join(folder, "d")}, []string{"0.npz"}},
+		{"1", []string{"eval", gridData(t), "-m", gridRun(t), "-o", filepath.Join(folder, "e"), "--threads", "1"}, []string{"eval.json"}},
+		{"1", []string{"compare", gridRun(t), gridRun(t), "-o", filepath.Join(folder, "f")}, []string{"compare.json"}},
+	} {
+		o := runProcess(t, limited(c.blocks), c.args...)
+		o.wantFailure(t, 1, "file too large")
+		if !slices.ContainsFunc(c.places, func(place string) bool { return strings.Contains(o.stderr, place) }) {
+			t.Errorf("%s: the message names none of %q: %s", o.command(), c.places, o.stderr)
+		}
+		for path := range tree(t, folder) {
+			if name := filepath.Base(path); strings.HasPrefix(name, ".") {
+				t.Errorf("%s: the temporary file %s is left behind", o.command(), path)
+			}
+		}
+	}
+	if got := readFile(t, out); got != "old answer" {
+		t.Errorf("the old answer became %q", got)
+	}
+	if got := readFile(t, model); got != "old model" {
+		t.Errorf("the old model became %q", got)
+	}
+}

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/record"
+)
+
+// compareFlags are the options of compare.
+type compareFlags struct {
+	out  string
+	json bool
+}
+
+func (a *app) compareCommand() *cobra.Command {
+	var f compareFlags
+	cmd := &cobra.Command{
+		Use:     "compare RUN RUN... [-o DIR]",
+		Short:   "Set runs side by side: results, curves, and the distance between their weights",
+		Example: "  blockbp compare run-bbpl run-full -o compared",
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.compare(&f, args) },
+	}
+	cmd.Flags().StringVarP(&f.out, "out", "o", "", "folder to make for a report with overlaid curves")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object")
+	return cmd
+}
+
+// comparedRun is one run in a comparison.
+type comparedRun struct {
+	Run    string          `json:"run"`
+	Result json.RawMessage `json:"result"`
+	// Distance is ‖θ − θ_first‖/‖θ_first‖ to the weights of the first run; null
+	// where the models differ in shape.
+	Distance record.Float `json:"theta_distance_to_first"`
+
+	numbers numbersOfResult
+	metrics []record.Metric
+	weights []float64
+}
+
+func (a *app) compare(f *compareFlags, args []string) error {
+	if len(args) < 2 {
+		return usagef("compare: want at least two run folders: blockbp compare RUN RUN")
+	}
+	if f.out != "" {
+		if err := checkFreshFolder(f.out); err != nil {
+			return err
+		}
+	}
+	var runs []*comparedRun
+	for _, dir := range args {
+		r, err := readComparedRun(dir)
+		if err != nil {
+			return err
+		}
+		r.Distance = record.Float(relativeDistance(r.weights, firstWeights(runs, r)))
+		runs = append(runs, r)
+	}
+	if f.out != "" {
+		if err := writeComparison(f.out, runs); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return a.printJSON(struct {
+			Runs []*comparedRun `json:"runs"`
+		}{runs})
+	}
+	_, err := fmt.Fprintln(a.stdout, comparisonTable(runs).Text())
+	return err
+}
+
+func firstWeights(runs []*comparedRun, r *comparedRun) []float64 {
+	if len(runs) == 0 {
+		return r.weights
+	}
+	return runs[0].weights
+}
+
+func readComparedRun(dir string) (*comparedRun, error) {
+	r := &comparedRun{Run: dir}
+	text, err := os.ReadFile(filepath.Join(dir, resultFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, dataf("%s has no %s: it is no run folder, or its run has not ended yet", dir, resultFile)
+	} else if err != nil {
+		return nil, err
+	}
+	r.Result = text
+	if err := json.Unmarshal(text, &r.numbers); err != nil {
+		return nil, dataf("%s: %v", filepath.Join(dir, resultFile), err)
+	}
+	model, _, err := crf.Load(filepath.Join(dir, modelFile))
+	if err != nil {
+		return nil, dataf("%v", err)
+	}
+	r.weights = model.Weights
+	r.metrics, err = record.ReadMetrics(filepath.Join(dir, record.MetricsFile))
+	return r, err
+}
+
+// relativeDistance returns ‖x − y‖/‖y‖, NaN where the lengths differ.
+func relativeDistance(x, y []float64) float64 {
+	if len(x) != len(y) {
+		return math.NaN()
+	}
+	difference, square := 0.0, 0.0
+	for i := range x {
+		difference += (x[i] - y[i]) * (x[i] - y[i])
+		square += y[i] * y[i]
+	}
+	if difference == 0 {
+		return 0
+	}
+	return math.Sqrt(difference / square)
+}
+
+func comparisonTable(runs []*comparedRun) record.Table {
+	t := record.Table{Headers: []string{"run", "status", "objective", "gradient", "iterations", "passes", "seconds", "distance to first"}}
+	for _, r := range runs {
+		n := r.numbers
+		t.Rows = append(t.Rows, []string{
+			r.Run, string(n.Status), fmt.Sprintf("%.10g", float64(n.Objective)), fmt.Sprintf("%.2g", float64(n.GradNorm)),
+			strconv.Itoa(n.Iterations), fmt.Sprintf("%.1f", n.Passes), fmt.Sprintf("%.2f", n.Seconds), fmt.Sprintf("%.2g", float64(r.Distance)),
+		})
+	}
+	return t
+}
+
+func writeComparison(dir string, runs []*comparedRun) error {
+	run, err := record.Create(dir)
+	if err != nil {
+		return err
+	}
+	if err := run.WriteJSON("compare.json", runs); err != nil {
+		return err
+	}
+	report := &record.Report{Title: "Comparison of runs"}
+	table := comparisonTable(runs)
+	report.Table(table.Headers, table.Rows)
+	var all []namedMetrics
+	for _, r := range runs {
+		all = append(all, namedMetrics{filepath.Base(r.Run), r.metrics})
+	}
+	for _, c := range convergenceCurves(all) {
+		if err := writeFigure(run, c.file, c.curves); err != nil {
+			return err
+		}
+		report.Figure(c.curves, c.caption)
+	}
+	return run.WriteFile(record.ReportFile, report.Write)
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+)
+
+// dataFlags say how data are read.
+type dataFlags struct {
+	kind, features, list, observed string
+	states                         []string
+	bins, neighbours               int
+	noBias, untied                 bool
+}
+
+func (d *dataFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&d.kind, "kind", "", "kind of data: npz, images or graph (default: found out from the paths)")
+	f.StringVar(&d.features, "features", "", "images: folder with <id>.npy unary features [h,w,d] (default: DATA/features)")
+	f.StringVar(&d.list, "list", "", "images: file with one image id per line, a path or a name inside DATA (default: all images)")
+	f.StringSliceVar(&d.states, "states", nil, "names of the states, separated by commas")
+	f.IntVar(&d.bins, "bins", 0, "images: bins of the distance between neighbouring pixels' features (default 10)")
+	f.IntVar(&d.neighbours, "neighbours", 0, "images: 4 or 8 neighbours per pixel (default 4)")
+	f.StringVar(&d.observed, "observed", "", "graph tables: keep only the labels of this split, such as train")
+	f.BoolVar(&d.noBias, "no-bias", false, "images and graph tables: do not add the constant feature")
+	f.BoolVar(&d.untied, "untied", false, "npz: weights of their own for every node and edge (the paper's non-templated MRF)")
+}
+
+// options returns the reader's options. m is the trained model to read for, or
+// nil.
+func (d *dataFlags) options(m *loadedModel) dataset.Options {
+	o := dataset.Options{
+		Kind: d.kind, FeatureDir: d.features, List: d.list, Observed: d.observed,
+		States: d.states, Bins: d.bins, Neighbours: d.neighbours, NoBias: d.noBias, Untied: d.untied,
+	}
+	if m != nil {
+		o.Schema, o.Recipe = &m.model.Schema, m.recipe
+	}
+	return o
+}
+
+// optionFlags names the flag of an option of package dataset in messages.
+var optionFlags = map[string]string{
+	"Kind": "--kind", "FeatureDir": "--features", "List": "--list", "Observed": "--observed", "States": "--states",
+	"Bins": "--bins", "Neighbours": "--neighbours", "NoBias": "--no-bias", "Untied": "--untied", "paths": "DATA", "Recipe": "the model",
+}
+
+// openData reads a data set.
+func (a *app) openData(paths []string, o dataset.Options) (*dataset.Set, error) {
+	set, err := dataset.Open(paths, o)
+	if err != nil {
+		return nil, nameOption(err)
+	}
+	for _, w := range set.Warnings {
+		fmt.Fprintf(a.stderr, "blockbp: note: %s\n", w)
+	}
+	return set, nil
+}
+
+// nameOption replaces a library's name for an option by the command's.
+func nameOption(err error) error {
+	var option *dataset.OptionError
+	if !errors.As(err, &option) {
+		if message := err.Error(); strings.Contains(message, "the option States") {
+			return dataf("%s", strings.ReplaceAll(message, "the option States", "--states"))
+		}
+		return err
+	}
+	name := option.Option
+	if flag, ok := optionFlags[name]; ok {
+		name = flag
+	}
+	return usagef("%s: %s", name, option.Problem)
+}
+
+// loadedModel is a model file with what it says of itself.
+type loadedModel struct {
+	path   string
+	model  *crf.Model
+	recipe *dataset.Recipe
+	meta   map[string]string
+}
+
+// Keys of a model file's metadata that the command writes.
+const (
+	metaCounting = "counting"
+	metaSeed     = "seed"
+	metaEdges    = "edges"
+	edgesNone    = "none"
+	metaTraining = "training"
+)
+
+func loadModel(path string) (*loadedModel, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, "model.safetensors") // a run folder
+	}
+	model, meta, err := crf.Load(path)
+	if err != nil {
+		if _, statErr := os.Stat(path); statErr != nil {
+			return nil, statErr
+		}
+		return nil, dataf("%s", withPath(path, err))
+	}
+	m := &loadedModel{path: path, model: model, meta: meta}
+	if text, ok := meta[dataset.RecipeKey]; ok {
+		if m.recipe, err = dataset.ParseRecipe(text); err != nil {
+			return nil, dataf("%s: metadata %s: %v", path, dataset.RecipeKey, err)
+		}
+	} else {
+		return nil, dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with blockbp train", path, dataset.RecipeKey)
+	}
+	return m, nil
+}
+
+// withPath puts the path in front of an error that does not name it yet.
+func withPath(path string, err error) string {
+	if message := err.Error(); strings.Contains(message, path) {
+		return message
+	}
+	return fmt.Sprintf("%s: %v", path, err)
+}
+
+// instances returns the instances of a set as the model wants them: without
+// edges if it was trained without.
+func (m *loadedModel) instances(set *dataset.Set) []*crf.Instance {
+	if m.meta[metaEdges] != edgesNone {
+		return set.Instances
+	}
+	return withoutEdges(set.Instances)
+}
+
+func withoutEdges(instances []*crf.Instance) []*crf.Instance {
+	alone := make([]*crf.Instance, len(instances))
+	for i, in := range instances {
+		alone[i] = in.WithoutEdges()
+	}
+	return alone
+}

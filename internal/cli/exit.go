@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/dataset/uai"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/infer/exact"
+	"github.com/blockbp/blockbp/learn"
+	"github.com/blockbp/blockbp/record"
+)
+
+// Exit codes of the command; docs/cli.md explains them to users.
+const (
+	exitDone         = 0
+	exitIO           = 1
+	exitUsage        = 2
+	exitBadData      = 3
+	exitNumerical    = 4
+	exitNotConverged = 5
+	exitBug          = 70
+	exitInterrupted  = 130
+)
+
+// exitError is an error whose exit code is decided where it arises.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// usagef reports a mistake in the command line.
+func usagef(format string, a ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, a...)}
+}
+
+// dataf reports data or a model that cannot be used.
+func dataf(format string, a ...any) error {
+	return &exitError{exitBadData, fmt.Errorf(format, a...)}
+}
+
+// codeOf maps an error to the exit code.
+func codeOf(err error) int {
+	var (
+		coded     *exitError
+		diverged  *learn.DivergedError
+		numerical *bp.NumericalError
+		option    *dataset.OptionError
+		data      *dataset.Error
+		network   *uai.Error
+		edge      *graph.EdgeError
+		wide      *exact.TooWideError
+		notEmpty  *record.NotEmptyError
+		line      *record.LineError
+		state     *learn.StateError
+		counts    *bp.FileError
+		path      *fs.PathError
+	)
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &coded):
+		return coded.code
+	case errors.As(err, &diverged):
+		return exitNumerical
+	case errors.As(err, &option), errors.As(err, &notEmpty):
+		return exitUsage
+	case errors.As(err, &numerical), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &wide), errors.As(err, &line), errors.As(err, &state), errors.As(err, &counts),
+		errors.Is(err, exact.ErrZeroPartition):
+		return exitBadData
+	case errors.As(err, &path):
+		return exitIO
+	}
+	return exitIO
+}

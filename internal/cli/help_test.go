@@ -1,0 +1,105 @@
+package cli_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// verbs are all commands, with the flags that the documentation promises.
+var verbs = map[string][]string{
+	"demo":     {"out", "side", "l2", "seed", "threads", "json"},
+	"train":    {"out", "model", "method", "blocks", "partition", "counting", "l2", "step", "order", "pairs", "inner-sweeps", "inner-tol", "seed", "threads", "no-edges", "tol", "rtol", "obj-tol", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval", "eval-every", "early-stop", "resume", "config", "init", "json", "dry-run", "require-convergence", "quiet", "features", "list", "states", "bins", "neighbours", "observed", "no-bias", "untied", "kind"},
+	"predict":  {"model", "out", "counting", "threads", "tol", "max-sweeps", "clamp", "pictures", "json", "features", "list"},
+	"eval":     {"model", "out", "counting", "split", "observed", "threads", "json", "features", "list"},
+	"infer":    {"task", "counting", "method", "evidence", "out", "tol", "max-sweeps", "memory", "seed", "json", "require-convergence"},
+	"generate": {"out", "graph", "states", "node-features", "edge-features", "samples", "instances", "weight-scale", "sweeps", "seed", "threads", "json"},
+	"info":     {"blocks", "partition", "weights", "json"},
+	"check":    {"model", "features", "list", "json"},
+	"plot":     {},
+	"compare":  {"out", "json"},
+}
+
+// TestHelp: every verb explains itself and every flag of its own.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for verb, flags := range verbs {
+		o := mustRun(t, verb, "--help")
+		if o.stderr != "" {
+			t.Errorf("%s: stderr is %q", o.command(), o.stderr)
+		}
+		if other := mustRun(t, "help", verb); other.stdout != o.stdout {
+			t.Errorf("blockbp help %s prints something else than blockbp %s --help", verb, verb)
+		}
+		for _, part := range []string{"Usage:", "blockbp " + verb, "Examples:"} {
+			if part != "Examples:" || verb != "demo" {
+				if !strings.Contains(o.stdout, part) {
+					t.Errorf("%s does not contain %q", o.command(), part)
+				}
+			}
+		}
+		for _, flag := range flags {
+			if !regexp.MustCompile(`(?m)^ +(-\w, )?--` + flag + `\b.*  \S`).MatchString(o.stdout) {
+				t.Errorf("%s does not explain --%s", o.command(), flag)
+			}
+		}
+	}
+}
+
+func TestRoot(t *testing.T) {
+	t.Parallel()
+	bare, help := mustRun(t), mustRun(t, "--help")
+	if bare.stdout != help.stdout || !strings.Contains(bare.stdout, "blockbp demo") {
+		t.Errorf("blockbp alone prints\n%s", bare.stdout)
+	}
+	var listed []string
+	for _, match := range regexp.MustCompile(`(?m)^  ([a-z]+) +[A-Z]`).FindAllStringSubmatch(bare.stdout, -1) {
+		if match[1] != "help" {
+			listed = append(listed, match[1])
+		}
+	}
+	var want []string
+	for verb := range verbs {
+		want = append(want, verb)
+	}
+	slices.Sort(want)
+	slices.Sort(listed)
+	for _, verb := range want {
+		if !slices.Contains(listed, verb) {
+			t.Errorf("blockbp --help lists %q, not %s", listed, verb)
+		}
+	}
+	if o := mustRun(t, "--version"); !strings.HasPrefix(o.stdout, "blockbp version ") {
+		t.Errorf("blockbp --version prints %q", o.stdout)
+	}
+}
+
+// TestSuggestions: what was probably meant.
+func TestSuggestions(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"trian":                    "train",
+		"prdict":                   "predict",
+		"evl":                      "eval",
+		"ifner":                    "infer",
+		"generat":                  "generate",
+		"train --max-itr 3":        "--max-iter",
+		"train --methods full":     "--method",
+		"predict --model-file x":   "--model",
+		"infer --taks PR":          "--task",
+		"infer --require":          "--require-convergence",
+		"eval --splt x":            "--split",
+		"generate --grap x":        "--graph",
+		"info --block 3":           "--blocks",
+		"check --feature x":        "--features",
+		"compare --oot x":          "--out",
+		"demo --sides 3":           "--side",
+		"train --l1 3":             "--l2",
+		"plot --jsn":               "--help", // plot has no other option
+		"train --neighbors 8":      "--neighbours",
+		"train --requireconvegenc": "--require-convergence",
+	} {
+		run(t, strings.Fields(line)...).wantFailure(t, 2, want)
+	}
+}

@@ -1,0 +1,361 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/cli"
+)
+
+// asCommand makes the test binary the command itself: tests that need a process
+// of their own start it so.
+const asCommand = "BLOCKBP_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(testMain(m))
+}
+
+// testMain runs the tests with a folder for data that many of them read, and
+// fails where one of them wrote into the package's own folder.
+func testMain(m *testing.M) int {
+	var err error
+	if sharedFolder, err = os.MkdirTemp("", "blockbp-cli-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(sharedFolder)
+	before := namesIn(".")
+	code := m.Run()
+	for _, name := range namesIn(".") {
+		if !slices.Contains(before, name) && filepath.Ext(name) != ".go" {
+			fmt.Fprintf(os.Stderr, "the tests made %s in the package's folder\n", name)
+			code = 1
+		}
+	}
+	return code
+}
+
+func namesIn(folder string) []string {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// outcome is what a command did.
+type outcome struct {
+	args           []string
+	code           int
+	stdout, stderr string
+}
+
+// runContext runs the command in this process.
+func runContext(ctx context.Context, args ...string) outcome {
+	var stdout, stderr bytes.Buffer
+	code := cli.Run(ctx, args, strings.NewReader(""), &stdout, &stderr)
+	return outcome{args, code, stdout.String(), stderr.String()}
+}
+
+func run(t testing.TB, args ...string) outcome {
+	t.Helper()
+	return runContext(t.Context(), args...)
+}
+
+// mustRun runs the command and stops the test unless it ends with code 0.
+func mustRun(t testing.TB, args ...string) outcome {
+	t.Helper()
+	o := run(t, args...)
+	if o.code != 0 {
+		t.Fatalf("%s: exit code %d, want 0; stderr:\n%s", o.command(), o.code, o.stderr)
+	}
+	return o
+}
+
+// runProcess runs the command in a process of its own, started by a prefix such
+// as a shell with limits; no prefix starts it directly.
+func runProcess(t testing.TB, prefix []string, args ...string) outcome {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := slices.Concat(prefix, []string{self}, args)
+	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
+	// More threads than cores make data races show.
+	cmd.Env = append(os.Environ(), asCommand+"=1", "GOMAXPROCS=8")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return outcome{args, cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+func (o outcome) command() string { return "blockbp " + strings.Join(o.args, " ") }
+
+// json decodes the one object on standard output into v.
+func (o outcome) json(t testing.TB, v any) {
+	t.Helper()
+	if strings.Count(o.stdout, "\n") != 1 {
+		t.Fatalf("%s: want one line of JSON, got:\n%s", o.command(), o.stdout)
+	}
+	if err := json.Unmarshal([]byte(o.stdout), v); err != nil {
+		t.Fatalf("%s: %v; stdout:\n%s", o.command(), err, o.stdout)
+	}
+}
+
+// object decodes standard output into a map and checks that the keys are there.
+func (o outcome) object(t testing.TB, keys ...string) map[string]any {
+	t.Helper()
+	var object map[string]any
+	o.json(t, &object)
+	for _, key := range keys {
+		if _, ok := object[key]; !ok {
+			t.Errorf("%s: the result has no %q: %s", o.command(), key, o.stdout)
+		}
+	}
+	return object
+}
+
+// errorLines are the lines of stderr that report an error: not progress, and not
+// notes.
+func (o outcome) errorLines() []string {
+	var lines []string
+	for line := range strings.Lines(o.stderr) {
+		if strings.HasPrefix(line, "blockbp: ") && !strings.HasPrefix(line, "blockbp: note: ") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// wantFailure checks the exit code, that there is exactly one error line on
+// stderr with every part in it, and that nothing else is said.
+func (o outcome) wantFailure(t testing.TB, code int, parts ...string) {
+	t.Helper()
+	lines := o.errorLines()
+	if o.code != code {
+		t.Errorf("%s: exit code %d, want %d: %q", o.command(), o.code, code, lines)
+	}
+	if o.code == 0 {
+		return // then there is no error to look at
+	}
+	if len(lines) != 1 {
+		t.Errorf("%s: %d error lines on stderr, want 1:\n%s", o.command(), len(lines), o.stderr)
+		return
+	}
+	for _, part := range parts {
+		if !strings.Contains(lines[0], part) {
+			t.Errorf("%s: the error is\n  %s\nwhich does not contain %q", o.command(), lines[0], part)
+		}
+	}
+	if strings.Contains(o.stderr, "goroutine ") {
+		t.Errorf("%s: there is a stack trace on stderr", o.command())
+	}
+}
+
+// tree maps every file and folder below a folder to its content's hash.
+func tree(t testing.TB, folder string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			found[path] = "folder"
+			return nil
+		}
+		if !e.Type().IsRegular() {
+			found[path] = e.Type().String()
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		found[path] = fmt.Sprintf("%d bytes, %x", len(data), sha256.Sum256(data))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// wantUntouched checks that a folder is as it was.
+func wantUntouched(t testing.TB, o outcome, before, after map[string]string) {
+	t.Helper()
+	var changes []string
+	for path, was := range before {
+		if now, ok := after[path]; !ok {
+			changes = append(changes, "removed "+path)
+		} else if now != was {
+			changes = append(changes, "changed "+path)
+		}
+	}
+	for path := range after {
+		if _, ok := before[path]; !ok {
+			changes = append(changes, "made "+path)
+		}
+	}
+	if len(changes) > 0 {
+		slices.Sort(changes)
+		t.Errorf("%s: it should have left everything as it was, and %s (%d changes in all)", o.command(), changes[0], len(changes))
+	}
+}
+
+// sharedFolder holds data that several tests read and none writes.
+var sharedFolder string
+
+// shared returns a folder that make fills the first time it is asked for.
+func shared(t testing.TB, name string, make func(folder string)) string {
+	t.Helper()
+	entry, _ := sharedOnce.LoadOrStore(name, &sync.Once{})
+	folder := filepath.Join(sharedFolder, name)
+	entry.(*sync.Once).Do(func() { make(folder) })
+	if _, err := os.Stat(folder); err != nil {
+		t.Fatal(err) // make failed in another test, which says why
+	}
+	return folder
+}
+
+var sharedOnce sync.Map
+
+// gridData is a 6×6 grid with 3 states: two instances of three samples.
+func gridData(t testing.TB) string {
+	return shared(t, "grid", func(folder string) {
+		mustRun(t, "generate", "-o", folder, "--graph", "grid:6x6", "--states", "3", "--node-features", "2",
+			"--edge-features", "2", "--samples", "3", "--instances", "2", "--sweeps", "20", "--seed", "5")
+	})
+}
+
+// gridRun is a run on gridData that converged.
+func gridRun(t testing.TB) string {
+	data := gridData(t)
+	return shared(t, "grid-run", func(folder string) {
+		mustRun(t, "train", data, "-o", folder, "--l2", "0.5", "-q")
+	})
+}
+
+// trainResult is the object that train prints and writes to result.json.
+type trainResult struct {
+	Status        string             `json:"status"`
+	Reason        string             `json:"reason"`
+	Converged     bool               `json:"converged"`
+	Objective     float64            `json:"objective"`
+	GradNorm      float64            `json:"grad_norm"`
+	FirstGradNorm float64            `json:"first_grad_norm"`
+	Iterations    int                `json:"iterations"`
+	Passes        float64            `json:"passes"`
+	CheckPasses   float64            `json:"check_passes"`
+	Gap           *float64           `json:"gap"`
+	Convex        bool               `json:"convex"`
+	BPConverged   bool               `json:"bp_converged"`
+	ThetaNorm     float64            `json:"theta_norm"`
+	ThetaSHA256   string             `json:"theta_sha256"`
+	PeakBytes     int64              `json:"peak_bytes"`
+	Eval          map[string]float64 `json:"eval"`
+}
+
+func train(t testing.TB, args ...string) trainResult {
+	t.Helper()
+	var r trainResult
+	mustRun(t, slices.Concat([]string{"train"}, args, []string{"--json", "-q"})...).json(t, &r)
+	return r
+}
+
+func readFile(t testing.TB, elements ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(elements...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func writeFile(t testing.TB, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// copyFolder copies a folder of files and folders.
+func copyFolder(t testing.TB, from, to string) string {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// closeTo reports whether two numbers agree to a relative tolerance.
+func closeTo(got, want, relative float64) bool {
+	return math.Abs(got-want) <= relative*max(math.Abs(got), math.Abs(want))
+}
+
+// npy returns an array as numpy.save writes it. data is a slice of numbers whose
+// type gives the dtype; texts stand for arrays of strings.
+func npy(t testing.TB, shape []int, data any) string {
+	t.Helper()
+	descr := ""
+	switch data := data.(type) {
+	case []float64:
+		descr = "<f8"
+	case []float32:
+		descr = "<f4"
+	case []int64:
+		descr = "<i8"
+	case []int32:
+		descr = "<i4"
+	case []byte:
+		descr = fmt.Sprintf("|S%d", len(data)/max(1, product(shape)))
+	default:
+		t.Fatalf("npy: cannot write %T", data)
+	}
+	sizes := ""
+	for _, n := range shape {
+		sizes += fmt.Sprintf("%d,", n)
+	}
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, sizes)
+	header += strings.Repeat(" ", 63-(10+len(header))%64) + "\n"
+	var b bytes.Buffer
+	b.WriteString("\x93NUMPY\x01\x00")
+	for _, part := range []any{uint16(len(header)), []byte(header), data} {
+		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+func product(shape []int) int {
+	n := 1
+	for _, k := range shape {
+		n *= k
+	}
+	return n
+}

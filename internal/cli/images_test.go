@@ -1,0 +1,179 @@
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/dataset"
+)
+
+// Sizes of the pictures that the tests draw, and of their feature maps.
+const (
+	imageRows, imageCols = 8, 10
+	featureRows          = imageRows / 4
+	featureCols          = (imageCols + 3) / 4
+)
+
+// imageFolder draws six pictures of sky above grass, with a post in some: labels
+// in both forms, features at a quarter of the size, lists for training and test.
+func imageFolder(t testing.TB) string {
+	return shared(t, "images", func(folder string) {
+		random := rand.New(rand.NewPCG(3, 4))
+		for i := range 6 {
+			drawImage(t, folder, fmt.Sprintf("pic%d", i), random, i)
+		}
+		writeFile(t, filepath.Join(folder, "train.txt"), "# for training\npic0\npic1\npic2\npic3\n")
+		writeFile(t, filepath.Join(folder, "test.txt"), "pic4\npic5\n")
+		writeFile(t, filepath.Join(folder, "dataset.json"), `{"states": ["sky", "grass", "post"], "node_features": ["blue", "green"]}`)
+	})
+}
+
+func drawImage(t testing.TB, folder, id string, random *rand.Rand, i int) {
+	t.Helper()
+	picture := image.NewRGBA(image.Rect(0, 0, imageCols, imageRows))
+	labels := image.NewPaletted(picture.Bounds(), color.Palette{color.White, color.Black, color.Gray{128}})
+	var text strings.Builder
+	horizon, post := 3+i%3, i+2
+	for r := range imageRows {
+		for c := range imageCols {
+			label := 0
+			if r >= horizon {
+				label = 1
+			}
+			if c == post && i%2 == 0 {
+				label = 2
+			}
+			labels.SetColorIndex(c, r, uint8(label))
+			picture.Set(c, r, color.RGBA{uint8(80 * label), uint8(200 * min(label, 1)), uint8(255 - 100*label), 255})
+			if i == 0 && r == 0 && c == 0 {
+				label = -1 // unobserved
+			}
+			fmt.Fprintf(&text, "%d ", label)
+		}
+		text.WriteString("\n")
+	}
+	features := make([]float32, featureRows*featureCols*2)
+	for at := range features {
+		row := at / 2 / featureCols
+		features[at] = float32(row*(1-2*(at%2))) + 0.5*float32(random.NormFloat64())
+	}
+	var encoded bytes.Buffer
+	if i == 1 {
+		if err := jpeg.Encode(&encoded, picture, nil); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(folder, "images", id+".jpg"), encoded.String())
+	} else {
+		writeFile(t, filepath.Join(folder, "images", id+".png"), pngOf(t, picture))
+	}
+	if i == 2 {
+		writeFile(t, filepath.Join(folder, "labels", id+".png"), pngOf(t, labels))
+	} else {
+		writeFile(t, filepath.Join(folder, "labels", id+".regions.txt"), text.String())
+	}
+	writeFile(t, filepath.Join(folder, "features", id+".npy"), npy(t, []int{featureRows, featureCols, 2}, features))
+}
+
+func pngOf(t testing.TB, picture image.Image) string {
+	t.Helper()
+	var encoded bytes.Buffer
+	if err := png.Encode(&encoded, picture); err != nil {
+		t.Fatal(err)
+	}
+	return encoded.String()
+}
+
+// TestImages trains on an image folder, predicts and compares two models.
+func TestImages(t *testing.T) {
+	t.Parallel()
+	data, folder := imageFolder(t), t.TempDir()
+	with, without := filepath.Join(folder, "with"), filepath.Join(folder, "without")
+	for _, neighbours := range []string{"4", "8"} {
+		dir := with + neighbours
+		r := train(t, data, "-o", dir, "--list", "train.txt", "--neighbours", neighbours, "--bins", "3", "--blocks", "2x2", "--l2", "1", "--rtol", "1e-7", "--eval", "test=test.txt", "--threads", "1")
+		if r.Status != "converged" || !(r.Eval["accuracy@test"] > 0.5) {
+			t.Errorf("--neighbours %s: %+v", neighbours, r)
+		}
+		for _, name := range []string{"evaluation", "confusion-test", "pictures-test"} {
+			checkPNG(t, filepath.Join(dir, "plots", name+".png"))
+		}
+		checkReport(t, filepath.Join(dir, "report.html"), "sky", "grass", "post", "blue", "Evaluation on test")
+		info := mustRun(t, "info", dir, "--json").object(t, "recipe")
+		if want := `"neighbours":` + neighbours; !strings.Contains(info["recipe"].(string), want) {
+			t.Errorf("the model's recipe is %s, without %s", info["recipe"], want)
+		}
+	}
+	train(t, data, "-o", without, "--list", "train.txt", "--no-edges", "--l2", "1")
+
+	// The model knows neighbours and bins; labels are not needed.
+	unlabelled := filepath.Join(folder, "unlabelled")
+	copyFolder(t, filepath.Join(data, "images"), filepath.Join(unlabelled, "images"))
+	elsewhere := copyFolder(t, filepath.Join(data, "features"), filepath.Join(folder, "elsewhere"))
+	out := filepath.Join(folder, "predicted")
+	mustRun(t, "predict", unlabelled, "--features", elsewhere, "--list", filepath.Join(data, "test.txt"), "-m", with+"8", "-o", out, "--threads", "1")
+	if want := []string{"pic4.npz", "pic4.png", "pic5.npz", "pic5.png", "pictures.png", "predict.json"}; !slices.Equal(namesIn(out), want) {
+		t.Errorf("predict made %q, want %q", namesIn(out), want)
+	}
+	checkPNG(t, filepath.Join(out, "pictures.png"))
+	set, err := dataset.Open([]string{data}, dataset.Options{List: "test.txt"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := 0
+	for i, id := range []string{"pic4", "pic5"} {
+		labels := predictedLabels(t, filepath.Join(out, id+".npz"), imageRows*imageCols, 3)
+		picture, err := png.Decode(strings.NewReader(readFile(t, out, id+".png")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		indexed, ok := picture.(*image.Paletted)
+		if !ok || indexed.Rect != image.Rect(0, 0, imageCols, imageRows) {
+			t.Fatalf("%s.png is a %T of %v", id, picture, picture.Bounds())
+		}
+		for s, y := range labels {
+			if got := indexed.ColorIndexAt(s%imageCols, s/imageCols); int32(got) != y {
+				t.Fatalf("%s.png: pixel %d has index %d, its label is %d", id, s, got, y)
+			}
+			if set.Instances[i].Samples()[0][s] == y {
+				right++
+			}
+		}
+	}
+
+	compared := filepath.Join(folder, "compared")
+	results := evaluate(t, data, "--list", "test.txt", "-m", with+"8", "-m", without, "-o", compared, "--threads", "1")
+	for i, r := range results {
+		r.check(t)
+		if r.Nodes != 2*imageRows*imageCols || r.Classes[2].Name != "post" {
+			t.Errorf("model %d: %+v", i, r)
+		}
+	}
+	if want := float64(right) / (2 * imageRows * imageCols); !closeTo(results[0].Accuracy, want, 1e-12) {
+		t.Errorf("accuracy is %v, of the predictions it is %v", results[0].Accuracy, want)
+	}
+	checkReport(t, filepath.Join(compared, "report.html"), "with8", "without", "post")
+	for _, name := range []string{"pictures-with8", "pictures-without", "confusion-with8", "iou"} {
+		checkPNG(t, filepath.Join(compared, "plots", name+".png"))
+	}
+	mustRun(t, "check", data, "--list", "train.txt", "-m", with+"4")
+
+	// Images of one model may be named with dots, and no prediction is lost.
+	dotted := filepath.Join(folder, "dotted")
+	for i, id := range []string{"a.v1", "a.v2", "a"} {
+		drawImage(t, dotted, id, rand.New(rand.NewPCG(1, 1)), 2*i+4)
+	}
+	out = filepath.Join(folder, "dots")
+	mustRun(t, "predict", dotted, "-m", with+"4", "-o", out, "--pictures=false", "--threads", "1")
+	if want := []string{"a.npz", "a.png", "a.v1.npz", "a.v1.png", "a.v2.npz", "a.v2.png", "predict.json"}; !slices.Equal(namesIn(out), want) {
+		t.Errorf("predict made %q of the pictures a, a.v1 and a.v2, want %q", namesIn(out), want)
+	}
+}

@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/dataset/uai"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/infer/exact"
+	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/mrf"
+	"github.com/blockbp/blockbp/record"
+)
+
+// inferFlags are the options of infer.
+type inferFlags struct {
+	task, counting, method, evidence, out string
+	tolerance                             float64
+	maxSweeps                             int
+	memory                                int64
+	seed                                  uint64
+	json, requireConvergence              bool
+}
+
+func (a *app) inferCommand() *cobra.Command {
+	var f inferFlags
+	cmd := &cobra.Command{
+		Use:   "infer MODEL.uai --task PR|MAR [flags]",
+		Short: "Partition function and marginals of a UAI network",
+		Long: `Computes the log-partition function (--task PR) or the marginals (--task MAR) of a
+network in UAI format, by convex belief propagation or exactly. Without --json
+the answer is in the format of the UAI competition: log10 Z, or marginals.`,
+		Example: `  blockbp infer grid.uai --task PR --counting trw --json
+  blockbp infer grid.uai --task MAR --method exact`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.checkUnused(cmd); err != nil {
+				return err
+			}
+			return a.infer(&f, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.task, "task", "PR", "PR: partition function, or MAR: marginals")
+	fl.StringVar(&f.counting, "counting", "convex", countingHelp+" (e: order of the pairwise factors in MODEL.uai)")
+	fl.StringVar(&f.method, "method", "bp", "bp, or exact: variable elimination")
+	fl.StringVar(&f.evidence, "evidence", "", "evidence file (.uai.evid)")
+	fl.StringVarP(&f.out, "out", "o", "", "write the answer in UAI format to this file instead of standard output")
+	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance, "change of a log-message at which the iteration counts as converged")
+	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps, "at most this many sweeps over the network")
+	fl.Int64Var(&f.memory, "memory", 0, "exact: bytes of memory it may take (default 2 GiB)")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of the spanning trees of --counting trw")
+	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
+	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 if the iteration did not converge")
+	return cmd
+}
+
+// checkUnused refuses a limit that the chosen method would not keep. The options
+// of belief propagation may stand beside --method exact, so that a command line
+// can be compared with the exact answer by adding that alone.
+func (f *inferFlags) checkUnused(cmd *cobra.Command) error {
+	if f.method != "exact" && cmd.Flags().Changed("memory") {
+		return usagef("--memory is used by --method exact only")
+	}
+	if f.memory < 0 {
+		return usagef("--memory %d: want a number of bytes that is not negative", f.memory)
+	}
+	return nil
+}
+
+// inferAnswer is what --json prints.
+type inferAnswer struct {
+	Task      string       `json:"task"`
+	Method    string       `json:"method"`
+	LogZ      record.Float `json:"log_z"`
+	Log10Z    record.Float `json:"log10_z"`
+	Bound     bp.Bound     `json:"bound"`
+	Converged bool         `json:"converged"`
+	Residual  record.Float `json:"residual"`
+	Sweeps    int          `json:"sweeps"`
+	Gap       record.Float `json:"gap"`
+	Counting  string       `json:"counting,omitempty"`
+	Convex    bool         `json:"convex"`
+	Damping   float64      `json:"damping"`
+	Marginals [][]float64  `json:"marginals,omitempty"`
+}
+
+func (a *app) infer(f *inferFlags, args []string) error {
+	if len(args) != 1 {
+		return usagef("infer: want one network: blockbp infer MODEL.uai --task PR")
+	}
+	if f.task != "PR" && f.task != "MAR" {
+		return usagef("--task %q: want PR or MAR", f.task)
+	}
+	if f.method != "bp" && f.method != "exact" {
+		return usagef("--method %q: want bp or exact", f.method)
+	}
+	if !(f.tolerance > 0) || f.maxSweeps < 1 {
+		return usagef("--tol %v and --max-sweeps %d: want positive numbers", f.tolerance, f.maxSweeps)
+	}
+	if f.out != "-" {
+		if err := checkWritable(f.out); err != nil {
+			return err
+		}
+	}
+	network, err := a.readNetwork(args[0])
+	if err != nil {
+		return err
+	}
+	conditioned, err := condition(network, f.evidence)
+	if err != nil {
+		return err
+	}
+	answer, err := a.inferNetwork(f, conditioned)
+	switch {
+	case a.ctx.Err() != nil:
+		return &exitError{exitInterrupted, errors.New("interrupted; nothing was written")}
+	case err != nil:
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	answer.Task = f.task
+	if err := a.printAnswer(f, answer); err != nil {
+		return err
+	}
+	switch {
+	case !answer.Converged && f.requireConvergence:
+		return &exitError{exitNotConverged, fmt.Errorf("not converged: residual %.3g > %.3g after %d sweeps", float64(answer.Residual), f.tolerance, answer.Sweeps)}
+	case !answer.Converged:
+		fmt.Fprintf(a.stderr, "blockbp: note: not converged: residual %.3g > %.3g after %d sweeps\n", float64(answer.Residual), f.tolerance, answer.Sweeps)
+	}
+	return nil
+}
+
+func (a *app) readNetwork(path string) (*mrf.Network, error) {
+	if path == "-" {
+		return uai.Read(a.stdin, "standard input")
+	}
+	return uai.ReadFile(path)
+}
+
+// condition fixes the observed variables.
+func condition(n *mrf.Network, evidencePath string) (*mrf.Conditioned, error) {
+	evidence := map[int]int{}
+	if evidencePath != "" {
+		samples, err := uai.ReadEvidenceFile(evidencePath, n)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case len(samples) > 1:
+			return nil, dataf("%s: %d evidence samples, want at most one", evidencePath, len(samples))
+		case len(samples) == 1:
+			evidence = samples[0]
+		}
+	}
+	c, err := n.Condition(evidence)
+	if err != nil {
+		return nil, dataf("%v", err)
+	}
+	return c, nil
+}
+
+func (a *app) inferNetwork(f *inferFlags, c *mrf.Conditioned) (*inferAnswer, error) {
+	if f.method == "exact" {
+		return a.inferExactly(f, c)
+	}
+	p, _, err := c.Network.Pairwise()
+	if err != nil {
+		return nil, dataf("%v: try --method exact", err)
+	}
+	build, err := countingFor(f.counting, f.seed, true)
+	if err != nil {
+		return nil, err
+	}
+	counting, err := build(p.Graph)
+	if err != nil {
+		return nil, err
+	}
+	r, err := infer.BeliefPropagation(a.ctx, p, counting, bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps})
+	if err != nil {
+		return nil, err
+	}
+	answer := &inferAnswer{
+		Method: "bp", LogZ: record.Float(r.LogZ), Log10Z: record.Float(r.LogZ / math.Ln10), Bound: r.Bound,
+		Converged: r.Outcome.Converged, Residual: record.Float(r.Outcome.Residual), Sweeps: r.Outcome.Sweeps,
+		Gap: record.Float(r.Gap), Counting: counting.Name, Convex: counting.Facts.Convex, Damping: r.Outcome.Damping,
+	}
+	if f.task == "MAR" {
+		answer.Marginals = c.Marginals(r.NodeMarginals())
+	}
+	return answer, nil
+}
+
+func (a *app) inferExactly(f *inferFlags, c *mrf.Conditioned) (*inferAnswer, error) {
+	plan, err := exact.NewPlan(c.Network)
+	if err != nil {
+		return nil, dataf("%v", err)
+	}
+	plan.Limit = f.memory
+	got, err := plan.Run(a.ctx, f.task == "MAR")
+	if err != nil {
+		return nil, err
+	}
+	answer := &inferAnswer{
+		Method: "exact", LogZ: record.Float(got.LogZ), Log10Z: record.Float(got.LogZ / math.Ln10),
+		Bound: bp.Exact, Converged: true, Convex: true,
+	}
+	if f.task == "MAR" {
+		answer.Marginals = c.Marginals(got.Marginals)
+	}
+	return answer, nil
+}
+
+func (a *app) printAnswer(f *inferFlags, answer *inferAnswer) error {
+	if f.out == "-" { // standard output, where the answer goes anyway
+		f.out = ""
+	}
+	if f.out != "" {
+		if err := atomicfile.Write(f.out, func(w io.Writer) error { return writeUAI(w, answer) }); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return a.printJSON(answer)
+	}
+	if f.out != "" {
+		return nil
+	}
+	return writeUAI(a.stdout, answer)
+}
+
+func writeUAI(w io.Writer, answer *inferAnswer) error {
+	if answer.Task == "MAR" {
+		return uai.WriteMAR(w, answer.Marginals)
+	}
+	return uai.WritePR(w, float64(answer.LogZ))
+}

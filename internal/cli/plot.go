@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/blockbp/blockbp/record"
+)
+
+func (a *app) plotCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "plot RUN...",
+		Short:   "Draw the curves of runs again from their metrics",
+		Long:    "Writes the convergence curves of every run folder into its plots/ folder, from metrics.jsonl: also of a run that is still going on.",
+		Example: "  blockbp plot run",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("plot: name a run folder: blockbp plot RUN")
+			}
+			for _, dir := range args {
+				if err := a.plot(dir); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) plot(dir string) error {
+	run, err := record.Open(dir)
+	if err != nil {
+		return err
+	}
+	metrics, err := record.ReadMetrics(run.Path(record.MetricsFile))
+	if err != nil {
+		return err
+	}
+	if len(metrics) == 0 {
+		return dataf("%s has no metrics yet", run.Path(record.MetricsFile))
+	}
+	for _, c := range convergenceCurves([]namedMetrics{{filepath.Base(dir), metrics}}) {
+		if err := writeFigure(run, c.file, c.curves); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.stdout, run.Path(filepath.Join(plotFolder, c.file+".svg")))
+	}
+	return nil
+}

@@ -1,0 +1,366 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// tripContext is cancelled when it is asked for the calls-th time: an interruption
+// at an exact point of a run, which asks before every iteration.
+type tripContext struct {
+	context.Context
+	done   chan struct{}
+	tripIf func(calls int64) bool
+	calls  atomic.Int64
+	once   sync.Once
+	over   atomic.Bool
+}
+
+func tripAfter(ctx context.Context, calls int64) *tripContext {
+	return &tripContext{Context: ctx, done: make(chan struct{}), tripIf: func(n int64) bool { return n > calls }}
+}
+
+func (c *tripContext) Done() <-chan struct{} { return c.done }
+
+func (c *tripContext) Err() error {
+	if c.over.Load() || c.tripIf(c.calls.Add(1)) {
+		c.over.Store(true)
+		c.once.Do(func() { close(c.done) })
+		return context.Canceled
+	}
+	return nil
+}
+
+// resumeForms are the ways to say which run is to go on.
+var resumeForms = map[string]func(data, dir string, options []string) []string{
+	"RUN --resume":    func(_, dir string, _ []string) []string { return []string{dir, "--resume"} },
+	"--resume=RUN":    func(_, dir string, _ []string) []string { return []string{"--resume=" + dir} },
+	"-o RUN --resume": func(_, dir string, _ []string) []string { return []string{"-o", dir, "--resume"} },
+	"DATA -o RUN --resume": func(data, dir string, o []string) []string {
+		return slices.Concat([]string{data, "-o", dir, "--resume"}, o)
+	},
+	"DATA --resume=RUN": func(data, dir string, o []string) []string {
+		return slices.Concat([]string{data, "--resume=" + dir}, o)
+	},
+}
+
+// wantSameRun checks that a resumed run ended as the one never interrupted did.
+func wantSameRun(t *testing.T, what, dir, never string) {
+	t.Helper()
+	for _, name := range []string{"model.safetensors", "model.best.safetensors"} {
+		want, err := os.ReadFile(filepath.Join(never, name))
+		if os.IsNotExist(err) {
+			continue
+		}
+		if got := readFile(t, dir, name); got != string(want) {
+			t.Errorf("%s: %s differs from that of a run never interrupted", what, name)
+		}
+	}
+	got, want := metricsOf(t, dir), metricsOf(t, never)
+	if len(got) != len(want) {
+		t.Errorf("%s: metrics of %d iterations, want %d", what, len(got), len(want))
+		return
+	}
+	seconds := 0.0
+	for i := range got {
+		if *got[i].WallS < seconds {
+			t.Errorf("%s: seconds go back at iteration %d", what, i)
+			return
+		}
+		seconds = *got[i].WallS
+		got[i].WallS, want[i].WallS = nil, nil
+		g, _ := json.Marshal(got[i])
+		if w, _ := json.Marshal(want[i]); string(g) != string(w) {
+			t.Errorf("%s: metrics of iteration %d are %s, want %s", what, i, g, w)
+			return
+		}
+	}
+	var results [2]trainResult
+	for i, folder := range []string{dir, never} {
+		if err := json.Unmarshal([]byte(readFile(t, folder, "result.json")), &results[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g, w := results[0], results[1]
+	if g.Status != w.Status || g.Reason != w.Reason || g.Objective != w.Objective || g.GradNorm != w.GradNorm || g.Passes != w.Passes || g.CheckPasses != w.CheckPasses || g.ThetaSHA256 != w.ThetaSHA256 {
+		t.Errorf("%s: the result is\n%+v, want\n%+v", what, g, w)
+	}
+}
+
+// TestResume interrupts runs at many points, resumes them in all forms, and
+// compares with runs never interrupted.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	data := gridData(t)
+	var forms []string
+	for name := range resumeForms {
+		forms = append(forms, name)
+	}
+	slices.Sort(forms)
+	tried := 0
+	for _, c := range []struct {
+		name    string
+		options []string
+	}{
+		{"converging", []string{"--l2", "0.5", "--blocks", "4", "--rtol", "1e-4"}},
+		{"limited", []string{"--blocks", "2x3", "--max-iter", "50", "--order", "random", "--seed", "3"}},
+		{"inner-dual", []string{"--method", "inner-dual", "--step", "adagrad:0.5", "--max-iter", "9", "--counting", "trw", "--seed", "4"}},
+		{"pairs", []string{"--pairs", "--max-passes", "4", "--blocks", "4", "--partition", "bfs"}},
+		{"early stop", []string{"--eval", "dev=" + data, "--eval-every", "0.5", "--early-stop", "accuracy@dev:3", "--threads", "1"}},
+	} {
+		folder := t.TempDir()
+		never := filepath.Join(folder, "never")
+		counted := tripAfter(t.Context(), 1<<60)
+		if o := runContext(counted, slices.Concat([]string{"train", data, "-o", never, "-q"}, c.options)...); o.code != 0 {
+			t.Fatalf("%s: exit code %d: %s", c.name, o.code, o.stderr)
+		}
+		calls := counted.calls.Load()
+		for _, at := range []int64{7, calls / 2, calls - 1} {
+			dir := filepath.Join(folder, fmt.Sprint(at))
+			o := runContext(tripAfter(t.Context(), at), slices.Concat([]string{"train", data, "-o", dir, "-q"}, c.options)...)
+			form := forms[tried%len(forms)]
+			tried++
+			what := fmt.Sprintf("%s, interrupted at point %d of %d, %s", c.name, at, calls, form)
+			if o.code != 130 {
+				t.Errorf("%s: exit code %d, want 130: %s", what, o.code, o.stderr)
+				continue
+			}
+			o.wantFailure(t, 130, "interrupted", "blockbp train "+dir+" --resume")
+			mustRun(t, slices.Concat([]string{"train", "-q"}, resumeForms[form](data, dir, c.options))...)
+			wantSameRun(t, what, dir, never)
+		}
+	}
+}
+
+// TestResumeTwice interrupts a run again and again, after few iterations each.
+func TestResumeTwice(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
+	options := []string{"--max-iter", "90", "--blocks", "4", "--tol", "1e-300", "-q"}
+	mustRun(t, slices.Concat([]string{"train", gridData(t), "-o", never}, options)...)
+	const calls = 60 // more than the check at the end takes, which is not resumed but made anew
+	o := runContext(tripAfter(t.Context(), 0), slices.Concat([]string{"train", gridData(t), "-o", dir}, options)...)
+	for range 8 {
+		if o.code != 130 {
+			break
+		}
+		o = runContext(tripAfter(t.Context(), calls), "train", dir, "--resume", "-q")
+	}
+	if o.code != 0 {
+		t.Fatalf("the run did not end: exit code %d: %s", o.code, o.stderr)
+	}
+	wantSameRun(t, "interrupted often", dir, never)
+}
+
+// TestResumeFurther goes on from a limit to a larger one.
+func TestResumeFurther(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
+	mustRun(t, "train", gridData(t), "-o", never, "--max-iter", "60", "--blocks", "4", "-q")
+	mustRun(t, "train", gridData(t), "-o", dir, "--max-iter", "25", "--blocks", "4", "-q")
+	short := readFile(t, dir, "model.safetensors")
+
+	// With the same limit there is nothing left to do.
+	mustRun(t, "train", dir, "--resume", "-q")
+	if readFile(t, dir, "model.safetensors") != short || len(metricsOf(t, dir)) != 26 {
+		t.Errorf("a run at its limit was resumed to iteration %d with another model", len(metricsOf(t, dir))-1)
+	}
+	mustRun(t, "train", dir, "--resume", "--max-iter", "60", "-q")
+	wantSameRun(t, "resumed to a larger limit", dir, never)
+}
+
+// TestResumeOptionsLast: what was asked for when a run was resumed holds when it
+// is resumed again.
+func TestResumeOptionsLast(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
+	mustRun(t, "train", gridData(t), "-o", never, "--max-iter", "60", "--blocks", "4", "-q")
+	mustRun(t, "train", gridData(t), "-o", dir, "--max-iter", "25", "--blocks", "4", "-q")
+	if o := runContext(tripAfter(t.Context(), 15), "train", dir, "--resume", "--max-iter", "60", "-q"); o.code != 130 {
+		t.Fatalf("exit code %d, want 130: %s", o.code, o.stderr)
+	}
+	mustRun(t, "train", dir, "--resume", "-q")
+	wantSameRun(t, "resumed twice, the first time with --max-iter 60", dir, never)
+}
+
+// TestResumeFromElsewhere: relative paths are those of the folder in which the run
+// was started.
+func TestResumeFromElsewhere(t *testing.T) {
+	folder := t.TempDir()
+	data := copyFolder(t, gridData(t), filepath.Join(folder, "data"))
+	writeFile(t, filepath.Join(folder, "c.toml"), "l2 = 0.5\n")
+	t.Chdir(folder)
+	options := []string{"--init", "data/truth.safetensors", "--eval", "dev=data", "--config", "c.toml", "--blocks", "4", "--max-iter", "30", "--threads", "1", "-q"}
+	mustRun(t, slices.Concat([]string{"train", "data", "-o", "never"}, options)...)
+	options = append(options, "-m", "copy.safetensors")
+	if o := runContext(tripAfter(t.Context(), 20), slices.Concat([]string{"train", "data", "-o", "run"}, options)...); o.code != 130 {
+		t.Fatalf("exit code %d, want 130: %s", o.code, o.stderr)
+	}
+	if _, err := os.Stat("copy.safetensors"); err == nil {
+		t.Error("an interrupted run wrote the file of --model")
+	}
+	if err := os.Mkdir("elsewhere", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("elsewhere")
+	mustRun(t, "train", "../run", "--resume", "-q")
+	wantSameRun(t, "resumed from another folder than "+data, filepath.Join(folder, "run"), filepath.Join(folder, "never"))
+	if readFile(t, folder, "copy.safetensors") != readFile(t, folder, "run", "model.safetensors") {
+		t.Error("the file of --model is not the run's model")
+	}
+}
+
+// TestResumeConverged: nothing is left to do, and nothing is done over.
+func TestResumeConverged(t *testing.T) {
+	t.Parallel()
+	dir := copyFolder(t, gridRun(t), filepath.Join(t.TempDir(), "run"))
+	before := tree(t, dir)
+	o := mustRun(t, "train", dir, "--resume", "-q")
+	for _, name := range []string{"model.safetensors", "metrics.jsonl"} {
+		if path := filepath.Join(dir, name); tree(t, dir)[path] != before[path] {
+			t.Errorf("a run that had converged was made again: %s changed; stderr: %s", name, o.stderr)
+		}
+	}
+}
+
+// TestResumeRefused: other data or settings cannot go on to the same result, so
+// the run is left as it is.
+func TestResumeRefused(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	data := copyFolder(t, gridData(t), filepath.Join(folder, "data"))
+	interrupted, converged := filepath.Join(folder, "interrupted"), filepath.Join(folder, "converged")
+	base := []string{"--l2", "0.5", "--blocks", "4", "--order", "cyclic"}
+	if o := runContext(tripAfter(t.Context(), 30), slices.Concat([]string{"train", data, "-o", interrupted, "-q"}, base)...); o.code != 130 {
+		t.Fatalf("exit code %d, want 130: %s", o.code, o.stderr)
+	}
+	mustRun(t, slices.Concat([]string{"train", data, "-o", converged, "-q"}, base)...)
+	counts := writeFile(t, filepath.Join(folder, "counts.txt"), countsOfGrid(2))
+	other := filepath.Join(folder, "other")
+	mustRun(t, "generate", "-o", other, "--graph", "grid:6x6", "--states", "3", "--node-features", "2", "--edge-features", "2", "--samples", "3", "--instances", "3", "--sweeps", "5", "--seed", "6")
+	fewer := filepath.Join(folder, "fewer")
+	for _, name := range []string{"0.npz", "dataset.json"} {
+		writeFile(t, filepath.Join(fewer, name), readFile(t, data, name))
+	}
+	more := copyFolder(t, data, filepath.Join(folder, "more"))
+	writeFile(t, filepath.Join(more, "2.npz"), readFile(t, other, "2.npz"))
+	damaged := copyFolder(t, interrupted, filepath.Join(folder, "damaged"))
+	state := filepath.Join("checkpoint", "state.safetensors")
+	writeFile(t, filepath.Join(damaged, state), readFile(t, damaged, state)[:2000])
+	flipped := copyFolder(t, interrupted, filepath.Join(folder, "flipped"))
+	text := []byte(readFile(t, flipped, state))
+	text[len(text)-9] ^= 0x10
+	writeFile(t, filepath.Join(flipped, state), string(text))
+
+	unconfigured, unlisted := copyFolder(t, interrupted, filepath.Join(folder, "unconfigured")), copyFolder(t, interrupted, filepath.Join(folder, "unlisted"))
+	writeFile(t, filepath.Join(unconfigured, "config.json"), "{")
+	writeFile(t, filepath.Join(unlisted, "data.json"), "[{]")
+
+	const either = -1 // other settings are a mistake in the command line, or a checkpoint that does not fit it
+	for i, c := range []struct {
+		name  string
+		code  int
+		args  []string
+		parts []string
+	}{
+		{"l2", either, []string{"$I", "--resume", "--l2", "0.7"}, []string{"l2 0.5", "0.7"}},
+		{"method", either, []string{"$I", "--resume", "--method", "full"}, []string{"method bbpl", "full"}},
+		{"step", either, []string{"$I", "--resume", "--step", "fixed:0.1"}, []string{"step auto", "fixed:0.1"}},
+		{"blocks", either, []string{"$I", "--resume", "--blocks", "6"}, []string{"blocks 4", "6"}},
+		{"partition", either, []string{"$I", "--resume", "--partition", "range"}, []string{"checkpoint"}},
+		{"tiles", either, []string{"$I", "--resume", "--blocks", "1x4"}, []string{"checkpoint"}},
+		{"order", either, []string{"$I", "--resume", "--order", "random"}, []string{"order cyclic", "random"}},
+		{"pairs", either, []string{"$I", "--resume", "--pairs"}, []string{"pairs"}},
+		{"inner sweeps", either, []string{"$I", "--resume", "--inner-sweeps", "5"}, []string{"inner sweeps", "5"}},
+		{"inner tolerance", either, []string{"$I", "--resume", "--inner-tol", "0.5"}, []string{"inner tolerance", "0.5"}},
+		{"counting", either, []string{"$I", "--resume", "--counting", "bethe"}, []string{"counting", "bethe"}},
+		{"counting file", either, []string{"$I", "--resume", "--counting", counts}, []string{"counting"}},
+		{"no edges", either, []string{"$I", "--resume", "--no-edges"}, []string{"checkpoint"}},
+		{"options left out", either, []string{data, "-o", "$I", "--resume"}, []string{"blocks 4", "20"}},
+		{"fewer data", 3, slices.Concat([]string{fewer, "-o", "$I", "--resume"}, base), []string{"data"}},
+		{"more data", 3, slices.Concat([]string{more, "-o", "$I", "--resume"}, base), []string{"2.npz"}},
+		{"other data", 3, slices.Concat([]string{other, "-o", "$I", "--resume"}, base), []string{"0.npz"}},
+		{"other data for a converged run", 3, slices.Concat([]string{other, "-o", "$C", "--resume"}, base), []string{"0.npz"}},
+		{"l2 of a converged run", either, []string{"$C", "--resume", "--l2", "0.7"}, []string{"l2"}},
+		{"damaged checkpoint", 3, []string{damaged, "--resume"}, []string{filepath.Join(damaged, state)}},
+		{"flipped bit in a checkpoint", 3, []string{flipped, "--resume"}, []string{filepath.Join(flipped, state)}},
+		{"damaged configuration", 3, []string{unconfigured, "--resume"}, []string{filepath.Join(unconfigured, "config.json")}},
+		{"damaged list of data", 3, []string{unlisted, "--resume"}, []string{filepath.Join(unlisted, "data.json")}},
+		{"two runs", 2, []string{"$I", "-o", "$C", "--resume"}, []string{"interrupted", "converged"}},
+		{"two folders", 2, []string{data, "--resume=$I", "-o", "$C"}, []string{"interrupted", "converged"}},
+		{"no run", 1, []string{"--resume=" + filepath.Join(folder, "nowhere")}, []string{filepath.Join(folder, "nowhere")}},
+		{"no run, with data", 1, []string{data, "-o", filepath.Join(folder, "nowhere"), "--resume"}, []string{filepath.Join(folder, "nowhere")}},
+		{"nothing to resume", 2, []string{"--resume"}, []string{"--resume"}},
+	} {
+		fresh := filepath.Join(folder, fmt.Sprint(i))
+		copies := strings.NewReplacer("$I", filepath.Join(fresh, "interrupted"), "$C", filepath.Join(fresh, "converged"))
+		line := strings.Join(c.args, " ")
+		if strings.Contains(line, "$I") {
+			copyFolder(t, interrupted, filepath.Join(fresh, "interrupted"))
+		}
+		if strings.Contains(line, "$C") {
+			copyFolder(t, converged, filepath.Join(fresh, "converged"))
+		}
+		for j, arg := range c.args {
+			c.args[j] = copies.Replace(arg)
+		}
+		before := tree(t, folder)
+		o := run(t, slices.Concat([]string{"train"}, c.args, []string{"-q", "--max-iter", "200"})...)
+		if c.code == either {
+			if c.code = 3; o.code == 2 {
+				c.code = 2
+			}
+		}
+		o.wantFailure(t, c.code, c.parts...)
+		wantUntouched(t, o, before, tree(t, folder))
+	}
+}
+
+// countsOfGrid are counting numbers for the 6×6 grid.
+func countsOfGrid(edge int) string {
+	var b strings.Builder
+	for s := range 36 {
+		fmt.Fprintf(&b, "node %d 1\n", s)
+	}
+	for e := range 60 {
+		fmt.Fprintf(&b, "edge %d %d\n", e, edge)
+	}
+	return b.String()
+}
+
+// TestInterruptedElsewhere: every other verb that works for long ends with 130
+// and one line.
+func TestInterruptedElsewhere(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	network := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
+	out := writeFile(t, filepath.Join(folder, "out.PR"), "old")
+	for _, args := range [][]string{
+		{"predict", gridData(t), "-m", gridRun(t), "-o", filepath.Join(folder, "predicted")},
+		{"eval", gridData(t), "-m", gridRun(t)},
+		{"infer", network, "--counting", "convex", "-o", out},
+		{"infer", network, "--method", "exact", "-o", out},
+		{"demo", "--side", "6", "-o", filepath.Join(folder, "demo")},
+		{"generate", "--graph", "grid:6x6", "-o", filepath.Join(folder, "generated")},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		o := runContext(ctx, args...)
+		o.wantFailure(t, 130, "interrupted")
+		if got := readFile(t, out); got != "old" {
+			t.Errorf("%s: interrupted, and yet it replaced the old answer by %q", o.command(), got)
+			writeFile(t, out, "old")
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package cli_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/dataset"
+)
+
+// graphTables writes a graph of two communities that mostly link within: 40 nodes
+// with noisy features, a few of them unknown, in splits train, val and test.
+func graphTables(t testing.TB) string {
+	return shared(t, "tables", func(folder string) {
+		random := rand.New(rand.NewPCG(5, 6))
+		var nodes, edges strings.Builder
+		nodes.WriteString("# node\tlabel\tsplit\tfeatures\n")
+		splits := []string{"train", "val", "test", ""}
+		for v := range 40 {
+			label := v % 2
+			features := fmt.Sprintf("%d %d:%.3f", label, 2, 0.5*random.NormFloat64()+float64(label))
+			if v%5 == 0 {
+				features = fmt.Sprint(1 - label) // misleading
+			}
+			if v%11 == 3 {
+				features = "?"
+			}
+			if split := splits[v/2%4]; split == "" {
+				fmt.Fprintf(&nodes, "n%d\t-1\t\t%s\n", v, features)
+			} else {
+				fmt.Fprintf(&nodes, "n%d\t%d\t%s\t%s\n", v, label, split, features)
+			}
+			if v >= 2 {
+				fmt.Fprintf(&edges, "n%d\tn%d\n", v, v-2)
+			}
+			if v >= 6 && random.Float64() < 0.5 {
+				fmt.Fprintf(&edges, "n%d\tn%d\n", v, v-6)
+			}
+			if v%13 == 1 {
+				fmt.Fprintf(&edges, "n%d\tn%d\n", v, v-1)
+			}
+		}
+		edges.WriteString("n0\tn0\nn2\tn0\n") // a loop and a repetition are left out, with a note
+		writeFile(t, filepath.Join(folder, "web.nodes.tsv"), nodes.String())
+		writeFile(t, filepath.Join(folder, "web.edges.tsv"), edges.String())
+	})
+}
+
+// TestTables learns from the labels of one split and compares on others.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	data, folder := graphTables(t), t.TempDir()
+	prefix, dir := filepath.Join(data, "web"), filepath.Join(folder, "run")
+	o := mustRun(t, "train", prefix, "-o", dir, "--observed", "train", "--eval", "dev=val", "--eval", "held-out=test", "--l2", "0.5", "--blocks", "4", "--json", "-q", "--threads", "1")
+	for _, note := range []string{"web.edges.tsv:", "from a node to itself", "already"} {
+		if !strings.Contains(o.stderr, note) {
+			t.Errorf("the notes do not mention %q:\n%s", note, o.stderr)
+		}
+	}
+	var r trainResult
+	o.json(t, &r)
+	if r.Status != "converged" || r.Convex || len(r.Eval) != 8 || !(r.Eval["accuracy@dev"] > 0.6) {
+		t.Errorf("train: %+v", r)
+	}
+
+	// eval says the same as the evaluation of the run: 10 nodes per split.
+	results := evaluate(t, prefix, "-m", dir, "--observed", "train", "--split", "val", "--threads", "1")
+	results[0].check(t)
+	if results[0].Nodes != 10 || !closeTo(results[0].Accuracy, r.Eval["accuracy@dev"], 1e-12) || !closeTo(results[0].LogLoss, r.Eval["log_loss@dev"], 1e-6) {
+		t.Errorf("eval --split val: %+v, train said %v", results[0], r.Eval)
+	}
+	if other := evaluate(t, data, "-m", dir, "--observed", "train", "--split", "test", "--threads", "1"); other[0].Nodes != 10 || !closeTo(other[0].Accuracy, r.Eval["accuracy@held-out"], 1e-12) {
+		t.Errorf("eval --split test: %+v, train said %v", other[0], r.Eval)
+	}
+	// Without a split, on all that is labelled and not held.
+	if rest := evaluate(t, data, "-m", dir, "--observed", "train", "--threads", "1"); rest[0].Nodes != 20 {
+		t.Errorf("eval --observed train compares %d nodes, want the 20 of val and test", rest[0].Nodes)
+	}
+	if all := evaluate(t, data, "-m", dir, "--threads", "1"); all[0].Nodes != 30 {
+		t.Errorf("eval compares %d nodes, want all 30 with labels", all[0].Nodes)
+	}
+
+	// Held labels stay as they are.
+	out := filepath.Join(folder, "predicted")
+	mustRun(t, "predict", prefix, "-m", dir, "-o", out, "--observed", "train", "--clamp", "--threads", "1")
+	set, err := dataset.Open([]string{prefix}, dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := namesIn(out)
+	if !slices.Contains(files, "web.npz") {
+		t.Fatalf("predict made %q", files)
+	}
+	for s, y := range predictedLabels(t, filepath.Join(out, "web.npz"), 40, 2) {
+		if truth := set.Instances[0].Samples()[0][s]; set.Splits[0][s] == "train" && y != truth {
+			t.Errorf("node %d is held at %d and predicted to be %d", s, truth, y)
+		}
+	}
+	mustRun(t, "check", data, "-m", dir)
+	object := mustRun(t, "info", data, "--json").object(t, "kind", "nodes", "unobserved_labels")
+	if object["kind"] != "graph" || object["nodes"] != 40.0 || object["unobserved_labels"] != 10.0 {
+		t.Errorf("info: %v", object)
+	}
+}

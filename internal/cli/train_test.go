@@ -1,0 +1,316 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/safetensors"
+)
+
+// TestDryRun: sizes are printed, nothing is written.
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	args := []string{"train", gridData(t), "-o", filepath.Join(folder, "run"), "-m", filepath.Join(folder, "m.safetensors"), "--blocks", "4", "--dry-run"}
+	o := mustRun(t, args...)
+	for _, part := range []string{"nodes", "72", "edges", "120", "weights", "24", "memory", "seconds per pass"} {
+		if !strings.Contains(o.stdout, part) {
+			t.Errorf("train --dry-run does not print %q:\n%s", part, o.stdout)
+		}
+	}
+	mustRun(t, append(args, "--json")...).object(t)
+	if names := namesIn(folder); len(names) != 0 {
+		t.Errorf("train --dry-run wrote %q", names)
+	}
+}
+
+// TestRequireConvergence: the model is written, the exit code tells.
+func TestRequireConvergence(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	args := []string{"train", gridData(t), "-o", dir, "--max-iter", "3", "--json"}
+	o := run(t, append(args, "--require-convergence")...)
+	o.wantFailure(t, 5, "not converged", "iterations 3 ≥ limit 3")
+	if r := o.object(t, "objective", "grad_norm", "iterations", "passes", "status"); r["status"] != "iteration_limit" || r["iterations"] != 3.0 {
+		t.Errorf("result is %v", r)
+	}
+	if _, _, err := crf.Load(filepath.Join(dir, "model.safetensors")); err != nil {
+		t.Error(err)
+	}
+	// The same run without the option is a success.
+	o = mustRun(t, "train", gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--max-iter", "3")
+	for _, part := range []string{"status", "iteration_limit", "objective", "gradient norm", "peak memory", "model.safetensors", "report.html"} {
+		if !strings.Contains(o.stdout, part) {
+			t.Errorf("train does not print %q:\n%s", part, o.stdout)
+		}
+	}
+}
+
+// TestLimits: every limit ends a run with a status and the inequality that fired.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ flag, value, status, reason string }{
+		{"--max-iter", "7", "iteration_limit", "iterations 7 ≥ limit 7"},
+		{"--max-passes", "3", "pass_limit", "≥ limit 3"},
+		{"--max-time", "20ms", "time_limit", "≥ limit 0.02"},
+		{"--obj-tol", "1e-2", "objective_change", "≤ 0.01"},
+		{"--rtol", "1e-3", "converged", "gradient norm"},
+		{"--tol", "1e-3", "converged", "≤ 0.001"},
+	} {
+		args := []string{gridData(t), "-o", filepath.Join(t.TempDir(), "run"), c.flag, c.value}
+		if c.flag == "--max-time" {
+			args = append(args, "--tol", "1e-300", "--max-passes", "1e12")
+		}
+		if r := train(t, args...); r.Status != c.status || !strings.Contains(r.Reason, c.reason) || r.Converged != (c.status == "converged") {
+			t.Errorf("%s %s: %s (%s), want %s with %q", c.flag, c.value, r.Status, r.Reason, c.status, c.reason)
+		}
+	}
+}
+
+// TestNoEdges: a baseline of independent nodes, and a model that stays one.
+func TestNoEdges(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	dir := filepath.Join(folder, "run")
+	r := train(t, gridData(t), "-o", dir, "--no-edges", "--l2", "0.5", "--tol", "1e-9")
+	m, meta, err := crf.Load(filepath.Join(dir, "model.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range m.Weights {
+		if strings.HasPrefix(m.WeightName(i), "edge.") && w != 0 {
+			t.Errorf("weight %s is %v, want 0", m.WeightName(i), w)
+		}
+	}
+	if meta["edges"] != "none" || r.Status != "converged" {
+		t.Errorf("metadata say edges %q, status %s", meta["edges"], r.Status)
+	}
+	// Predictions without edges need one sweep only, and no edge weights.
+	out := filepath.Join(folder, "predicted")
+	mustRun(t, "predict", gridData(t), "-m", dir, "-o", out, "--threads", "1")
+	for node, y := range predictedLabels(t, filepath.Join(out, "0.npz"), 36, 3) {
+		if y < 0 || y > 2 {
+			t.Fatalf("node %d has label %d", node, y)
+		}
+	}
+	if results := evaluate(t, gridData(t), "-m", dir, "-m", gridRun(t), "--threads", "1"); results[0].Accuracy > results[1].Accuracy {
+		t.Errorf("without edges the accuracy is %v, with them %v", results[0].Accuracy, results[1].Accuracy)
+	}
+}
+
+// TestInit starts from given weights.
+func TestInit(t *testing.T) {
+	t.Parallel()
+	var before trainResult
+	if err := json.Unmarshal([]byte(readFile(t, gridRun(t), "result.json")), &before); err != nil {
+		t.Fatal(err)
+	}
+	r := train(t, gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--l2", "0.5", "--tol", strconv.FormatFloat(2*before.GradNorm, 'g', -1, 64), "--init", gridRun(t))
+	if r.Status != "converged" || r.Iterations > 40 || !closeTo(r.Objective, before.Objective, 1e-9) || r.FirstGradNorm > before.FirstGradNorm/100 {
+		t.Errorf("from the optimum: %+v", r)
+	}
+}
+
+// TestEarlyStop keeps the best model apart from the last.
+func TestEarlyStop(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	dir, data := filepath.Join(folder, "run"), gridData(t)
+	r := train(t, data, "-o", dir, "--l2", "0.01", "--eval", "dev="+data, "--eval-every", "0.5", "--early-stop", "log_loss@dev:2", "--tol", "1e-300", "--threads", "1")
+	if r.Status != "early_stop" || !strings.Contains(r.Reason, "log_loss@dev did not improve") || !strings.Contains(r.Reason, "patience 2") {
+		t.Fatalf("%s: %s", r.Status, r.Reason)
+	}
+	// The best model is that of the smallest loss on the record.
+	smallest := math.Inf(1)
+	for line := range strings.Lines(readFile(t, dir, "metrics.jsonl")) {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		if loss, ok := m["eval.dev.log_loss"].(float64); ok {
+			smallest = min(smallest, loss)
+		}
+	}
+	results := evaluate(t, data, "-m", filepath.Join(dir, "model.best.safetensors"), "-m", dir, "--threads", "1")
+	if !closeTo(results[0].LogLoss, smallest, 1e-2) || results[1].LogLoss < results[0].LogLoss-1e-3 {
+		t.Errorf("the best model has log loss %v, the last %v; the smallest on the record is %v", results[0].LogLoss, results[1].LogLoss, smallest)
+	}
+	// Accuracy is to be maximised.
+	r = train(t, data, "-o", filepath.Join(folder, "accuracy"), "--eval", "a="+data, "--eval", "b="+data, "--eval-every", "0.5", "--early-stop", "accuracy@b:2", "--tol", "1e-300", "--threads", "1")
+	if r.Status != "early_stop" || r.Eval["accuracy@a"] < 0.5 || r.Eval["accuracy@a"] != r.Eval["accuracy@b"] {
+		t.Errorf("%s: %s: %v", r.Status, r.Reason, r.Eval)
+	}
+}
+
+// TestConfigFile: defaults < --config < flags, and every value's source is saved.
+func TestConfigFile(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	config := writeFile(t, filepath.Join(folder, "c.toml"), `
+l2 = 3.0
+method = "full"
+"max-iter" = 5
+seed = 9
+counting = "bethe"
+require-convergence = false
+checkpoint-every = "3m"
+eval = ["a=`+filepath.ToSlash(gridData(t))+`"]
+`)
+	dir := filepath.Join(folder, "run")
+	r := train(t, gridData(t), "-o", dir, "--config", config, "--l2", "5", "--seed", "9", "--threads", "1")
+	if r.Iterations != 5 || r.Status != "iteration_limit" || len(r.Eval) != 4 {
+		t.Errorf("the run with a configuration: %+v", r)
+	}
+	var saved struct {
+		Options map[string]struct{ Value, Source string }
+	}
+	if err := json.Unmarshal([]byte(readFile(t, dir, "config.json")), &saved); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][2]string{
+		"l2": {"5", "flag"}, "seed": {"9", "flag"}, "method": {"full", "config"}, "max-iter": {"5", "config"},
+		"counting": {"bethe", "config"}, "checkpoint-every": {"3m0s", "config"}, "order": {"cyclic", "default"}, "config": {config, "flag"},
+	} {
+		if got := saved.Options[name]; got.Value != want[0] || got.Source != want[1] {
+			t.Errorf("option %s is %q from %q, want %q from %q", name, got.Value, got.Source, want[0], want[1])
+		}
+	}
+}
+
+func TestConfigFileMistakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text  string
+		parts []string
+	}{
+		{"l2 = 1.0\nmetod = 'full'\n", []string{`unknown option "metod"`, "did you mean method?"}},
+		{"l2 = 'x'\n", []string{`option "l2"`, "x"}},
+		{"l2 = 1\nmethod = \n", []string{":2:"}},
+		{"[train]\nl2 = 1.0\n", []string{"train"}},
+		{"inner-sweeps = 2.5\n", []string{`option "inner-sweeps"`, "2.5"}},
+		{"config = 'other.toml'\n", []string{"config"}},
+		// A run cannot be resumed from within a configuration, so it must not seem so.
+		{"resume = 'elsewhere'\n", []string{"resume"}},
+	} {
+		folder := t.TempDir()
+		config := writeFile(t, filepath.Join(folder, "c.toml"), c.text)
+		o := run(t, "train", gridData(t), "-o", filepath.Join(folder, "run"), "--config", config, "--max-iter", "2")
+		o.wantFailure(t, 2, append(c.parts, config)...)
+		if names := namesIn(folder); !slices.Equal(names, []string{"c.toml"}) {
+			t.Errorf("%q: the folder holds %q", c.text, names)
+		}
+	}
+}
+
+// TestDiverging: the run stops and says where and why, with exit code 4, and
+// keeps a checkpoint from before it went wrong.
+func TestDiverging(t *testing.T) {
+	t.Parallel()
+	for _, options := range [][]string{
+		{"--step", "fixed:1e6"},
+		{"--step", "fixed:1e6", "--checkpoint-every", "1ns"},
+		{"--step", "fixed:1e300", "--checkpoint-every", "1ns"},
+		{"--step", "fixed:1e6", "--method", "full"},
+	} {
+		folder := t.TempDir()
+		dir, model := filepath.Join(folder, "run"), writeFile(t, filepath.Join(folder, "m.safetensors"), "old")
+		o := run(t, slices.Concat([]string{"train", gridData(t), "-o", dir, "-m", model, "--blocks", "4", "--json", "-q"}, options)...)
+		o.wantFailure(t, 4, "diverged at iteration ", "block ", "step", "--step auto")
+		object := o.object(t, "status", "reason", "iterations", "block")
+		if object["status"] != "diverged" {
+			t.Errorf("%q: status is %v", options, object["status"])
+		}
+		if got := readFile(t, model); got != "old" {
+			t.Errorf("%q: the file of --model was overwritten", options)
+		}
+		if readFile(t, dir, "result.json") == "" || len(metricsOf(t, dir)) < 2 {
+			t.Errorf("%q: result and metrics are not kept", options)
+		}
+		for i, w := range checkpointArray(t, dir, "weights") {
+			if math.IsNaN(w) || math.Abs(w) > 1e3 {
+				t.Errorf("%q: weight %d of the last good checkpoint is %v", options, i, w)
+				break
+			}
+		}
+		// From there the run goes the same way again.
+		again := run(t, "train", dir, "--resume", "-q")
+		again.wantFailure(t, 4, strings.TrimPrefix(o.errorLines()[0], "blockbp: "))
+	}
+}
+
+// checkpointArray reads an array of a run's checkpoint.
+func checkpointArray(t testing.TB, dir, name string) []float64 {
+	t.Helper()
+	f, err := safetensors.Open(filepath.Join(dir, "checkpoint", "state.safetensors"))
+	if err != nil {
+		t.Errorf("there is no checkpoint: %v", err)
+		return nil
+	}
+	defer f.Close()
+	values, err := safetensors.Read[float64](f, name)
+	if err != nil {
+		t.Error(err)
+	}
+	return values
+}
+
+// TestCheckpointsInTime: a run that is killed has a checkpoint to go on from.
+func TestCheckpointsInTime(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	seen := false
+	ctx := &tripContext{Context: t.Context(), done: make(chan struct{})}
+	ctx.tripIf = func(calls int64) bool {
+		if calls%100 == 0 {
+			_, err := os.Stat(filepath.Join(dir, "checkpoint", "state.safetensors"))
+			seen = seen || err == nil
+		}
+		return seen || calls > 20000
+	}
+	o := runContext(ctx, "train", gridData(t), "-o", dir, "--checkpoint-every", "1ms", "--tol", "1e-300", "--max-passes", "1e12", "-q")
+	if !seen {
+		t.Errorf("there was no checkpoint in 20000 iterations with --checkpoint-every 1ms (exit code %d)", o.code)
+	}
+}
+
+// TestProgress: lines on stderr, none with --quiet, and nothing on stdout but the
+// result.
+func TestProgress(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: it runs for the five seconds that it takes to show a line of progress")
+	}
+	t.Parallel()
+	args := []string{"train", gridData(t), "--tol", "1e-300", "--max-passes", "1e12", "--blocks", "4", "--max-time", (5500 * time.Millisecond).String(), "--json"}
+	o := mustRun(t, append(args, "-o", filepath.Join(t.TempDir(), "run"))...)
+	if !regexp.MustCompile(`(?m)^iteration \d+  pass [\d.]+  objective [\d.]+  gradient [\de.+-]+  about \d+s left$`).MatchString(o.stderr) {
+		t.Errorf("progress is %q", o.stderr)
+	}
+	o.object(t, "status")
+}
+
+// TestUntied learns weights for every node and edge.
+func TestUntied(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	one := writeFile(t, filepath.Join(folder, "data", "0.npz"), readFile(t, gridData(t), "0.npz"))
+	objective := 0.0
+	for _, method := range []string{"full", "bbpl"} {
+		dir := filepath.Join(folder, method)
+		r := train(t, one, "-o", dir, "--untied", "--method", method, "--l2", "0.1", "--tol", "1e-8")
+		if r.Status != "converged" || objective != 0 && !closeTo(r.Objective, objective, 1e-9) {
+			t.Errorf("%s: %s, objective %v, want %v", method, r.Status, r.Objective, objective)
+		}
+		objective = r.Objective
+	}
+	mustRun(t, "predict", one, "-m", filepath.Join(folder, "bbpl"), "-o", filepath.Join(folder, "predicted"))
+	predictedLabels(t, filepath.Join(folder, "predicted", "0.npz"), 36, 3)
+}

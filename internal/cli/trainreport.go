@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/learn"
+	"github.com/blockbp/blockbp/record"
+)
+
+// finalScores are the evaluations of the final model.
+type finalScores struct {
+	values map[string]record.Float
+	sets   []scoredSet
+}
+
+// scoredSet is one evaluation with what its report shows.
+type scoredSet struct {
+	name    string
+	classes []string
+	score   *infer.Score
+	rows    []record.PanelRow // of images: a few, for the picture
+}
+
+// picturesPerSet is how many images of an evaluation set the report shows.
+const picturesPerSet = 6
+
+// finalEvaluation scores the final model on every evaluation set.
+func (t *training) finalEvaluation(r *learn.Result) (*finalScores, error) {
+	final := &finalScores{}
+	if r.Status == learn.Interrupted || len(t.evals) == 0 {
+		return final, nil
+	}
+	final.values = map[string]record.Float{}
+	for _, e := range t.evals {
+		make := func() *infer.Predictor { return predictor(r.Model, t.problem.Counting, predictLimits) }
+		scored, err := e.scoreWithPictures(context.Background(), t.flags.threads, make)
+		if err != nil {
+			return nil, fmt.Errorf("evaluation %s: %w", e.name, err)
+		}
+		final.sets = append(final.sets, *scored)
+		for name, value := range metricsOf(e.name, scored.score) {
+			final.values[name] = record.Float(value)
+		}
+	}
+	return final, nil
+}
+
+// scoreWithPictures scores a set and keeps, for images, what to draw of the first
+// few.
+func (e *evaluation) scoreWithPictures(ctx context.Context, threads int, make func() *infer.Predictor) (*scoredSet, error) {
+	s := &scoredSet{name: e.name, classes: stateNames(e.set)}
+	var err error
+	s.score, err = e.score(ctx, threads, make, func(i int, b *infer.Beliefs) error {
+		if i >= len(e.set.Images) || i >= picturesPerSet {
+			return nil
+		}
+		row, err := panelRow(e.set.Images[i], e.labels[i], b)
+		s.rows = append(s.rows, row)
+		return err
+	})
+	return s, err
+}
+
+// panelRow makes the picture row of one image.
+func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (record.PanelRow, error) {
+	photo, err := readImage(source.Path)
+	if err != nil {
+		return record.PanelRow{}, err
+	}
+	row := record.PanelRow{Title: source.ID, Photo: photo, W: source.Width, H: source.Height}
+	row.Prediction = toInts(b.Labels)
+	if truth != nil {
+		row.Truth = toInts(truth)
+	}
+	row.Confidence = make([]float64, len(b.Labels))
+	for s, y := range b.Labels {
+		row.Confidence[s] = b.Of(s)[y]
+	}
+	return row, nil
+}
+
+func toInts(x []int32) []int {
+	y := make([]int, len(x))
+	for i, v := range x {
+		y[i] = int(v)
+	}
+	return y
+}
+
+// writeTrainingReport writes the plots and the one-page report of a run.
+func writeTrainingReport(run *record.Run, set *dataset.Set, r *learn.Result, n numbersOfResult, final *finalScores) error {
+	metrics, err := record.ReadMetrics(run.Path(record.MetricsFile))
+	if err != nil {
+		return err
+	}
+	report := &record.Report{Title: "Training report", Subtitle: fmt.Sprintf("%d instances, %d weights; blockbp %s", len(set.Instances), r.Model.Layout.Size, version())}
+	report.Callout(verdict(r), verdictText(r))
+	report.Section("Result")
+	report.KeyValues(resultValues(n))
+	report.Section("Convergence")
+	report.Paragraph("The objective and the gradient are the running estimates of block learning: each block's share is as of its last visit, so they cost nothing extra and become exact at convergence. The values in the table above are exact, from inference over the whole network at the final weights. A pass is the work of one sweep over the whole network.")
+	for _, c := range convergenceCurves([]namedMetrics{{"", metrics}}) {
+		if err := writeFigure(run, c.file, c.curves); err != nil {
+			return err
+		}
+		report.Figure(c.curves, c.caption)
+	}
+	if curves, ok := evaluationCurves(metrics); ok {
+		if err := writeFigure(run, "evaluation", curves); err != nil {
+			return err
+		}
+		report.Figure(curves, "Evaluations during training.")
+	}
+	for i := range final.sets {
+		if err := reportScore(run, report, &final.sets[i]); err != nil {
+			return err
+		}
+	}
+	reportWeights(report, r.Model)
+	return run.WriteFile(record.ReportFile, report.Write)
+}
+
+func verdict(r *learn.Result) record.CalloutKind {
+	switch r.Status {
+	case learn.Converged:
+		return record.CalloutOK
+	case learn.Interrupted:
+		return record.CalloutError
+	}
+	return record.CalloutWarn
+}
+
+func verdictText(r *learn.Result) string {
+	text := fmt.Sprintf("%s: %s.", r.Status, r.Reason)
+	if r.Checked {
+		text += fmt.Sprintf(" Checked over the whole network: gradient norm %.3g, largest change of a message %.3g", r.GradientNorm, r.Residual)
+		if !math.IsNaN(r.Gap) {
+			text += fmt.Sprintf(", primal–dual gap of the inference %.3g", r.Gap)
+		}
+		text += "."
+	}
+	if !r.Convex {
+		text += " The objective is not known to be convex, so this optimum may be one of several."
+	}
+	return text
+}
+
+func resultValues(n numbersOfResult) []record.KeyValue {
+	return []record.KeyValue{
+		{Key: "objective L", Value: fmt.Sprintf("%.10g", float64(n.Objective))},
+		{Key: "gradient norm", Value: fmt.Sprintf("%.3g (at the start %.3g)", float64(n.GradNorm), float64(n.FirstGradNorm))},
+		{Key: "norm of the weights", Value: fmt.Sprintf("%.6g", n.ThetaNorm)},
+		{Key: "iterations", Value: strconv.Itoa(n.Iterations)},
+		{Key: "passes of messages", Value: fmt.Sprintf("%.1f, of which checks %.1f", n.Passes, n.CheckPasses)},
+		{Key: "passes of gradients", Value: fmt.Sprintf("%.1f", n.GradientPasses)},
+		{Key: "seconds", Value: fmt.Sprintf("%.2f, of which checks %.2f; %.3g per iteration", n.Seconds, n.CheckSeconds, float64(n.SecondsPerIter))},
+		{Key: "peak memory", Value: mebibytes(n.PeakBytes)},
+		{Key: "sha256 of the weights", Value: n.ThetaSHA256},
+	}
+}
+
+// reportScore adds one evaluation to a report.
+func reportScore(run *record.Run, report *record.Report, s *scoredSet) error {
+	report.Section("Evaluation on " + s.name)
+	report.Table([]string{"measure", "value"}, [][]string{
+		{"nodes compared", strconv.FormatInt(s.score.Count(), 10)},
+		{"accuracy", percent(s.score.Accuracy())},
+		{"mean class accuracy", percent(infer.Mean(s.score.Recall()))},
+		{"mean IoU", percent(infer.Mean(s.score.IoU()))},
+		{"mean log loss (nats)", fmt.Sprintf("%.4f", s.score.MeanLogLoss())},
+	})
+	report.Table(classTable(s.classes, s.score))
+	confusion := record.ConfusionMatrix{Title: "Confusion on " + s.name, Names: s.classes, Counts: s.score.Confusion}
+	if err := writeFigure(run, "confusion-"+s.name, confusion); err != nil {
+		return err
+	}
+	report.Figure(confusion, "Rows are the truth, columns the prediction; shares of each row.")
+	if len(s.rows) == 0 {
+		return nil
+	}
+	panel := record.Panel{Title: "Predictions on " + s.name, Rows: s.rows, Names: s.classes}
+	return addPanel(run, report, "pictures-"+s.name, panel, "Photograph, truth, prediction and the belief in the predicted label, per pixel.")
+}
+
+func classTable(classes []string, score *infer.Score) (headers []string, rows [][]string) {
+	recall, precision, iou := score.Recall(), score.Precision(), score.IoU()
+	for c, name := range classes {
+		var truth int64
+		for _, x := range score.Confusion[c] {
+			truth += x
+		}
+		rows = append(rows, []string{name, strconv.FormatInt(truth, 10), percent(recall[c]), percent(precision[c]), percent(iou[c])})
+	}
+	return []string{"class", "nodes", "recall", "precision", "IoU"}, rows
+}
+
+func percent(x float64) string {
+	if math.IsNaN(x) {
+		return "n/a"
+	}
+	return fmt.Sprintf("%.2f %%", 100*x)
+}
+
+// weightsShown is how many of the largest weights a report lists.
+const weightsShown = 20
+
+func reportWeights(report *record.Report, m *crf.Model) {
+	report.Section("Largest weights")
+	var rows [][]string
+	for _, i := range largestWeights(m, weightsShown) {
+		rows = append(rows, []string{m.WeightName(i), fmt.Sprintf("%.5g", m.Weights[i])})
+	}
+	report.Table([]string{"weight", "value"}, rows)
+}

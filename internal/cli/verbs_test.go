@@ -1,0 +1,720 @@
+package cli_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+)
+
+func TestGenerate(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	made := func(name string, args ...string) string {
+		mustRun(t, slices.Concat([]string{"generate", "-o", filepath.Join(folder, name), "--graph", "grid:4x5", "--states", "3",
+			"--node-features", "2", "--edge-features", "2", "--samples", "4", "--instances", "2", "--sweeps", "10"}, args)...)
+		return filepath.Join(folder, name)
+	}
+	o := mustRun(t, "generate", "-o", filepath.Join(folder, "json"), "--graph", "ba:12:3", "--states", "2", "--samples", "1", "--sweeps", "2", "--json")
+	object := o.object(t, "out", "instances", "nodes", "edges", "samples", "weights", "seed")
+	if object["nodes"] != 12.0 || object["samples"] != 1.0 || object["weights"] != float64(2*20+4*10) {
+		t.Errorf("generate printed %v", object)
+	}
+	one, two, other := made("one", "--seed", "7"), made("two", "--seed", "7", "--threads", "3"), made("other", "--seed", "8")
+	if want := []string{"0.npz", "1.npz", "dataset.json", "truth.safetensors"}; !slices.Equal(namesIn(one), want) {
+		t.Errorf("generate made %q, want %q", namesIn(one), want)
+	}
+	for _, name := range namesIn(one) {
+		if readFile(t, one, name) != readFile(t, two, name) {
+			t.Errorf("%s differs between two runs with the same seed", name)
+		}
+		if name != "dataset.json" && readFile(t, one, name) == readFile(t, other, name) {
+			t.Errorf("%s is the same for two seeds", name)
+		}
+	}
+	set, err := dataset.Open([]string{one}, dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := set.Instances[1]
+	if in.Graph.NumNodes() != 20 || in.Graph.NumEdges() != 31 || len(in.Samples()) != 4 || in.Rows != 4 || in.Cols != 5 {
+		t.Errorf("the instance has %d nodes, %d edges, %d samples, %d×%d", in.Graph.NumNodes(), in.Graph.NumEdges(), len(in.Samples()), in.Rows, in.Cols)
+	}
+}
+
+// TestGenerateGraphs makes each kind of graph and learns from it.
+func TestGenerateGraphs(t *testing.T) {
+	t.Parallel()
+	for _, graph := range []string{"grid8:3x4", "torus:3x4", "chain:9", "tree:9", "complete:5", "er:9:0.4", "ba:9", "ba:9:1"} {
+		data := filepath.Join(t.TempDir(), "data")
+		mustRun(t, "generate", "-o", data, "--graph", graph, "--states", "2", "--node-features", "1", "--edge-features", "1", "--samples", "2", "--sweeps", "3")
+		mustRun(t, "train", data, "-o", filepath.Join(t.TempDir(), "run"), "--dry-run")
+	}
+}
+
+// TestMethodsAgree: the three methods differ in how they work, not in what they
+// find.
+func TestMethodsAgree(t *testing.T) {
+	t.Parallel()
+	for _, counting := range []string{"convex", "bethe"} { // TestReferenceProblem has tree-reweighted ones
+		folder := t.TempDir()
+		results := map[string]trainResult{}
+		args := []string{"compare"}
+		for _, method := range []string{"full", "inner-dual", "bbpl"} {
+			dir := filepath.Join(folder, method)
+			r := train(t, gridData(t), "-o", dir, "--method", method, "--blocks", "4", "--counting", counting, "--l2", "2", "--tol", "1e-8")
+			results[method], args = r, append(args, dir)
+			if r.Status != "converged" || !r.Converged || !r.BPConverged {
+				t.Errorf("%s %s: %s: %s", counting, method, r.Status, r.Reason)
+			}
+			if !(r.GradNorm <= 1e-8) || r.Iterations < 1 || !(r.Passes > r.CheckPasses) || !(r.FirstGradNorm > 1) {
+				t.Errorf("%s %s: gradient %v (first %v), %d iterations, %v passes, %v of them checks", counting, method, r.GradNorm, r.FirstGradNorm, r.Iterations, r.Passes, r.CheckPasses)
+			}
+			if !closeTo(r.Objective, results["full"].Objective, 1e-9) {
+				t.Errorf("%s: objective of %s is %v, of full %v", counting, method, r.Objective, results["full"].Objective)
+			}
+			if want := counting != "bethe"; r.Convex != want {
+				t.Errorf("%s %s: convex is %v, want %v", counting, method, r.Convex, want)
+			}
+			if counting == "convex" && (r.Gap == nil || math.Abs(*r.Gap) > 1e-6) {
+				t.Errorf("%s %s: gap is %v, want about 0", counting, method, r.Gap)
+			}
+		}
+		var compared struct {
+			Runs []struct {
+				Run      string      `json:"run"`
+				Distance *float64    `json:"theta_distance_to_first"`
+				Result   trainResult `json:"result"`
+			} `json:"runs"`
+		}
+		mustRun(t, append(args, "--json")...).json(t, &compared)
+		if len(compared.Runs) != 3 {
+			t.Fatalf("compare printed %d runs, want 3", len(compared.Runs))
+		}
+		for _, r := range compared.Runs {
+			if r.Distance == nil || *r.Distance > 1e-7 {
+				t.Errorf("%s: weights of %s are %v from those of the first run", counting, r.Run, *r.Distance)
+			}
+			if method := filepath.Base(r.Run); r.Result.ThetaSHA256 != results[method].ThetaSHA256 {
+				t.Errorf("%s: compare shows another result for %s", counting, method)
+			}
+		}
+	}
+}
+
+// TestRunFolder looks at every file that a run leaves behind.
+func TestRunFolder(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	dir, model := filepath.Join(folder, "new", "run"), filepath.Join(folder, "copy.safetensors")
+	data := gridData(t)
+	r := train(t, data, "-o", dir, "-m", model, "--l2", "0.5", "--eval", "same="+data, "--threads", "1", "--eval-every", "10")
+
+	want := []string{"checkpoint", "config.json", "data.json", "env.json", "metrics.csv", "metrics.jsonl", "model.safetensors", "plots", "report.html", "result.json"}
+	if got := namesIn(dir); !slices.Equal(got, want) {
+		t.Errorf("the run folder holds %q, want %q", got, want)
+	}
+	if readFile(t, model) != readFile(t, dir, "model.safetensors") {
+		t.Error("the file of --model is not the run's model")
+	}
+	t.Run("config", func(t *testing.T) { checkConfig(t, dir, data) })
+	t.Run("data", func(t *testing.T) { checkSources(t, dir, data) })
+	t.Run("metrics", func(t *testing.T) { checkMetrics(t, dir, r) })
+	t.Run("result", func(t *testing.T) { checkResult(t, dir, r) })
+	t.Run("figures", func(t *testing.T) {
+		checkFigures(t, dir, "objective-seconds", "objective-passes", "gradient-seconds", "gradient-passes", "evaluation", "confusion-same")
+	})
+	t.Run("report", func(t *testing.T) {
+		checkReport(t, filepath.Join(dir, "report.html"), "Training report", r.ThetaSHA256, "converged")
+	})
+}
+
+func checkConfig(t *testing.T, dir, data string) {
+	var config struct {
+		Command string
+		Data    []string
+		Folder  string
+		Options map[string]struct{ Value, Source string }
+	}
+	if err := json.Unmarshal([]byte(readFile(t, dir, "config.json")), &config); err != nil {
+		t.Fatal(err)
+	}
+	if config.Command != "train" || !slices.Equal(config.Data, []string{data}) || !filepath.IsAbs(config.Folder) {
+		t.Errorf("command %q, data %q, folder %q", config.Command, config.Data, config.Folder)
+	}
+	for name, want := range map[string][2]string{
+		"l2": {"0.5", "flag"}, "method": {"bbpl", "default"}, "seed": {"1", "default"}, "counting": {"convex", "default"}, "out": {dir, "flag"},
+	} {
+		if got := config.Options[name]; got.Value != want[0] || got.Source != want[1] {
+			t.Errorf("option %s is %q from %q, want %q from %q", name, got.Value, got.Source, want[0], want[1])
+		}
+	}
+	var environment map[string]any
+	if err := json.Unmarshal([]byte(readFile(t, dir, "env.json")), &environment); err != nil || len(environment) == 0 {
+		t.Errorf("env.json holds %v (%v)", environment, err)
+	}
+}
+
+func checkSources(t *testing.T, dir, data string) {
+	var sources []dataset.Source
+	if err := json.Unmarshal([]byte(readFile(t, dir, "data.json")), &sources); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, s := range sources {
+		text := readFile(t, s.Path)
+		sum := sha256.Sum256([]byte(text))
+		if s.SHA256 != hex.EncodeToString(sum[:]) || s.Bytes != int64(len(text)) {
+			t.Errorf("%s: sha256 %s, %d bytes do not describe the file", s.Path, s.SHA256, s.Bytes)
+		}
+		seen[filepath.Base(s.Path)] = true
+	}
+	for _, name := range []string{"0.npz", "1.npz", "dataset.json"} {
+		if !seen[name] {
+			t.Errorf("data.json does not name %s", filepath.Join(data, name))
+		}
+	}
+}
+
+// metricLine is a line of metrics.jsonl; pointers tell what is missing or null.
+type metricLine struct {
+	Iter      int      `json:"iter"`
+	Pass      *float64 `json:"pass"`
+	WallS     *float64 `json:"wall_s"`
+	Block     *int     `json:"block"`
+	Objective *float64 `json:"objective"`
+	GradNorm  *float64 `json:"grad_norm"`
+	Step      *float64 `json:"step"`
+	Sweeps    *float64 `json:"bp_sweeps"`
+	Residual  *float64 `json:"bp_residual"`
+}
+
+// metricsOf reads metrics.jsonl and checks that it has iterations 0 … once each.
+func metricsOf(t testing.TB, dir string) []metricLine {
+	t.Helper()
+	var metrics []metricLine
+	for line := range strings.Lines(readFile(t, dir, "metrics.jsonl")) {
+		var m metricLine
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("%s: line %q: %v", dir, line, err)
+		}
+		if m.Iter != len(metrics) {
+			t.Fatalf("%s: line %d of the metrics is of iteration %d", dir, len(metrics)+1, m.Iter)
+		}
+		metrics = append(metrics, m)
+	}
+	return metrics
+}
+
+func checkMetrics(t *testing.T, dir string, r trainResult) {
+	metrics := metricsOf(t, dir)
+	if len(metrics) != r.Iterations+1 {
+		t.Errorf("there are %d lines for %d iterations and the start", len(metrics), r.Iterations)
+	}
+	evaluations := 0
+	for i, m := range metrics {
+		switch {
+		case m.Pass == nil || m.WallS == nil || m.Objective == nil || m.GradNorm == nil:
+			t.Fatalf("line %d lacks a value", i+1)
+		case i > 0 && (m.Block == nil || m.Step == nil || m.Sweeps == nil || m.Residual == nil):
+			t.Fatalf("line %d lacks block, step, bp_sweeps or bp_residual", i+1)
+		case i > 0 && (*m.Pass < *metrics[i-1].Pass || *m.WallS < *metrics[i-1].WallS):
+			t.Fatalf("line %d goes back in passes or seconds", i+1)
+		}
+	}
+	for line := range strings.Lines(readFile(t, dir, "metrics.jsonl")) {
+		if strings.Contains(line, "same.accuracy") {
+			evaluations++
+		}
+	}
+	if evaluations < 2 {
+		t.Errorf("%d evaluations are in the metrics", evaluations)
+	}
+	table, err := csv.NewReader(strings.NewReader(readFile(t, dir, "metrics.csv"))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"iter", "pass", "wall_s", "block", "objective", "grad_norm", "step", "bp_sweeps", "bp_residual", "eval.same.accuracy", "eval.same.iou"} {
+		if !slices.Contains(table[0], name) {
+			t.Errorf("metrics.csv has columns %q, no %q", table[0], name)
+		}
+	}
+	if len(table) != len(metrics)+1 {
+		t.Errorf("metrics.csv has %d rows, metrics.jsonl %d", len(table)-1, len(metrics))
+	}
+}
+
+func checkResult(t *testing.T, dir string, r trainResult) {
+	var saved trainResult
+	if err := json.Unmarshal([]byte(readFile(t, dir, "result.json")), &saved); err != nil {
+		t.Fatal(err)
+	}
+	if saved.Objective != r.Objective || saved.ThetaSHA256 != r.ThetaSHA256 || saved.Status != r.Status || saved.Iterations != r.Iterations {
+		t.Errorf("result.json has %+v, --json printed %+v", saved, r)
+	}
+	if !strings.Contains(r.Reason, "≤") || r.PeakBytes <= 0 {
+		t.Errorf("reason %q does not quote the inequality that fired, or peak memory is %d", r.Reason, r.PeakBytes)
+	}
+	for _, name := range []string{"accuracy@same", "class_accuracy@same", "iou@same", "log_loss@same"} {
+		if x, ok := r.Eval[name]; !ok || !(x > 0) {
+			t.Errorf("evaluation %s is %v", name, x)
+		}
+	}
+	m, meta, err := crf.Load(filepath.Join(dir, "model.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, square := sha256.New(), 0.0
+	for _, w := range m.Weights {
+		square += w * w
+		_ = binary.Write(hash, binary.LittleEndian, w) // a hash does not fail
+	}
+	if got := hex.EncodeToString(hash.Sum(nil)); got != r.ThetaSHA256 || !closeTo(math.Sqrt(square), r.ThetaNorm, 1e-12) {
+		t.Errorf("theta_sha256 and theta_norm do not describe the weights: %s, %v", got, math.Sqrt(square))
+	}
+	if meta["counting"] != "convex" || !strings.Contains(meta["training"], `"l2":0.5`) {
+		t.Errorf("metadata are %q", meta)
+	}
+}
+
+// checkFigures checks that figures are there as readable svg and png, and no
+// others.
+func checkFigures(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	var want []string
+	for _, name := range names {
+		want = append(want, name+".png", name+".svg")
+		checkXML(t, filepath.Join(dir, "plots", name+".svg"))
+		checkPNG(t, filepath.Join(dir, "plots", name+".png"))
+	}
+	slices.Sort(want)
+	if got := namesIn(filepath.Join(dir, "plots")); !slices.Equal(got, want) {
+		t.Errorf("plots holds %q, want %q", got, want)
+	}
+}
+
+func checkXML(t *testing.T, path string) {
+	t.Helper()
+	decoder := xml.NewDecoder(strings.NewReader(readFile(t, path)))
+	for {
+		_, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			return
+		}
+	}
+}
+
+func checkPNG(t *testing.T, path string) {
+	t.Helper()
+	picture, err := png.Decode(strings.NewReader(readFile(t, path)))
+	if err != nil {
+		t.Errorf("%s: %v", path, err)
+	} else if size := picture.Bounds().Size(); size.X < 8 || size.Y < 8 {
+		t.Errorf("%s is %v", path, size)
+	}
+}
+
+// loads matches what would make a browser fetch something.
+var loads = regexp.MustCompile(`(?i)(src|href|xlink:href|action|poster|data)\s*=\s*["']?\s*(https?:)?//|url\(\s*["']?\s*(https?:)?//|@import|<script[^>]+src|<link`)
+
+// checkReport checks that a report says what it should and loads nothing.
+func checkReport(t *testing.T, path string, parts ...string) {
+	t.Helper()
+	page := readFile(t, path)
+	for _, part := range parts {
+		if !strings.Contains(page, part) {
+			t.Errorf("%s does not contain %q", path, part)
+		}
+	}
+	if found := loads.FindString(page); found != "" {
+		t.Errorf("%s loads something from elsewhere: %q", path, found)
+	}
+}
+
+// TestDeterminism: the same bytes, run twice and for any number of threads.
+func TestDeterminism(t *testing.T) {
+	t.Parallel()
+	for _, options := range [][]string{
+		{"--method", "bbpl", "--blocks", "4"},
+		{"--method", "bbpl", "--order", "random", "--seed", "3", "--blocks", "2x3", "--counting", "trw", "--pairs"},
+		{"--method", "full", "--step", "adagrad:0.3"},
+	} {
+		folder := t.TempDir()
+		first := ""
+		for i, threads := range []string{"1", "1", "2", "8"} {
+			dir := filepath.Join(folder, strconv.Itoa(i))
+			train(t, slices.Concat([]string{gridData(t), "-o", dir, "--max-iter", "60", "--threads", threads}, options)...)
+			model := readFile(t, dir, "model.safetensors")
+			if first == "" {
+				first = model
+			} else if model != first {
+				t.Errorf("%q: another model with --threads %s", options, threads)
+			}
+		}
+	}
+}
+
+// TestDefaultFolders: without --out every run finds a folder of its own, also
+// two in the same second.
+func TestDefaultFolders(t *testing.T) {
+	data := gridData(t)
+	t.Chdir(t.TempDir())
+	for range 3 {
+		mustRun(t, "train", data, "--max-iter", "1", "-q")
+	}
+	for range 2 {
+		mustRun(t, "demo", "--side", "5")
+	}
+	var runs, demos int
+	for _, name := range namesIn(".") {
+		switch {
+		case strings.HasPrefix(name, "run-"):
+			runs++
+		case strings.HasPrefix(name, "blockbp-demo"):
+			demos++
+		}
+	}
+	if runs != 3 || demos != 2 {
+		t.Errorf("three runs and two demos made %q", namesIn("."))
+	}
+}
+
+// npyOf reads one array of int32 or float64 from a .npz.
+func npyOf(t testing.TB, path, name string) (shape []int, values []float64) {
+	t.Helper()
+	archive, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	file, err := archive.Open(name + ".npy")
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	data, err := io.ReadAll(file)
+	if err != nil {
+		t.Fatalf("%s: %s: %v", path, name, err)
+	}
+	header, data := data[10:10+int(data[8])+256*int(data[9])], data[10+int(data[8])+256*int(data[9]):]
+	sizes := regexp.MustCompile(`'shape': \(([^)]*)\)`).FindSubmatch(header)
+	for field := range strings.SplitSeq(string(sizes[1]), ",") {
+		if n, err := strconv.Atoi(strings.TrimSpace(field)); err == nil {
+			shape = append(shape, n)
+		}
+	}
+	if bytes.Contains(header, []byte("'<i4'")) {
+		ints := make([]int32, len(data)/4)
+		if err := binary.Read(bytes.NewReader(data), binary.LittleEndian, ints); err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range ints {
+			values = append(values, float64(i))
+		}
+		return shape, values
+	}
+	values = make([]float64, len(data)/8)
+	if err := binary.Read(bytes.NewReader(data), binary.LittleEndian, values); err != nil {
+		t.Fatal(err)
+	}
+	return shape, values
+}
+
+// predictedLabels reads a prediction and checks it: beliefs are distributions,
+// and labels their largest.
+func predictedLabels(t testing.TB, path string, nodes, states int) []int32 {
+	t.Helper()
+	shape, belief := npyOf(t, path, "beliefs")
+	if !slices.Equal(shape, []int{nodes, states}) {
+		t.Fatalf("%s: beliefs have shape %v, want [%d, %d]", path, shape, nodes, states)
+	}
+	shape, values := npyOf(t, path, "labels")
+	if !slices.Equal(shape, []int{nodes}) {
+		t.Fatalf("%s: labels have shape %v, want [%d]", path, shape, nodes)
+	}
+	labels := make([]int32, nodes)
+	for s := range labels {
+		row := belief[s*states:][:states]
+		sum := 0.0
+		for _, b := range row {
+			sum += b
+		}
+		labels[s] = int32(values[s])
+		if math.Abs(sum-1) > 1e-9 || row[labels[s]] != slices.Max(row) || slices.Min(row) < 0 {
+			t.Fatalf("%s: node %d has label %d and beliefs %v", path, s, labels[s], row)
+		}
+	}
+	return labels
+}
+
+// TestPredictAndEval predicts, and compares the accuracy that eval prints with
+// the predictions themselves.
+func TestPredictAndEval(t *testing.T) {
+	t.Parallel()
+	data, model, folder := gridData(t), gridRun(t), t.TempDir()
+	out := filepath.Join(folder, "predicted")
+	var predicted struct {
+		Unsettled int `json:"not_converged"`
+		Instances []struct {
+			Name, File string
+			Nodes      int
+			Converged  bool
+			Sweeps     int
+			Residual   float64
+		}
+	}
+	mustRun(t, "predict", data, "-m", model, "-o", out, "--threads", "1", "--tol", "1e-9", "--json").json(t, &predicted)
+	if len(predicted.Instances) != 2 || predicted.Unsettled != 0 {
+		t.Fatalf("predict printed %+v", predicted)
+	}
+	set, err := dataset.Open([]string{data}, dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := 0
+	for i, in := range predicted.Instances {
+		if !in.Converged || in.Nodes != 36 || in.Sweeps < 1 || in.Residual > 1e-9 {
+			t.Errorf("instance %d: %+v", i, in)
+		}
+		for s, y := range predictedLabels(t, in.File, 36, 3) {
+			if y == set.Instances[i].Samples()[0][s] {
+				right++
+			}
+		}
+	}
+	if want := []string{"0.npz", "1.npz", "predict.json"}; !slices.Equal(namesIn(out), want) {
+		t.Errorf("predict made %q, want %q", namesIn(out), want)
+	}
+
+	compared := filepath.Join(folder, "compared")
+	results := evaluate(t, data, "-m", filepath.Join(model, "model.safetensors"), "-m", filepath.Join(data, "truth.safetensors"), "-o", compared, "--threads", "1")
+	if len(results) != 2 {
+		t.Fatalf("eval printed %d models, want 2", len(results))
+	}
+	if want := float64(right) / 72; !closeTo(results[0].Accuracy, want, 1e-12) || results[0].Nodes != 72 {
+		t.Errorf("accuracy is %v of %d nodes, want %v of 72", results[0].Accuracy, results[0].Nodes, want)
+	}
+	for _, r := range results {
+		r.check(t)
+	}
+	if want := []string{"eval.json", "plots", "report.html"}; !slices.Equal(namesIn(compared), want) {
+		t.Errorf("eval made %q, want %q", namesIn(compared), want)
+	}
+	checkReport(t, filepath.Join(compared, "report.html"), "Evaluation", "truth")
+	table := mustRun(t, "eval", data, "-m", model, "-m", filepath.Join(data, "truth.safetensors"), "--threads", "1").stdout
+	for _, part := range []string{"accuracy", "IoU of 2", "grid-run", "truth"} {
+		if !strings.Contains(table, part) {
+			t.Errorf("the table has no %q:\n%s", part, table)
+		}
+	}
+
+	// Held labels stay.
+	held := filepath.Join(folder, "held")
+	mustRun(t, "predict", data, "-m", model, "-o", held, "--clamp", "--threads", "1")
+	if labels := predictedLabels(t, filepath.Join(held, "1.npz"), 36, 3); !slices.Equal(labels, set.Instances[1].Samples()[0]) {
+		t.Error("predict --clamp changed labels that are held")
+	}
+}
+
+// evaluated is one model in the result of eval.
+type evaluated struct {
+	Model         string
+	Nodes         int
+	Accuracy      float64
+	ClassAccuracy float64 `json:"class_accuracy"`
+	IoU           float64
+	LogLoss       float64 `json:"log_loss"`
+	Classes       []struct{ Name string }
+	Confusion     [][]int
+}
+
+func evaluate(t testing.TB, args ...string) []evaluated {
+	t.Helper()
+	var result struct{ Models []evaluated }
+	mustRun(t, slices.Concat([]string{"eval"}, args, []string{"--json"})...).json(t, &result)
+	return result.Models
+}
+
+// check derives the figures from the confusion matrix.
+func (e evaluated) check(t testing.TB) {
+	t.Helper()
+	total, right, recall, iou := 0, 0, 0.0, 0.0
+	for c, row := range e.Confusion {
+		truth, predicted := 0, 0
+		for k := range row {
+			truth += row[k]
+			predicted += e.Confusion[k][c]
+		}
+		total += truth
+		right += row[c]
+		if truth > 0 {
+			recall += float64(row[c]) / float64(truth) / float64(len(e.Confusion))
+		}
+		iou += float64(row[c]) / float64(truth+predicted-row[c]) / float64(len(e.Confusion))
+	}
+	if total != e.Nodes || !closeTo(e.Accuracy, float64(right)/float64(total), 1e-12) || !closeTo(e.ClassAccuracy, recall, 1e-12) || !closeTo(e.IoU, iou, 1e-12) {
+		t.Errorf("%s: %+v does not follow from its confusion matrix", e.Model, e)
+	}
+	if !(e.LogLoss > 0) || len(e.Classes) != len(e.Confusion) {
+		t.Errorf("%s: log loss %v, %d classes", e.Model, e.LogLoss, len(e.Classes))
+	}
+}
+
+// TestManyThreads evaluates many instances, each with a graph of its own, at a
+// time. It does so in a process of its own, which a data race may end.
+func TestManyThreads(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	const nodes = 10
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 300 {
+		a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 1}, EdgeFeatures: &dataset.Matrix{Columns: 1}, Labels: [][]int32{make([]int32, nodes)}, States: []int32{2}}
+		for v := range int32(nodes) {
+			a.NodeFeatures.Data = append(a.NodeFeatures.Data, random.NormFloat64())
+			if v > 0 {
+				a.Edges = append(a.Edges, [2]int32{random.Int32N(v), v})
+				a.EdgeFeatures.Data = append(a.EdgeFeatures.Data, random.NormFloat64())
+			}
+		}
+		if err := dataset.WriteNPZ(filepath.Join(folder, fmt.Sprintf("%d.npz", i)), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made := filepath.Join(folder, "made")
+	mustRun(t, "generate", "-o", made, "--graph", "chain:3", "--states", "2", "--node-features", "1", "--edge-features", "1", "--samples", "1", "--sweeps", "2")
+	truth := filepath.Join(made, "truth.safetensors")
+	first := ""
+	for _, threads := range []string{"1", "8", "8", "8", "8", "8"} {
+		o := runProcess(t, nil, "eval", folder, "-m", truth, "--threads", threads, "--json")
+		if o.code != 0 {
+			t.Fatalf("%s: exit code %d; stderr begins: %.100q", o.command(), o.code, o.stderr)
+		}
+		if first == "" {
+			first = o.stdout
+		} else if o.stdout != first {
+			t.Errorf("%s: another result than with one thread", o.command())
+		}
+	}
+}
+
+func TestInfo(t *testing.T) {
+	t.Parallel()
+	data, dir := gridData(t), gridRun(t)
+	object := mustRun(t, "info", dir, "--json").object(t, "model", "weights", "norm_of_weights", "sha256_of_weights", "largest_weights", "training", "counting", "seed")
+	if object["weights"] != float64(3*2+9*2) || object["counting"] != "convex" {
+		t.Errorf("info of a run: %v", object)
+	}
+	var result trainResult
+	if err := json.Unmarshal([]byte(readFile(t, dir, "result.json")), &result); err != nil {
+		t.Fatal(err)
+	}
+	if object["sha256_of_weights"] != result.ThetaSHA256 {
+		t.Errorf("sha256 of the weights is %v, want %s", object["sha256_of_weights"], result.ThetaSHA256)
+	}
+	object = mustRun(t, "info", data, "--blocks", "2x3", "--json").object(t, "kind", "instances", "nodes", "edges", "samples", "unobserved_labels", "blocks", "edges_cut", "balance")
+	for key, want := range map[string]any{"kind": "npz", "instances": 2.0, "nodes": 72.0, "edges": 120.0, "samples": 6.0, "unobserved_labels": 0.0, "distinct_graphs": 1.0} {
+		if object[key] != want {
+			t.Errorf("info of data: %s is %v, want %v", key, object[key], want)
+		}
+	}
+	if cut := fmt.Sprint(object["edges_cut"]); !strings.HasPrefix(cut, "18 ") { // 2 cuts across 6 rows, 1 across 6 columns
+		t.Errorf("edges cut: %q, want 18", cut)
+	}
+	text := mustRun(t, "info", filepath.Join(dir, "model.safetensors"), "--weights", "3").stdout
+	if strings.Count(text, "edge.edge[")+strings.Count(text, "node.node[") != 3 {
+		t.Errorf("info --weights 3 printed\n%s", text)
+	}
+	network := writeFile(t, filepath.Join(t.TempDir(), "n.uai"), loopUAI)
+	object = mustRun(t, "info", network, "--json").object(t, "variables", "most_states", "factors", "largest_arity", "edges", "is_a_forest", "induced_width", "memory_for_exact_inference")
+	if object["variables"] != 3.0 || object["edges"] != 3.0 || object["is_a_forest"] != false || object["induced_width"] != 2.0 {
+		t.Errorf("info of a network: %v", object)
+	}
+}
+
+func TestCheckPlotCompare(t *testing.T) {
+	t.Parallel()
+	data, folder := gridData(t), t.TempDir()
+	var checked struct {
+		OK       bool
+		Problems []string
+	}
+	mustRun(t, "check", data, filepath.Join(gridRun(t), "model.safetensors"), "--json").json(t, &checked)
+	if !checked.OK || len(checked.Problems) != 0 {
+		t.Errorf("check: %+v", checked)
+	}
+	mustRun(t, "check", data, "-m", gridRun(t))
+
+	dir := copyFolder(t, gridRun(t), filepath.Join(folder, "run"))
+	if err := os.RemoveAll(filepath.Join(dir, "plots")); err != nil {
+		t.Fatal(err)
+	}
+	o := mustRun(t, "plot", dir)
+	checkFigures(t, dir, "objective-seconds", "objective-passes", "gradient-seconds", "gradient-passes")
+	if strings.Count(o.stdout, ".svg\n") != 4 {
+		t.Errorf("plot printed %q, want the 4 figures", o.stdout)
+	}
+
+	compared := filepath.Join(folder, "compared")
+	o = mustRun(t, "compare", dir, gridRun(t), "-o", compared)
+	if !strings.Contains(o.stdout, "distance to first") || !strings.Contains(o.stdout, "converged") {
+		t.Errorf("compare printed\n%s", o.stdout)
+	}
+	if want := []string{"compare.json", "plots", "report.html"}; !slices.Equal(namesIn(compared), want) {
+		t.Errorf("compare made %q, want %q", namesIn(compared), want)
+	}
+	checkReport(t, filepath.Join(compared, "report.html"), "Comparison", "grid-run")
+	checkFigures(t, compared, "objective-seconds", "objective-passes", "gradient-seconds", "gradient-passes")
+}
+
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "demo")
+	var result struct {
+		Methods []struct {
+			Method, Status string
+			Iterations     int
+			Passes         float64
+			Objective      float64
+			ThetaDist      float64 `json:"theta_dist"`
+		}
+		Optimum float64
+		Report  string
+	}
+	mustRun(t, "demo", "--side", "6", "-o", dir, "--json").json(t, &result)
+	if len(result.Methods) != 3 {
+		t.Fatalf("demo compared %d methods, want 3", len(result.Methods))
+	}
+	for _, m := range result.Methods {
+		if m.Status != "converged" || m.Iterations < 1 || !(m.Passes > 0) || m.ThetaDist > 1e-3 || !closeTo(m.Objective, result.Optimum, 1e-6) {
+			t.Errorf("demo: %+v, optimum %v", m, result.Optimum)
+		}
+	}
+	checkReport(t, result.Report, "BBPL", "inner-dual", "full BP")
+	for _, name := range []string{"distance-passes", "suboptimality-seconds", "gradient-passes"} {
+		checkXML(t, filepath.Join(dir, "plots", name+".svg"))
+		checkPNG(t, filepath.Join(dir, "plots", name+".png"))
+	}
+}
