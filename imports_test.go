@@ -1,0 +1,163 @@
+package blockbp_test
+
+import (
+	"errors"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/blockbp/blockbp"
+
+// mayImport is the one-way street through the house: for every package, by its
+// folder, the rooms it may import from. A room stands for itself and the packages
+// below it. What is not in the table fails, so that a new room finds its place
+// here first; docs/architecture.md gives the reasons.
+var mayImport = map[string][]string{
+	"graph":           {},
+	"graph/gen":       {"graph"},
+	"graph/partition": {"graph"},
+	"graph/spanning":  {"graph"},
+
+	"mrf": {"graph"},
+	"crf": {"mrf", "graph", "internal/safetensors", "internal/simd"},
+	"bp":  {"crf", "mrf", "graph", "internal/simd"},
+
+	// Inference stands beside learning: neither knows the other.
+	"infer":       {"bp", "crf", "mrf", "graph"},
+	"infer/exact": {"mrf", "graph"},
+	"learn":       {"bp", "crf", "mrf", "graph", "internal/simd"},
+
+	"dataset":     {"crf", "mrf", "graph", "internal/atomicfile", "internal/nearest"},
+	"dataset/uai": {"mrf", "graph", "internal/atomicfile"},
+
+	// Records know nothing of learning.
+	"record": {"internal/atomicfile"},
+
+	"experiment": {"learn", "infer", "bp", "crf", "mrf", "graph", "dataset", "record"},
+
+	"internal/atomicfile":  {},
+	"internal/nearest":     {},
+	"internal/safetensors": {"internal/atomicfile"},
+	"internal/simd":        {},
+	"internal/oracle":      {"mrf", "graph"},
+
+	"internal/cli": {
+		"experiment", "learn", "infer", "bp", "crf", "mrf", "graph", "dataset", "record",
+		"internal/atomicfile", "internal/nearest", "internal/safetensors",
+	},
+	"cmd/blockbp": {"internal/cli"},
+}
+
+// public is what users may import, and with them the examples.
+var public = []string{"experiment", "learn", "infer", "bp", "crf", "mrf", "graph", "dataset", "record"}
+
+const (
+	// forTests is imported by tests only.
+	forTests = "internal/oracle"
+	// scratch is ignored by git: whoever works here tries things out in it.
+	scratch = "cmd/scratch"
+)
+
+// allowed returns the rooms that a package may import from; ok is false where the
+// table does not know it.
+func allowed(folder string) (rooms []string, ok bool) {
+	if strings.HasPrefix(folder, "examples/") {
+		return public, true
+	}
+	rooms, ok = mayImport[folder]
+	return rooms, ok
+}
+
+func within(rooms []string, folder string) bool {
+	for _, room := range rooms {
+		if folder == room || strings.HasPrefix(folder, room+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// TestImports reads the imports of every file of the module, whatever system it
+// is for, and holds them against the table.
+func TestImports(t *testing.T) {
+	seen := map[string]bool{}
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return skipFolder(name, entry)
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		folder := path.Dir(filepath.ToSlash(name))
+		test := strings.HasSuffix(name, "_test.go")
+		if !test {
+			seen[folder] = true
+		}
+		return checkFile(t, name, folder, test)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder := range seen {
+		if _, ok := allowed(folder); !ok {
+			t.Errorf("package %s is not in the table of this test: say what it may import", folder)
+		}
+	}
+	for folder := range mayImport {
+		if !seen[folder] {
+			t.Errorf("package %s is in the table of this test, and is not there", folder)
+		}
+	}
+}
+
+// skipFolder leaves out folders that are not packages of this module.
+func skipFolder(name string, entry fs.DirEntry) error {
+	if name == "." {
+		return nil
+	}
+	if base := entry.Name(); base[0] == '.' || base[0] == '_' || base == "testdata" || filepath.ToSlash(name) == scratch {
+		return fs.SkipDir
+	}
+	if _, err := os.Stat(filepath.Join(name, "go.mod")); !errors.Is(err, fs.ErrNotExist) {
+		return fs.SkipDir // a module of its own
+	}
+	return nil
+}
+
+func checkFile(t *testing.T, name, folder string, test bool) error {
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+	if err != nil {
+		return err
+	}
+	rooms, _ := allowed(folder)
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return err
+		}
+		room, ours := strings.CutPrefix(imported, module+"/")
+		switch {
+		case !ours && imported != module:
+		case test:
+			// Tests may look further, but the command is not theirs.
+			if strings.HasPrefix(room, "cmd/") || (room == "internal/cli" && folder != "internal/cli") {
+				t.Errorf("%s imports %s", name, room)
+			}
+		case room == forTests:
+			t.Errorf("%s imports %s, which is for tests only", name, room)
+		case !within(rooms, room):
+			t.Errorf("%s imports %s; package %s may import from %q only", name, room, folder, rooms)
+		}
+	}
+	return nil
+}
