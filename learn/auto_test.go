@@ -1,13 +1,13 @@
 package learn
 
 import (
+	"math"
 	"testing"
 
 	"github.com/blockbp/blockbp/graph/gen"
 )
 
 // Node and edge types are numbered apart: a model may have more of either.
-// types than node types: newKronecker evaluates in.NodeFeatures(t) for edge
 func TestMoreEdgeTypesThanNodeTypes(t *testing.T) {
 	p := mixedShape(t, must(gen.Grid(3, 3, gen.GridOptions{}))).build(t, 1) // 2 node types, 3 edge types
 	if r := fit(t, p, Settings{}); r.Status != Converged {
@@ -23,5 +23,35 @@ func TestStepRuleUsedTwice(t *testing.T) {
 		if a, b := fit(t, p, s), fit(t, p, s); !sameBits(a, b) {
 			t.Errorf("%s: a second run with the same settings ends elsewhere", step)
 		}
+	}
+}
+
+// Strongly coupled networks whose messages are slow: steps with stale gradients
+// fail there, and the careful phase has to bring every method to the same optimum.
+func TestAutoOnSlowMessages(t *testing.T) {
+	for _, name := range []string{"convex", "trw"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := randomProblem(t, 3, problemOptions{rows: 4, cols: 6, states: 3, nodeDim: 4, edgeDim: 6, instances: 1, l2: 0.001}).with(name)
+			var objectives []float64
+			careful := false
+			for _, method := range []Method{BBPL, InnerDual, Full} {
+				step := NewAuto()
+				r := fit(t, p, Settings{Method: method, Step: step, RelativeTolerance: 1e-7})
+				if r.Status != Converged {
+					t.Errorf("%s ended with %s", method, r.Status)
+				}
+				careful = careful || step.careful.on()
+				objectives = append(objectives, r.Objective)
+			}
+			if !careful {
+				t.Error("the problem is too easy to test the careful phase")
+			}
+			for _, f := range objectives {
+				if math.Abs(f-objectives[0]) > 1e-6*math.Abs(objectives[0]) {
+					t.Errorf("objectives differ: %.10g", objectives)
+				}
+			}
+		})
 	}
 }

@@ -43,15 +43,17 @@ const (
 	checkSweeps = 3
 	// maxCheckPasses ends a check whose messages do not settle.
 	maxCheckPasses = 300
-	// finalTolerance and maxFinalPasses are those of the check at the end of a run
-	// that a limit ended before it converged: its objective is asked for to fewer
-	// digits, and its user asked for an end.
+	// finalTolerance is that of the check at the end of a run that a limit ended
+	// before it converged: its objective is asked for to fewer digits, and its user
+	// asked for an end, so that it takes no more than finalShare of the passes made
+	// so far, or minFinalPasses.
 	finalTolerance = 1e-6
+	finalShare     = 0.1
+	minFinalPasses = 10
 	// checkShare of the gradient tolerance per root variable is what messages may
 	// still change by; slow inference has a few hundred times that ahead of it.
 	checkShare                  = 0.003
 	tightestCheck, loosestCheck = 1e-12, 1e-6
-	maxFinalPasses              = 10
 	// checkStall is how many passes may bring no smaller residual before messages
 	// are damped, where convergence is not certain anyway.
 	checkStall = 10
@@ -72,7 +74,7 @@ func (l *learner) checkTolerance() float64 {
 
 func (l *learner) maxCheckPasses() int {
 	if l.at.Check.Purpose == checkFinal {
-		return maxFinalPasses
+		return min(max(minFinalPasses, int(finalShare*l.at.Passes)), maxCheckPasses)
 	}
 	return maxCheckPasses
 }
@@ -159,8 +161,12 @@ func (l *learner) endCheck() (done bool, err error) {
 	switch c.Purpose {
 	case checkInitial:
 		l.at.First, l.at.FirstObjective, l.at.LastObjective = l.at.GradientNorm, l.at.Objective, l.at.Objective
+		l.at.FirstResidual = c.Residual
 		if math.IsNaN(l.at.Objective) || math.IsInf(l.at.Objective, 0) {
 			return false, &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v", l.at.Objective)}
+		}
+		if !(l.at.First <= math.MaxFloat64) {
+			return false, &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features are too large to be squared; scale them to about 1", l.at.First)}
 		}
 		return false, l.record(l.checkEvent())
 	case checkConvergence:

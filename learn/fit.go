@@ -43,6 +43,7 @@ type progress struct {
 
 	First          float64 `json:"-"` // ‖∇L‖₂ at the start
 	FirstObjective float64 `json:"-"`
+	FirstResidual  float64 `json:"-"` // of the inference there
 	LastObjective  float64 `json:"-"` // at the last pass end
 	Change         float64 `json:"-"` // of the objective over the last pass
 	Objective      float64 `json:"-"`
@@ -148,9 +149,10 @@ func (l *learner) innerLimits() bp.Limits {
 	return limits
 }
 
-// small reports whether a gradient norm meets the tolerance.
+// small reports whether a gradient norm meets the tolerance. One that is not
+// finite never does, even where the first was not either.
 func (l *learner) small(norm float64) bool {
-	return norm <= l.tolerance()
+	return norm <= l.tolerance() && norm <= math.MaxFloat64
 }
 
 // hopeful returns the aggregated gradient norm at which a check is worth its
@@ -160,9 +162,14 @@ func (l *learner) hopeful() float64 {
 	return l.tolerance() * math.Max(math.Pow(0.5, float64(l.at.FailedChecks)), 0.01)
 }
 
+// roundingShare of the norm of the data's statistics M w̄ is the smallest gradient
+// norm that means anything: rounding leaves about as much in their difference to
+// the model's. Without it a run that starts at its optimum would never end.
+const roundingShare = 1e-13
+
 // tolerance returns the gradient norm at which the run stops.
 func (l *learner) tolerance() float64 {
-	return max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.at.First)
+	return max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.at.First, roundingShare*math.Sqrt(dot(l.data, l.data)))
 }
 
 // resumEvery is the number of passes after which totals are summed anew.
@@ -187,9 +194,20 @@ func (l *learner) decide(block int) error {
 		if err := l.checkpoint(); err != nil {
 			return err
 		}
+		l.takeBest()
 		l.startCheck(checkFinal)
 	}
 	return nil
+}
+
+// takeBest goes back to the best weights that a guarded rule knows of, where
+// those of the moment are of a step that it would have taken back.
+func (l *learner) takeBest() {
+	if rule, ok := l.settings.Step.(interface{ Best() []float64 }); ok {
+		if best := rule.Best(); best != nil {
+			copy(l.model.Weights, best)
+		}
+	}
 }
 
 // limitReached returns the status and the inequality of the limit that ends the
@@ -237,12 +255,17 @@ const (
 // last pass.
 func (l *learner) judgePass(block int) error {
 	f, first := l.at.Objective, l.at.FirstObjective
-	if f > first+l.slack() {
+	below := l.belowZero(f)
+	if f > first+l.slack(l.at.FirstResidual) || below {
 		l.at.Worse++
 	} else {
 		l.at.Worse = 0
 	}
 	_, guarded := l.settings.Step.(interface{ Guarded() bool })
+	if !guarded && below && l.at.Worse >= worsePasses {
+		return &DivergedError{Iteration: l.at.Iterations, Block: block,
+			Reason: fmt.Sprintf("the running objective stays below zero (%.6g), where no objective can be: beliefs do not follow the weights; %s", f, l.remedy())}
+	}
 	if !guarded && (l.at.Worse >= worsePasses || f > first+muchWorse*(math.Abs(first)+1)) {
 		return &DivergedError{Iteration: l.at.Iterations, Block: block,
 			Reason: fmt.Sprintf("the objective is %.6g, above %.6g at the start; %s", f, first, l.remedy())}
@@ -252,11 +275,30 @@ func (l *learner) judgePass(block int) error {
 	return nil
 }
 
-// slack is the rise over the first objective that the checks leave unknown, whose
-// messages settle to 1e-6, and that rounding explains; a first
-// objective may be zero.
-func (l *learner) slack() float64 {
-	return 1e-6 * (math.Abs(l.at.FirstObjective) + l.variables)
+// belowZero reports a running objective that no true one can have: with every
+// label observed the labelling itself, whose entropy is zero, is feasible in the
+// free energy (2), so that L ≥ 0. Stale beliefs lead there where steps are so long
+// that a block's beliefs never see the weights they are used with.
+func (l *learner) belowZero(objective float64) bool {
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			if u.weight < 0 {
+				return false
+			}
+		}
+	}
+	return objective < -l.slack()
+}
+
+// slack is the rise over the first objective that proves nothing: what the
+// messages of a check still change by, 1e-6 even where they settled, leaves the
+// objective unknown by about as much per variable. A first objective may be zero.
+func (l *learner) slack(residuals ...float64) float64 {
+	share := 1e-6
+	for _, r := range residuals {
+		share += r
+	}
+	return share * (math.Abs(l.at.FirstObjective) + l.variables)
 }
 
 // remedy names the likely cause of divergence and what to try.
@@ -296,11 +338,12 @@ func (l *learner) evaluate(e *Event) error {
 	if !ok {
 		return fmt.Errorf("learn: early stopping wants the metric %q, which no evaluation gives", s.EarlyStop.Metric)
 	}
-	better := math.IsNaN(l.at.BestValue) || value > l.at.BestValue
+	better := value > l.at.BestValue
 	if s.EarlyStop.Minimise {
-		better = math.IsNaN(l.at.BestValue) || value < l.at.BestValue
+		better = value < l.at.BestValue
 	}
-	if better {
+	// Any number is better than a NaN, and a NaN better than nothing yet only.
+	if better || l.best == nil || math.IsNaN(l.at.BestValue) && !math.IsNaN(value) {
 		l.at.BestValue, l.at.SinceBest, l.best = value, 0, l.model.Clone()
 		return nil
 	}
@@ -367,7 +410,7 @@ func (l *learner) finish(status Status) (*Result, error) {
 		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
 			return nil, &DivergedError{Iteration: l.at.Iterations, Reason: fmt.Sprintf("the objective at the final weights is %v", r.Objective)}
 		}
-		if first := l.at.FirstObjective; r.Objective > first+l.slack() && status != EarlyStopped && l.at.Iterations > 0 {
+		if first := l.at.FirstObjective; r.Objective > first+l.slack(l.at.FirstResidual, check.Residual) && status != EarlyStopped && l.at.Iterations > 0 {
 			return nil, &DivergedError{Iteration: l.at.Iterations,
 				Reason: fmt.Sprintf("the objective at the final weights is %.6g, above %.6g at the start; %s", r.Objective, first, l.remedy())}
 		}

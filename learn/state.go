@@ -50,7 +50,7 @@ const stateFormat = 1
 func (l *learner) floats() map[string]*float64 {
 	at := &l.at
 	return map[string]*float64{
-		"first": &at.First, "first_objective": &at.FirstObjective, "last_objective": &at.LastObjective, "change": &at.Change,
+		"first": &at.First, "first_objective": &at.FirstObjective, "first_residual": &at.FirstResidual, "last_objective": &at.LastObjective, "change": &at.Change,
 		"objective": &at.Objective, "gradient_norm": &at.GradientNorm, "best_value": &at.BestValue,
 		"check_residual": &at.Check.Residual, "check_current": &at.Check.Current,
 		"check_smallest": &at.Check.Smallest, "check_damping": &at.Check.Damping,

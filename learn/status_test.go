@@ -394,3 +394,64 @@ func TestUnsettledInferenceIsNoConvergence(t *testing.T) {
 		t.Errorf("evaluated: %+v", x)
 	}
 }
+
+// TestTooLongStepsAreNoticedEarly: where each block is left before it sees the
+// weights it is used with, the running objective falls below zero; that is not
+// progress.
+func TestTooLongStepsAreNoticedEarly(t *testing.T) {
+	p := randomProblem(t, 5, problemOptions{rows: 12, cols: 12, states: 3, nodeDim: 3, edgeDim: 2, samples: 3, l2: 0.1})
+	_, err := Fit(context.Background(), p, Settings{Step: &Fixed{Alpha: 1000}, MaxPasses: 1000})
+	var diverged *DivergedError
+	if !errors.As(err, &diverged) || diverged.Iteration > 20*DefaultBlocks {
+		t.Errorf("want an early end, got %v", err)
+	}
+}
+
+// TestInfiniteFirstGradient: features whose squares overflow are named, not
+// taken for a tolerance that everything meets.
+func TestInfiniteFirstGradient(t *testing.T) {
+	p := randomProblem(t, 5, problemOptions{rows: 2, cols: 2, states: 2, nodeDim: 2, edgeDim: 1})
+	huge := make([]float64, 8)
+	for i := range huge {
+		huge[i] = 1e155 * float64(1+i%3)
+	}
+	node := must(crf.Dense(huge, 2))
+	in := p.Data[0]
+	spec := crf.InstanceSpec{Graph: in.Graph, NodeFeat: []crf.Features{node}, EdgeFeat: []crf.Features{must(crf.Dense([]float64{1, 1, 1, 1}, 1))}, Labels: in.Samples()}
+	p.Data[0] = must(crf.NewInstance(&p.Model.Schema, spec))
+	for _, step := range []StepRule{&AdaGrad{Alpha: 0.5}, &Fixed{Alpha: 0.5}} {
+		_, err := Fit(context.Background(), p, Settings{Step: step})
+		var diverged *DivergedError
+		if !errors.As(err, &diverged) || !strings.Contains(diverged.Reason, "features are too large") {
+			t.Errorf("%v: %v", step, err)
+		}
+	}
+}
+
+// TestEarlyStopOnNaN: a metric that is never a number has not improved.
+func TestEarlyStopOnNaN(t *testing.T) {
+	p := problems(t)["plain"]
+	r := fit(t, p, Settings{
+		Evaluate:      func(*crf.Model) (map[string]float64, error) { return map[string]float64{"m@d": math.NaN()}, nil },
+		EvaluateEvery: 1e-9, EarlyStop: &EarlyStop{Metric: "m@d", Patience: 3}, RelativeTolerance: 1e-300,
+	})
+	if r.Status != EarlyStopped {
+		t.Errorf("status %s", r.Status)
+	}
+}
+
+// TestStartAtTheOptimum: with nothing to gain, the run ends at once.
+func TestStartAtTheOptimum(t *testing.T) {
+	p := randomProblem(t, 5, problemOptions{rows: 2, cols: 2, states: 2, nodeDim: 1, edgeDim: 1})
+	in := p.Data[0]
+	ones := must(crf.Dense([]float64{1, 1, 1, 1}, 1))
+	var labels [][]int32
+	for i := range int32(16) { // every labelling once: the uniform model is right
+		labels = append(labels, []int32{i & 1, i >> 1 & 1, i >> 2 & 1, i >> 3 & 1})
+	}
+	p.Data[0] = must(crf.NewInstance(&p.Model.Schema, crf.InstanceSpec{Graph: in.Graph, NodeFeat: []crf.Features{ones}, EdgeFeat: []crf.Features{ones}, Labels: labels}))
+	r := fit(t, p, Settings{MaxPasses: 50})
+	if r.Status != Converged || r.Passes > 10 {
+		t.Errorf("%s after %v passes, gradient %v", r.Status, r.Passes, r.GradientNorm)
+	}
+}

@@ -1,0 +1,158 @@
+package learn
+
+import "math"
+
+// careful is the second phase of Auto, for problems on which steps with stale
+// gradients go wrong again and again: near-deterministic networks, whose messages
+// take many sweeps to follow the weights.
+//
+// It holds the weights, while the loop goes on to visit blocks, until the
+// gradient has settled. Then it takes a quasi-Newton step and judges its length
+// α by the slope φ'(α) along the line alone: on a convex objective a slope that
+// is still negative proves that the objective fell, and one that is positive but
+// smaller than the first in magnitude that the line's minimum lies between. The
+// running objective is not asked: with beliefs that are not quite consistent it
+// is too rough for that (Hager and Zhang 2005, approximate Wolfe conditions).
+type careful struct {
+	curvature *quasiNewton
+	renew     func() // measures P anew at the beliefs of the moment
+
+	origin    []float64 // weights at the start of the line
+	first     []float64 // gradient there
+	direction []float64 // the line is origin − α·direction
+	last      []float64 // gradient at the last pass end
+	difference,
+	solved []float64 // scratch
+	scalars []float64 // see the constants below
+}
+
+// Places in careful.scalars.
+const (
+	carefulOn     = iota // 1 in this phase
+	carefulLine          // 1 while a line is searched
+	carefulHeld          // passes since the weights moved
+	carefulChange        // ‖g − last‖ in the norm of P⁻¹
+	carefulAlpha         // α
+	carefulSlope         // φ'(0) < 0
+	carefulTries         // lengths tried on this line
+	carefulScalars
+)
+
+const (
+	// settledShare of the gradient's norm is what it may still be away from where
+	// the messages lead it.
+	settledShare = 0.1
+	// longestHold bounds the passes without a step.
+	longestHold = 100
+	// overshoot·|φ'(0)| is the largest slope beyond the line's minimum that is
+	// accepted.
+	overshoot = 0.5
+	// mostTries bounds the lengths tried on one line: beyond, the slopes are
+	// noise.
+	mostTries = 8
+	// carefulGrowth is how much the trusted length of steps grows with each one
+	// that was accepted.
+	carefulGrowth = 4
+)
+
+func newCareful(size int, curvature *quasiNewton, renew func()) *careful {
+	c := &careful{curvature: curvature, renew: renew, scalars: make([]float64, carefulScalars)}
+	for _, x := range []*[]float64{&c.origin, &c.first, &c.direction, &c.last, &c.difference, &c.solved} {
+		*x = make([]float64, size)
+	}
+	return c
+}
+
+func (c *careful) memory() [][]float64 {
+	return [][]float64{c.scalars, c.origin, c.first, c.direction, c.last}
+}
+
+func (c *careful) on() bool { return c.scalars[carefulOn] > 0 }
+
+// begin starts the phase at the weights of the moment.
+func (c *careful) begin() {
+	clear(c.scalars)
+	c.scalars[carefulOn] = 1
+}
+
+// passEnd moves theta if the gradient, of a whole pass at theta, has settled, and
+// returns the length of the step. norm is gᵀP⁻¹g.
+func (c *careful) passEnd(theta, gradient []float64, norm float64) (size float64) {
+	if !c.settled(gradient, norm) {
+		return 0
+	}
+	s := c.scalars
+	if s[carefulLine] > 0 {
+		slope := -dot(gradient, c.direction)
+		if slope > -overshoot*s[carefulSlope] && s[carefulTries] < mostTries {
+			return c.shorten(theta, slope)
+		}
+		c.accept(theta, gradient)
+	}
+	c.renew()
+	return c.newLine(theta, gradient)
+}
+
+// settled reports whether the gradient is within settledShare of its limit at
+// these weights. Changes that shrink by a factor r per pass have r/(1−r) of the
+// last one ahead of them.
+func (c *careful) settled(gradient []float64, norm float64) bool {
+	s := c.scalars
+	for j, g := range gradient {
+		c.difference[j] = g - c.last[j]
+	}
+	copy(c.last, gradient)
+	c.curvature.solve(c.solved, c.difference)
+	change := math.Sqrt(max(0, dot(c.difference, c.solved)))
+	before := s[carefulChange]
+	s[carefulChange] = change
+	s[carefulHeld]++
+	if s[carefulHeld] < 2 {
+		return false // the change is that of the step
+	}
+	ratio := 0.5
+	if s[carefulHeld] > 2 && before > 0 {
+		ratio = min(max(change/before, 0.1), 0.97)
+	}
+	return change*ratio/(1-ratio) <= settledShare*math.Sqrt(norm) || s[carefulHeld] >= longestHold
+}
+
+// shorten goes back on the line by the secant of the slopes, kept inside the
+// bracket.
+func (c *careful) shorten(theta []float64, slope float64) float64 {
+	s := c.scalars
+	alpha := s[carefulAlpha]
+	next := alpha * s[carefulSlope] / (s[carefulSlope] - slope)
+	next = min(max(next, 0.1*alpha), 0.9*alpha)
+	s[carefulTries]++
+	c.curvature.narrow(alpha / next)
+	return c.move(theta, next)
+}
+
+// accept keeps the pair of the line's start and its end.
+func (c *careful) accept(theta, gradient []float64) {
+	ds, dy := c.curvature.next()
+	for j, g := range gradient {
+		ds[j], dy[j] = theta[j]-c.origin[j], g-c.first[j]
+	}
+	c.curvature.store()
+	c.curvature.widen(carefulGrowth)
+}
+
+func (c *careful) newLine(theta, gradient []float64) float64 {
+	copy(c.origin, theta)
+	copy(c.first, gradient)
+	c.curvature.solve(c.solved, gradient)
+	c.curvature.direct(c.direction, gradient, dot(c.solved, gradient))
+	s := c.scalars
+	s[carefulLine], s[carefulTries], s[carefulSlope] = 1, 0, -dot(gradient, c.direction)
+	return c.move(theta, 1)
+}
+
+func (c *careful) move(theta []float64, alpha float64) float64 {
+	for j, x := range c.origin {
+		theta[j] = x - alpha*c.direction[j]
+	}
+	c.scalars[carefulAlpha], c.scalars[carefulHeld] = alpha, 0
+	return alpha
+}

@@ -1,0 +1,163 @@
+package learn
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+const (
+	// maxRotated is the largest number of features whose second moments are
+	// diagonalised: beyond, only their diagonal is used.
+	maxRotated = 512
+	// relativeFloor of the regulariser in P keeps it invertible for l2 = 0.
+	relativeFloor = 1e-9
+)
+
+// kronecker is the factored Hessian estimate of one type.
+type kronecker struct {
+	span    crf.Span
+	second  *mat.SymDense // A, nil where only its diagonal is used
+	values  []float64     // eigenvalues, or diagonal, of A
+	vectors []float64     // [d*d] eigenvectors of A in columns, nil: identity
+	floor   float64       // l2, or a little more
+	rotated []float64     // scratch [features][states]
+}
+
+// newKronecker sums f fᵀ, scaled, over all nodes or edges of a type.
+func newKronecker(span crf.Span, data []*crf.Instance, node bool, t int, scale func(*crf.Instance, int32) float64) *kronecker {
+	d := span.Features
+	k := &kronecker{span: span, values: make([]float64, d), rotated: make([]float64, span.Copy())}
+	diagonal := span.Untied || d > maxRotated || d == 0
+	row := make([]float64, d)
+	var dense []float64
+	for _, in := range data {
+		f, typeOf, rowOf, n := elements(in, node, t)
+		if f.Tables() > 0 {
+			diagonal = true // one-hot rows: A is diagonal
+		}
+		if !diagonal && dense == nil {
+			dense = make([]float64, d*d)
+		}
+		for i := range int32(n) {
+			if typeOf(i) == t && d > 0 {
+				f.Row(row, rowOf(i))
+				k.add(dense, row, scale(in, i))
+			}
+		}
+	}
+	if span.Untied && span.Len > 0 {
+		for j := range k.values {
+			k.values[j] /= float64(span.Len / span.Copy()) // the mean over the copies
+		}
+	}
+	if !diagonal && dense != nil {
+		k.second = mat.NewSymDense(d, dense)
+	}
+	return k
+}
+
+// elements returns the features of the nodes or edges of type t, the type and the
+// row of each node or edge, and their number over all types.
+func elements(in *crf.Instance, node bool, t int) (f *crf.Features, typeOf, rowOf func(int32) int, n int) {
+	if node {
+		return in.NodeFeatures(t), in.NodeType, in.NodeRow, in.Graph.NumNodes()
+	}
+	return in.EdgeFeatures(t), in.EdgeType, in.EdgeRow, in.Graph.NumEdges()
+}
+
+// add adds weight·f fᵀ to the upper triangle of dense, or its diagonal to the
+// values where dense is nil.
+func (k *kronecker) add(dense, f []float64, weight float64) {
+	for i, x := range f {
+		if x == 0 {
+			continue
+		}
+		x *= weight
+		if dense == nil {
+			k.values[i] += x * f[i]
+			continue
+		}
+		out := dense[i*len(f):][:len(f)]
+		for j := i; j < len(f); j++ {
+			out[j] += x * f[j]
+		}
+	}
+}
+
+func (k *kronecker) diagonalise(l2 float64) error {
+	if k.second != nil {
+		var eigen mat.EigenSym
+		if !eigen.Factorize(k.second, true) {
+			return fmt.Errorf("learn: the second moments of the features could not be diagonalised")
+		}
+		eigen.Values(k.values)
+		var vectors mat.Dense
+		eigen.VectorsTo(&vectors)
+		k.vectors = vectors.RawMatrix().Data
+	}
+	largest := 0.0
+	for _, x := range k.values {
+		largest = max(largest, x)
+	}
+	k.floor = max(l2, relativeFloor*largest)
+	if k.floor == 0 {
+		k.floor = 1 // a type without features or elements: any value does
+	}
+	return nil
+}
+
+// solve computes this type's part of P⁻¹g, for mean belief π:
+// in the eigenbasis of A, each row r solves (a(diag π − ππᵀ) + l2) x = r by the
+// Sherman–Morrison formula.
+func (k *kronecker) solve(dst, g, mean []float64) {
+	size := k.span.Copy()
+	if size == 0 {
+		return
+	}
+	for at := k.span.At; at < k.span.At+k.span.Len; at += size {
+		k.rotate(k.rotated, g[at:][:size], true)
+		for j, a := range k.values {
+			k.solveRow(k.rotated[j*k.span.States:][:k.span.States], max(0, a), mean)
+		}
+		k.rotate(dst[at:][:size], k.rotated, false)
+	}
+}
+
+func (k *kronecker) solveRow(r []float64, a float64, mean []float64) {
+	total, rest := 0.0, 0.0
+	for i, p := range mean {
+		d := a*p + k.floor
+		r[i] /= d
+		total += p * r[i]
+		rest += p * k.floor / d // = 1 − a Σ p²/d, since Σp = 1, without cancellation
+	}
+	if rest <= 0 {
+		return
+	}
+	for i, p := range mean {
+		r[i] += a * p / (a*p + k.floor) * total / rest
+	}
+}
+
+// rotate computes Vᵀx (forward) or Vx, x being [features][states].
+func (k *kronecker) rotate(dst, x []float64, forward bool) {
+	if k.vectors == nil {
+		copy(dst, x)
+		return
+	}
+	d, n := k.span.Features, k.span.States
+	clear(dst)
+	for i := range d {
+		for j, v := range k.vectors[i*d:][:d] {
+			from, to := i, j
+			if !forward {
+				from, to = j, i
+			}
+			simd.AddScaled(dst[to*n:][:n], x[from*n:][:n], v)
+		}
+	}
+}
