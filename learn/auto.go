@@ -1,5 +1,7 @@
 package learn
 
+import "math"
+
 // Auto needs no tuning: it takes quasi-Newton steps whose initial matrix is an
 // estimate P⁻¹ of the inverse Hessian.
 //
@@ -8,7 +10,8 @@ package learn
 //	P = A ⊗ C + l2 I,   A = Σ f fᵀ/ρ over nodes (edges),   C = diag(π) − ππᵀ,
 //
 // with f the features, ρ the counting number that divides the potentials in the
-// beliefs, and π the mean belief. A is diagonalised once; C is diagonal plus rank
+// beliefs, and π the mean belief, or the frequency in the labels where that is
+// larger: it is where the belief has to go. A is diagonalised once; C is diagonal plus rank
 // one, so that P⁻¹ is applied exactly at each pass's π. It makes steps independent
 // of the scales and correlations of features.
 //
@@ -25,7 +28,8 @@ package learn
 type Auto struct {
 	problem   StepProblem
 	types     []*kronecker
-	beliefs   []float64
+	beliefs   []float64 // π of every type
+	labels    []float64 // frequencies of the (joint) states
 	curvature *quasiNewton
 	careful   *careful
 
@@ -34,6 +38,7 @@ type Auto struct {
 	lastGradient []float64 // at the last pass end
 	sum, lastSum []float64 // of the weights over the visits of this pass and the last
 	bestTheta    []float64 // weights at the pass end with the smallest gradient
+	safeTheta    []float64 // weights at the smallest objective that a held pass, or the start, gave
 	scalars      []float64 // see the constants below
 }
 
@@ -42,7 +47,7 @@ const (
 	autoPasses    = iota // passes made
 	autoInPass           // iterations of this pass
 	autoSkip             // 1 if this pass must give no pair
-	autoHold             // 1 while the weights are held after going back
+	autoHold             // held after going back: 1 at the best weights, 2 at the safe ones
 	autoLength           // ν
 	autoLongest          // what ν may recover to
 	autoBestNorm         // smallest gᵀP⁻¹g at a pass end
@@ -50,6 +55,7 @@ const (
 	autoNorm             // gᵀP⁻¹g at the last iteration
 	autoSetbacks         // times the weights went back
 	autoSinceBest        // passes since the smallest gradient
+	autoSafeValue        // objective at the safe weights
 	autoScalars
 )
 
@@ -77,6 +83,9 @@ const (
 	// passes without a smaller gradient, and the careful one takes over.
 	mostSetbacks = 4
 	longestStall = 40
+	// rise of the objective, relatively, that a pass with held weights may show over
+	// the safe one: its beliefs are not quite consistent.
+	tolerableRise = 0.01
 )
 
 // Guarded reports that the rule recovers from a bad step by itself.
@@ -110,12 +119,12 @@ func (a *Auto) Start(p StepProblem) error {
 			return err
 		}
 	}
-	a.beliefs = make([]float64, states)
-	for _, x := range []*[]float64{&a.direction, &a.lastGradient, &a.sum, &a.lastSum, &a.bestTheta, &a.plain} {
+	a.beliefs, a.labels = make([]float64, states), labelFrequencies(layout, p.Data)
+	for _, x := range []*[]float64{&a.direction, &a.lastGradient, &a.sum, &a.lastSum, &a.bestTheta, &a.safeTheta, &a.plain} {
 		*x = make([]float64, layout.Size)
 	}
 	a.curvature = newQuasiNewton(layout.Size, a.apply)
-	a.careful = newCareful(layout.Size, a.curvature, func() { a.problem.Beliefs(a.beliefs) })
+	a.careful = newCareful(layout.Size, a.curvature, a.measure)
 	a.scalars = make([]float64, autoScalars)
 	a.scalars[autoLength], a.scalars[autoLongest] = a.longest(), a.longest()
 	return nil
@@ -131,15 +140,16 @@ func (a *Auto) longest() float64 {
 
 // Memory implements StepRule.
 func (a *Auto) Memory() [][]float64 {
-	memory := [][]float64{a.scalars, a.beliefs, a.lastGradient, a.sum, a.lastSum, a.bestTheta}
+	memory := [][]float64{a.scalars, a.beliefs, a.lastGradient, a.sum, a.lastSum, a.bestTheta, a.safeTheta}
 	return append(append(memory, a.curvature.memory()...), a.careful.memory()...)
 }
 
 // Step implements StepRule.
 func (a *Auto) Step(theta, gradient []float64) float64 {
 	c := a.scalars
-	if c[autoPasses] == 0 && c[autoInPass] == 0 {
-		a.problem.Beliefs(a.beliefs)
+	if c[autoPasses] == 0 && c[autoInPass] == 0 && c[autoSetbacks] == 0 {
+		a.measure()
+		a.keepSafe(theta)
 	}
 	a.apply(a.plain, gradient)
 	norm := dot(a.plain, gradient)
@@ -152,7 +162,7 @@ func (a *Auto) Step(theta, gradient []float64) float64 {
 		}
 		a.noteBest(theta, norm)
 		c[autoInPass] = 0
-		return a.careful.passEnd(theta, gradient, norm)
+		return a.careful.passEnd(theta, gradient, norm, a.problem.Objective())
 	}
 	return a.eager(theta, gradient, norm, passEnds)
 }
@@ -166,6 +176,14 @@ func (a *Auto) eager(theta, gradient []float64, norm float64, passEnds bool) flo
 		if !passEnds {
 			return 0
 		}
+		if a.isWorse() && c[autoHold] == 1 {
+			copy(theta, a.safeTheta) // stale shares had flattered the best gradient
+			c[autoHold], c[autoInPass] = 2, 0
+			clear(a.sum)
+			return 0
+		}
+		a.keepSafe(theta)
+		copy(a.bestTheta, theta)
 		c[autoHold], c[autoBestNorm] = 0, norm
 		a.endPass(gradient)
 	case c[autoPasses] > 0 && !(norm <= a.tolerable(passEnds)*c[autoBestNorm]) && !a.descends():
@@ -218,6 +236,35 @@ func (a *Auto) Best() []float64 {
 	return a.bestTheta
 }
 
+// measure takes π from the beliefs of the moment. A state that they have given up
+// would look free to move at no curvature; if it occurs in the labels, it is not.
+func (a *Auto) measure() {
+	a.problem.Beliefs(a.beliefs)
+	at := 0
+	for _, k := range a.types {
+		mean := a.beliefs[at:][:k.span.States]
+		if !k.span.Untied {
+			for i, f := range a.labels[at:][:len(mean)] {
+				mean[i] = max(mean[i], f)
+			}
+			normalise(mean)
+		}
+		at += len(mean)
+	}
+}
+
+// keepSafe remembers weights that were held for a pass, and what they are worth.
+func (a *Auto) keepSafe(theta []float64) {
+	copy(a.safeTheta, theta)
+	a.scalars[autoSafeValue] = a.problem.Objective()
+}
+
+// isWorse reports that the objective is above that of the safe weights.
+func (a *Auto) isWorse() bool {
+	safe := a.scalars[autoSafeValue]
+	return a.problem.Objective() > safe+tolerableRise*math.Abs(safe)
+}
+
 // descends reports that the objective fell although the gradient grew, which is
 // no setback. Only full inference knows its objective: the saddle value at stale
 // beliefs falls also where a step was much too long.
@@ -255,13 +302,13 @@ func (a *Auto) goBack(theta []float64) {
 func (a *Auto) beCareful(theta []float64) {
 	copy(theta, a.bestTheta)
 	a.curvature.reset(1)
-	a.careful.begin()
+	a.careful.begin(a.safeTheta, a.scalars[autoSafeValue])
 	a.scalars[autoInPass] = 0
 }
 
 // endPass starts the next pass.
 func (a *Auto) endPass(gradient []float64) {
-	a.problem.Beliefs(a.beliefs)
+	a.measure()
 	copy(a.lastGradient, gradient)
 	a.sum, a.lastSum = a.lastSum, a.sum
 	clear(a.sum)

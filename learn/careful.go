@@ -10,9 +10,10 @@ import "math"
 // gradient has settled. Then it takes a quasi-Newton step and judges its length
 // α by the slope φ'(α) along the line alone: on a convex objective a slope that
 // is still negative proves that the objective fell, and one that is positive but
-// smaller than the first in magnitude that the line's minimum lies between. The
-// running objective is not asked: with beliefs that are not quite consistent it
-// is too rough for that (Hager and Zhang 2005, approximate Wolfe conditions).
+// smaller than the first in magnitude that the line's minimum lies between (Hager
+// and Zhang 2005, approximate Wolfe conditions). The running objective, rough as
+// long as beliefs are not consistent, only serves to leave early a place that is
+// far too high.
 type careful struct {
 	curvature *quasiNewton
 	renew     func() // measures P anew at the beliefs of the moment
@@ -35,6 +36,7 @@ const (
 	carefulAlpha         // α
 	carefulSlope         // φ'(0) < 0
 	carefulTries         // lengths tried on this line
+	carefulValue         // objective at the origin
 	carefulScalars
 )
 
@@ -50,6 +52,9 @@ const (
 	// mostTries bounds the lengths tried on one line: beyond, the slopes are
 	// noise.
 	mostTries = 8
+	// smallestAlpha ends the search for a length at which the objective is not too
+	// high.
+	smallestAlpha = 1e-12
 	// carefulGrowth is how much the trusted length of steps grows with each one
 	// that was accepted.
 	carefulGrowth = 4
@@ -69,27 +74,37 @@ func (c *careful) memory() [][]float64 {
 
 func (c *careful) on() bool { return c.scalars[carefulOn] > 0 }
 
-// begin starts the phase at the weights of the moment.
-func (c *careful) begin() {
+// begin starts the phase at the weights of the moment, which are left for the
+// safe ones, of the given objective, if they turn out to be worse.
+func (c *careful) begin(safe []float64, value float64) {
 	clear(c.scalars)
-	c.scalars[carefulOn] = 1
+	clear(c.direction)
+	copy(c.origin, safe)
+	c.scalars[carefulOn], c.scalars[carefulValue] = 1, value
 }
 
 // passEnd moves theta if the gradient, of a whole pass at theta, has settled, and
 // returns the length of the step. norm is gᵀP⁻¹g.
-func (c *careful) passEnd(theta, gradient []float64, norm float64) (size float64) {
-	if !c.settled(gradient, norm) {
-		return 0
-	}
+func (c *careful) passEnd(theta, gradient []float64, norm, objective float64) (size float64) {
 	s := c.scalars
-	if s[carefulLine] > 0 {
-		slope := -dot(gradient, c.direction)
-		if slope > -overshoot*s[carefulSlope] && s[carefulTries] < mostTries {
-			return c.shorten(theta, slope)
-		}
+	settled := c.settled(gradient, norm)
+	tooHigh := s[carefulHeld] >= 2 && objective > s[carefulValue]+tolerableRise*math.Abs(s[carefulValue])
+	slope := -dot(gradient, c.direction)
+	switch {
+	case tooHigh && s[carefulLine] == 0:
+		s[carefulLine], s[carefulValue] = 1, math.Inf(1) // hold at the safe weights, once
+		return c.move(theta, 0)
+	case tooHigh && s[carefulAlpha] > smallestAlpha:
+		return c.shorten(theta, slope, 0.5)
+	case settled && slope > -overshoot*s[carefulSlope] && s[carefulAlpha] > 0 && s[carefulTries] < mostTries:
+		return c.shorten(theta, slope, 0.9)
+	case !settled:
+		return 0
+	case s[carefulAlpha] > 0:
 		c.accept(theta, gradient)
 	}
 	c.renew()
+	s[carefulValue] = objective
 	return c.newLine(theta, gradient)
 }
 
@@ -117,13 +132,15 @@ func (c *careful) settled(gradient []float64, norm float64) bool {
 	return change*ratio/(1-ratio) <= settledShare*math.Sqrt(norm) || s[carefulHeld] >= longestHold
 }
 
-// shorten goes back on the line by the secant of the slopes, kept inside the
-// bracket.
-func (c *careful) shorten(theta []float64, slope float64) float64 {
+// shorten goes back on the line by the secant of the slopes, to between a tenth
+// and a share most of the length.
+func (c *careful) shorten(theta []float64, slope, most float64) float64 {
 	s := c.scalars
 	alpha := s[carefulAlpha]
-	next := alpha * s[carefulSlope] / (s[carefulSlope] - slope)
-	next = min(max(next, 0.1*alpha), 0.9*alpha)
+	next := most * alpha
+	if slope > 0 {
+		next = min(max(alpha*s[carefulSlope]/(s[carefulSlope]-slope), 0.1*alpha), next)
+	}
 	s[carefulTries]++
 	c.curvature.narrow(alpha / next)
 	return c.move(theta, next)

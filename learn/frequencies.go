@@ -1,0 +1,54 @@
+package learn
+
+import "github.com/blockbp/blockbp/crf"
+
+// labelFrequencies returns, for all node types and then all edge types, how often
+// each (joint) state occurs in the labels, normalised; zeros for a type without
+// labels.
+func labelFrequencies(layout *crf.Layout, data []*crf.Instance) []float64 {
+	var at []int // of each type: nodes, then edges
+	size := 0
+	for _, spans := range [][]crf.Span{layout.Node, layout.Edge} {
+		for _, span := range spans {
+			at = append(at, size)
+			size += span.States
+		}
+	}
+	counts := make([]float64, size)
+	for _, in := range data {
+		u, v := in.Graph.Ends()
+		for _, labels := range in.Samples() {
+			for s, y := range labels {
+				if y != crf.Unobserved {
+					counts[at[in.NodeType(int32(s))]+int(y)]++
+				}
+			}
+			for e := range u {
+				if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
+					counts[at[len(layout.Node)+in.EdgeType(int32(e))]+int(yu)*in.States(v[e])+int(yv)]++
+				}
+			}
+		}
+	}
+	for i, lo := range at {
+		hi := size
+		if i+1 < len(at) {
+			hi = at[i+1]
+		}
+		normalise(counts[lo:hi])
+	}
+	return counts
+}
+
+// normalise divides x by its sum, if that is positive.
+func normalise(x []float64) {
+	total := 0.0
+	for _, v := range x {
+		total += v
+	}
+	if total > 0 {
+		for i := range x {
+			x[i] /= total
+		}
+	}
+}
