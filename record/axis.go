@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 )
 
 // largestDrawn bounds what is drawn: beyond it, differences overflow.
@@ -93,6 +94,24 @@ func (a *axis) fitTo(p *plot.Axis, count int) {
 	p.Tick.Marker = linearTicks{count: count, whole: !a.fractional}
 }
 
+// fitAcross sets up the axis below a plot of this width: as many labels as fit
+// beside each other, which are fewer where they are long.
+func (a *axis) fitAcross(p *plot.Axis, width vg.Length) {
+	letters := sans(sizeTick, inkQuiet)
+	for count := int(width / labelPitchX); ; count-- {
+		a.fitTo(p, count)
+		var taken vg.Length
+		for _, tick := range p.Tick.Marker.Ticks(p.Min, p.Max) {
+			if tick.Label != "" {
+				taken += letters.width(tick.Label) + labelGapX
+			}
+		}
+		if taken <= width || count <= 1 {
+			return
+		}
+	}
+}
+
 // linearTicks marks round numbers: 1, 2 or 5 times a power of ten apart.
 type linearTicks struct {
 	count int  // labels wanted, about
@@ -106,10 +125,11 @@ func (t linearTicks) Ticks(low, high float64) []plot.Tick {
 		step = max(step, 1)
 	}
 	first, last := math.Ceil(low/step), math.Floor(high/step)
+	largest := step * max(math.Abs(first), math.Abs(last))
 	var ticks []plot.Tick
 	for k := 0; float64(k) <= last-first; k++ {
 		v := (first + float64(k)) * step
-		ticks = append(ticks, plot.Tick{Value: v, Label: linearLabel(v, step)})
+		ticks = append(ticks, plot.Tick{Value: v, Label: linearLabel(v, step, largest)})
 	}
 	return ticks
 }
@@ -126,19 +146,21 @@ func roundStep(rough float64) float64 {
 	return 10 * power
 }
 
-// Linear labels are written out in this range and as powers outside of it.
+// The labels of a linear axis are written out if the largest of them lies between
+// these, and as powers of ten if not: all of them alike.
 const (
-	plainBelow  = 1e6
-	plainAtStep = 1e-4
+	plainFrom  = 1e-4
+	plainBelow = 1e6
 )
 
-// linearLabel is v with the digits that a step needs.
-func linearLabel(v, step float64) string {
+// linearLabel is v with the digits that a step needs, on an axis with this largest
+// label.
+func linearLabel(v, step, largest float64) string {
 	if math.Abs(v) < step/2 {
 		return "0"
 	}
 	digits := -int(math.Floor(math.Log10(step * (1 + smallestSpread))))
-	if math.Abs(v) < plainBelow && step >= plainAtStep*(1-smallestSpread) {
+	if largest >= plainFrom*(1-smallestSpread) && largest < plainBelow*(1-smallestSpread) {
 		return strconv.FormatFloat(v, 'f', max(digits, 0), 64)
 	}
 	magnitude := int(math.Floor(math.Log10(math.Abs(v) * (1 + smallestSpread))))
@@ -168,28 +190,45 @@ type logTicks struct {
 // minorDecades is the largest number of decades with marks between the powers.
 const minorDecades = 12
 
+// markedDecades is the largest number of decades from label to label with a mark
+// at each: more of them would run together.
+const markedDecades = 10
+
 // Ticks implements plot.Ticker.
 func (t logTicks) Ticks(low, high float64) []plot.Tick {
 	first, last := int(math.Ceil(math.Log10(low)-smallestSpread)), int(math.Floor(math.Log10(high)+smallestSpread))
 	if last-first < 1 {
 		return t.shortTicks(low, high)
 	}
-	every := (last - first + t.count) / t.count
+	every, label := t.decades(last-first), logLabel(low, high)
 	var ticks []plot.Tick
 	for e := first - 1; e <= last; e++ {
 		v := math.Pow(10, float64(e))
-		if e >= first {
-			tick := plot.Tick{Value: v}
-			if modulo(e, every) == 0 {
-				tick.Label = powerLabel(v, 0)
-			}
-			ticks = append(ticks, tick)
+		switch {
+		case e < first: // only its multiples lie in the range
+		case modulo(e, every) == 0:
+			ticks = append(ticks, plot.Tick{Value: v, Label: label(v)})
+		case every <= markedDecades:
+			ticks = append(ticks, plot.Tick{Value: v})
 		}
 		if every == 1 && last-first < minorDecades {
 			ticks = append(ticks, multiples(v, low, high)...)
 		}
 	}
 	return ticks
+}
+
+// decades is the number of decades from label to label if the powers in the range
+// span so many: 1, 2, 3 or 5 times a power of ten.
+func (t logTicks) decades(span int) int {
+	rough := (span + t.count) / t.count
+	for power := 1; ; power *= 10 {
+		for _, digit := range []int{1, 2, 3, 5} {
+			if digit*power >= rough {
+				return digit * power
+			}
+		}
+	}
 }
 
 // multiples are marks without labels at 2 to 9 times power.
@@ -206,11 +245,12 @@ func multiples(power, low, high float64) []plot.Tick {
 // shortTicks marks a range of less than about two decades: 1, 2 and 5 times the
 // powers of ten, or evenly spaced round numbers if that gives fewer than three.
 func (t logTicks) shortTicks(low, high float64) []plot.Tick {
+	label := logLabel(low, high)
 	var ticks []plot.Tick
 	for e := math.Floor(math.Log10(low)); e <= math.Log10(high); e++ {
 		for _, digit := range []float64{1, 2, 5} {
 			if v := digit * math.Pow(10, e); v >= low && v <= high {
-				ticks = append(ticks, plot.Tick{Value: v, Label: powerLabel(v, 0)})
+				ticks = append(ticks, plot.Tick{Value: v, Label: label(v)})
 			}
 		}
 	}
@@ -219,7 +259,7 @@ func (t logTicks) shortTicks(low, high float64) []plot.Tick {
 	}
 	ticks = linearTicks{count: min(t.count+1, shortLabels)}.Ticks(low, high)
 	for i := range ticks {
-		ticks[i].Label = powerLabel(ticks[i].Value, shortDigits)
+		ticks[i].Label = label(ticks[i].Value)
 	}
 	return ticks
 }
@@ -228,9 +268,24 @@ func (t logTicks) shortTicks(low, high float64) []plot.Tick {
 // labels are long.
 const shortLabels = 5
 
-// shortDigits is the number of digits after the point in the labels of a short
-// logarithmic range; trailing zeros are not written.
-const shortDigits = 9
+// logDigits is the number of digits of labels on a logarithmic axis; trailing
+// zeros are not written.
+const logDigits = 10
+
+// A logarithmic axis that ends within these has labels that are written out.
+const (
+	plainLogFrom  = 5e-4 // the lowest label is 0.001, in a short range 0.0005
+	plainLogBelow = 2e5
+)
+
+// logLabel is how numbers are written on a logarithmic axis from low to high: all
+// of them plainly, or all as powers of ten.
+func logLabel(low, high float64) func(v float64) string {
+	if low > plainLogFrom && high < plainLogBelow {
+		return func(v float64) string { return strconv.FormatFloat(v, 'g', logDigits, 64) }
+	}
+	return func(v float64) string { return powerLabel(v, logDigits-1) }
+}
 
 // modulo is e mod n, at least 0.
 func modulo(e, n int) int { return ((e % n) + n) % n }

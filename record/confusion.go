@@ -81,8 +81,9 @@ type confusionSheet struct {
 	columns  []int64 // samples predicted as each class
 	side     vg.Length
 	number   vg.Length // size of the numbers
+	slanted  bool      // the names above the columns, which are wider than these
 	nameSide vg.Length // room for the names left of the rows
-	nameTop  vg.Length // room for the slanted names above the columns
+	nameTop  vg.Length // room for the names above the columns
 }
 
 // drawing checks the counts and settles the size of the figure.
@@ -145,7 +146,10 @@ func newConfusionSheet(f ConfusionMatrix) *confusionSheet {
 		}
 	}
 	s.nameSide = max(longest, sans(s.number, inkQuiet).bold().width(precisionHead))
-	s.nameTop = longest*vg.Length(math.Sin(columnAngle)) + letters.font.Size
+	s.nameTop = letters.font.Size
+	if s.slanted = longest+nameGap > s.side; s.slanted {
+		s.nameTop += longest * vg.Length(math.Sin(columnAngle))
+	}
 	return s
 }
 
@@ -191,8 +195,7 @@ func (s *confusionSheet) paintNames(c draw.Canvas, corner vg.Point) {
 	for i, name := range s.names {
 		row, column := s.middle(corner, i, 0), s.middle(corner, 0, i)
 		letters.putCentered(c, name, vg.Point{X: corner.X - nameGap, Y: row.Y}, atRight)
-		foot := vg.Point{X: column.X + letters.capHeight()/2, Y: corner.Y + nameGap}
-		letters.putTurned(c, name, foot, atLeft, columnAngle)
+		s.paintColumnName(c, name, vg.Point{X: column.X, Y: corner.Y + nameGap})
 	}
 	words.put(c, "predicted", vg.Point{X: corner.X + half, Y: corner.Y + nameGap + s.nameTop + axisLine/4}, atCenter)
 	words.putTurned(c, "truth", vg.Point{X: c.Min.X + words.capHeight(), Y: corner.Y - half}, atCenter, math.Pi/2)
@@ -200,6 +203,18 @@ func (s *confusionSheet) paintNames(c draw.Canvas, corner vg.Point) {
 	for k, head := range []string{"recall", "samples"} {
 		heads.put(c, head, vg.Point{X: s.marginX(corner, k), Y: corner.Y + nameGap}, atRight)
 	}
+}
+
+// paintColumnName writes the name of a column above its foot, the middle of the
+// column's upper end.
+func (s *confusionSheet) paintColumnName(c draw.Canvas, name string, foot vg.Point) {
+	letters := s.nameLetters()
+	if !s.slanted {
+		letters.put(c, name, foot, atCenter)
+		return
+	}
+	foot.X += letters.capHeight() / 2
+	letters.putTurned(c, name, foot, atLeft, columnAngle)
 }
 
 // marginX is where the numbers of column k right of the matrix end.

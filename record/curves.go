@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"io"
+	"math"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -27,10 +28,11 @@ type Series struct {
 }
 
 // Curves is a figure of curves over two axes. Points that an axis cannot show are
-// left out: NaN, infinities, magnitudes beyond 1e300 and, on a logarithmic axis,
-// values below 1e-300. Long curves are thinned to about 2000 points without a
-// visible difference, peaks included. Without any point to draw the figure says
-// so.
+// left out, and their neighbours joined: NaN, which means that a value is not
+// known, and infinities, magnitudes beyond 1e300 and, on a logarithmic axis, values
+// below 1e-300, whose number stands in a note. Long curves are thinned to about
+// 2000 points without a visible difference, peaks included. Without any point to
+// draw the figure says so.
 type Curves struct {
 	Title          string
 	XLabel, YLabel string
@@ -68,6 +70,9 @@ func (f Curves) drawing() (drawing, error) {
 	if rows := sheet.heading.rows(); rows > 1 { // a long legend does not eat up the plot
 		height += vg.Length(rows-1) * legendLine()
 	}
+	if !sheet.x.empty() {
+		sheet.heading.note = sheet.note()
+	}
 	return drawing{title: f.Title, width: width, height: height, paint: sheet.paint}, nil
 }
 
@@ -86,6 +91,7 @@ type curveSheet struct {
 	labelX  string
 	labelY  string
 	curves  []curve
+	hidden  int // points with known values that the axes cannot show
 }
 
 // curve is one series without the points that cannot be shown.
@@ -116,7 +122,11 @@ func (s *curveSheet) points(series Series) plotter.XYs {
 	var x, y []float64
 	var kept []int
 	for i := range series.X {
+		if math.IsNaN(series.X[i]) || math.IsNaN(series.Y[i]) {
+			continue
+		}
 		if !s.x.shows(series.X[i]) || !s.y.shows(series.Y[i]) {
+			s.hidden++
 			continue
 		}
 		s.x.include(series.X[i])
@@ -130,6 +140,21 @@ func (s *curveSheet) points(series Series) plotter.XYs {
 		points = append(points, plotter.XY{X: series.X[kept[k]], Y: series.Y[kept[k]]})
 	}
 	return points
+}
+
+// note says how many points the axes cannot show, and why; "" if there is none.
+func (s *curveSheet) note() string {
+	points, reason := "points are", "infinite, or beyond 1e300"
+	if s.hidden == 1 {
+		points = "point is"
+	}
+	if s.x.log || s.y.log {
+		reason = "not positive, or infinite, on a logarithmic axis"
+	}
+	if s.hidden == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %s not shown: %s", s.hidden, points, reason)
 }
 
 // legend explains the curves that have a name.
@@ -157,7 +182,7 @@ func (s *curveSheet) paint(c draw.Canvas) {
 		return
 	}
 	p := housePlot()
-	s.x.fitTo(&p.X, int((c.Max.X-c.Min.X)/labelPitchX))
+	s.x.fitAcross(&p.X, c.Max.X-c.Min.X)
 	pitch := labelPitchY
 	if s.y.log {
 		pitch = powerPitchY

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 )
 
 // classNames are those of the Stanford Background set.
@@ -82,7 +83,7 @@ func convergence() Curves {
 func TestCurves(t *testing.T) {
 	f := convergence()
 	text := svgOf(t, f)
-	for _, want := range []string{"BBPL", "inner-dual", "full BP", "time in seconds", "1e-6", "1e0", "<title>Distance &lt;to&gt;", "Arial"} {
+	for _, want := range []string{"BBPL", "inner-dual", "full BP", "time in seconds", "1e-6", "1e0", "<title>Distance &lt;to&gt;", "Arial", `stroke-linejoin="round">`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the figure lacks %q", want)
 		}
@@ -149,6 +150,41 @@ func TestCurvesLengths(t *testing.T) {
 	}
 }
 
+func TestCurvesNote(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, c := range []struct {
+		y    []float64
+		logY bool
+		want string
+	}{
+		{[]float64{1, 2, 3, 4}, true, ""},
+		{[]float64{1, nan, nan, 4}, false, ""}, // not known, and not wrong
+		{[]float64{1, inf, nan, 4}, false, "1 point is not shown: infinite, or beyond 1e300"},
+		{[]float64{1, inf, 0, -1}, true, "3 points are not shown: not positive, or infinite, on a logarithmic axis"},
+		{[]float64{1, 0, -1, 2}, false, ""},
+		{[]float64{0, 0, 0, 0}, true, ""}, // the figure says that there is nothing
+	} {
+		f := Curves{Title: "T", LogY: c.logY, Series: []Series{{Name: "a", X: []float64{1, 2, 3, 4}, Y: c.y}}}
+		text := svgOf(t, f)
+		if c.want == "" && strings.Contains(text, "not shown") || !strings.Contains(text, c.want) {
+			t.Errorf("%v, logarithmic %v: the note is not %q", c.y, c.logY, c.want)
+		}
+	}
+}
+
+func TestLabelsDoNotTouch(t *testing.T) {
+	x := axis{min: 1234567890, max: 1234567897}
+	var p plot.Axis
+	const width = 280
+	x.fitAcross(&p, width)
+	shown := strings.Fields(labels(p.Tick.Marker.Ticks(p.Min, p.Max)))
+	letters := sans(sizeTick, inkQuiet)
+	taken := letters.width(strings.Join(shown, "")) + labelGapX*vg.Length(len(shown))
+	if len(shown) < 2 || taken > width {
+		t.Errorf("%v are %g points wide on an axis of %d", shown, taken, width)
+	}
+}
+
 func TestThin(t *testing.T) {
 	const n = 1_000_000
 	x, y := make([]float64, n), make([]float64, n)
@@ -210,9 +246,14 @@ func TestTicks(t *testing.T) {
 		{linearTicks{count: 4}, 0, 4e-6, "0 1e-6 2e-6 3e-6 4e-6"},
 		{logTicks{count: 8}, 1e-6, 100, "1e-6 1e-4 1e-2 1e0 1e2"},
 		{logTicks{count: 9}, 1e-6, 100, "1e-6 1e-5 1e-4 1e-3 1e-2 1e-1 1e0 1e1 1e2"},
-		{logTicks{count: 6}, 0.5, 20, "1e0 1e1"},
-		{logTicks{count: 6}, 0.4, 6, "5e-1 1e0 2e0 5e0"},
-		{logTicks{count: 6}, 0.0031, 0.0034, "3.1e-3 3.2e-3 3.3e-3 3.4e-3"},
+		{logTicks{count: 6}, 0.5, 20, "1 10"},
+		{logTicks{count: 6}, 0.4, 6, "0.5 1 2 5"},
+		{logTicks{count: 6}, 0.0031, 0.0034, "0.0031 0.0032 0.0033 0.0034"},
+		{logTicks{count: 9}, 9e-4, 1.1e5, "0.001 0.01 0.1 1 10 100 1000 10000 100000"},
+		{logTicks{count: 6}, 2e-9, 3e-9, "2e-9 2.2e-9 2.4e-9 2.6e-9 2.8e-9 3e-9"},
+		{logTicks{count: 9}, 1e-2, 1e251, "1e0 1e30 1e60 1e90 1e120 1e150 1e180 1e210 1e240"},
+		{linearTicks{count: 5}, 0, 2.1e6, "0 5e5 1e6 1.5e6 2e6"},
+		{linearTicks{count: 3}, 1 - 1.1e-5, 1 + 1.1e-5, "0.99999 1.00000 1.00001"},
 	} {
 		if got := labels(c.ticker.Ticks(c.low, c.high)); got != c.want {
 			t.Errorf("%#v from %g to %g: %s, want %s", c.ticker, c.low, c.high, got, c.want)
@@ -264,6 +305,16 @@ func TestConfusionMatrix(t *testing.T) {
 	}
 	if w, h := pngOf(t, confusion(8)); w < 600 || h < 600 {
 		t.Errorf("the image is %d × %d", w, h)
+	}
+}
+
+func TestConfusionMatrixShortNames(t *testing.T) {
+	counts := [][]int64{{3, 1}, {2, 14}}
+	for names, slanted := range map[[2]string]bool{{"0", "1"}: false, {"no", "a name wider than its column"}: true} {
+		text := svgOf(t, ConfusionMatrix{Names: names[:], Counts: counts})
+		if strings.Contains(text, "rotate(45") != slanted {
+			t.Errorf("%q: names above the columns are slanted, or not, the wrong way round", names)
+		}
 	}
 }
 

@@ -16,6 +16,9 @@ const (
 	powerPitchY vg.Length = 26 // for the powers of a logarithmic axis
 )
 
+// labelGapX is the least room between two labels below a plot, in points.
+const labelGapX vg.Length = 10
+
 // axisLabelRoom is the room for the label of an axis, in points.
 const axisLabelRoom = sizeLabel * 1.6
 

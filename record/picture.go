@@ -5,7 +5,6 @@ import (
 	"image"
 	"image/color"
 	"image/draw"
-	"image/png"
 	"io"
 
 	xdraw "golang.org/x/image/draw"
@@ -81,7 +80,7 @@ func (p Panel) PNG(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return png.Encode(w, img)
+	return encodeFast(w, img)
 }
 
 // Image draws the panel. It fails as PNG does.

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -134,6 +135,60 @@ func TestWriteFile(t *testing.T) {
 	for _, name := range []string{"../outside", "/outside", ""} {
 		if err := run.WriteFile(name, func(io.Writer) error { return nil }); err == nil {
 			t.Errorf("WriteFile(%q) succeeded", name)
+		}
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	run := newRun(t)
+	write := func(text string, broken error) error {
+		return run.WriteFile("report.html", func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return errors.Join(err, broken)
+		})
+	}
+	if err := write("old", nil); err != nil {
+		t.Fatal(err)
+	}
+	err := write("new", &fs.PathError{Op: "write", Path: "report.html", Err: syscall.ENOSPC})
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("a full disk: %v", err)
+	}
+	for _, want := range []string{run.Path("report.html"), "free some space", "unchanged"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("message %q does not mention %q", err, want)
+		}
+	}
+	if got, err := os.ReadFile(run.Path("report.html")); err != nil || string(got) != "old" {
+		t.Errorf("file holds %q, %v", got, err)
+	}
+	onlyFile(t, run.Dir(), "report.html")
+}
+
+func TestFullDevice(t *testing.T) {
+	const full = "/dev/full" // every write to it fails as on a full disk
+	if _, err := os.Stat(full); err != nil {
+		t.Skipf("there is no %s here; this runs on Linux: %v", full, err)
+	}
+	run := newRun(t)
+	if err := os.Symlink(full, run.Path(ReportFile)); err != nil {
+		t.Fatal(err)
+	}
+	report := &Report{Title: "T"}
+	report.Figure(convergence(), "a figure")
+	if err := run.WriteFile(ReportFile, report.Write); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "free some space") {
+		t.Errorf("a report on a full disk: %v", err)
+	}
+	metrics, err := OpenMetrics(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := metrics.Write(NewMetric(1)); err != nil {
+		t.Errorf("a line that fits the buffer: %v", err)
+	}
+	for i, step := range []func() error{metrics.Flush, metrics.Close} {
+		if err := step(); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "resume the run") {
+			t.Errorf("step %d on a full disk: %v", i, err)
 		}
 	}
 }
