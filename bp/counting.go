@@ -16,7 +16,8 @@ type Counting struct {
 	Name string
 	Node []float64 // [nodes] c_s
 	Edge []float64 // [edges] c_uv = ρ_uv, positive
-	// Facts says what is known about this free energy on this graph.
+	// Facts says what is known about this free energy on this graph: what the
+	// constructor knows, or what Prove has found.
 	Facts Facts
 	// Forests are, for tree-reweighted numbers whose sample was kept, the edges of
 	// each spanning forest that the appearances average: what TreeBound needs.
@@ -31,11 +32,11 @@ type Counting struct {
 
 // Facts are the provable properties of a choice of counting numbers.
 type Facts struct {
-	// Convex: the free energy is provably concave in τ, so B is unique and its
-	// maximiser does not depend on where the iteration starts.
+	// Convex: the function of τ in (2) is provably concave on the local polytope,
+	// so every fixed point has the value B, wherever the iteration started.
 	Convex bool
-	// Dual: all c_s ≥ 0, so node-sequential updates ascend the dual and the dual
-	// value (7) is a certified upper bound on B.
+	// Dual: all c_s ≥ 0, so node-sequential updates never raise the dual value (7),
+	// which is a certified upper bound on B at any messages.
 	Dual bool
 	// Bound says how B compares with the true log-partition function.
 	Bound Bound
@@ -55,32 +56,72 @@ const (
 // exponentials of shared tables are shared: it fits the uint8 of Counting.class.
 const maxClasses = 256
 
+// What can be computed with. Potentials are divided by counting numbers, and
+// messages multiplied by them.
+const (
+	// smallestCount and largestCount bound c_uv, ρ_s and |c_s|, so that quotients
+	// and sums of them stay finite.
+	smallestCount, largestCount = 1e-100, 1e100
+	// largestRatio bounds c_uv/ρ_s: by it the rounding of a message is multiplied on
+	// its way into a belief.
+	largestRatio = 1e9
+)
+
 // NewCounting returns counting numbers given by hand, after checking that they
-// can be used: every value finite, c_uv > 0, and ρ_s > 0.
+// can be computed with: c_uv and ρ_s between 1e-100 and 1e100, c_uv at most 1e9
+// times the ρ_s of its ends. Nothing is claimed of them until Prove is called.
+// The slices are kept without copying.
 func NewCounting(name string, g *graph.Graph, node, edge []float64) (*Counting, error) {
 	if len(node) != g.NumNodes() || len(edge) != g.NumEdges() {
 		return nil, fmt.Errorf("counting numbers for %d nodes and %d edges, the network has %d and %d", len(node), len(edge), g.NumNodes(), g.NumEdges())
 	}
-	c := &Counting{Name: name, Node: node, Edge: edge, rhoNode: make([]float64, len(node))}
+	c := &Counting{Name: name, Node: node, Edge: edge, rhoNode: make([]float64, len(node)), Facts: Facts{Bound: None}}
 	for e, x := range edge {
-		if !(x > 0) || math.IsInf(x, 0) {
-			return nil, fmt.Errorf("counting number of edge %d (%d – %d) is %v, want a positive number", e, g.U(int32(e)), g.V(int32(e)), x)
+		if want := whatIsWanted(x); want != "" {
+			return nil, fmt.Errorf("counting number of edge %d (%d – %d) is %v, want %s", e, g.U(int32(e)), g.V(int32(e)), x, want)
 		}
 	}
-	for s, x := range node {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil, fmt.Errorf("counting number of node %d is %v, want a finite number", s, x)
+	for s := range node {
+		if err := c.weigh(g, int32(s)); err != nil {
+			return nil, err
 		}
-		for _, d := range g.Incoming(int32(s)) {
-			x += edge[d>>1]
-		}
-		if !(x > 0) || math.IsInf(x, 0) {
-			return nil, fmt.Errorf("node %d: its counting number and those of its edges sum to %v, want a positive finite sum (ρ_s of equation 3)", s, x)
-		}
-		c.rhoNode[s] = x
 	}
 	c.classify()
 	return c, nil
+}
+
+// whatIsWanted says what a number that potentials are divided by should be, or
+// nothing where it can be used.
+func whatIsWanted(x float64) string {
+	switch {
+	case !(x > 0) || math.IsInf(x, 0):
+		return "a positive number"
+	case x < smallestCount || x > largestCount:
+		return fmt.Sprintf("one from %g to %g: potentials divided by it overflow or vanish; multiplying all counting numbers and potentials by one factor changes no belief", smallestCount, largestCount)
+	}
+	return ""
+}
+
+// weigh computes ρ_s of equation (3).
+func (c *Counting) weigh(g *graph.Graph, s int32) error {
+	rho := c.Node[s]
+	if !(math.Abs(rho) <= largestCount) {
+		return fmt.Errorf("counting number of node %d is %v, want a number from %g to %g", s, rho, -largestCount, largestCount)
+	}
+	for _, d := range g.Incoming(s) {
+		rho += c.Edge[d>>1]
+	}
+	if want := whatIsWanted(rho); want != "" {
+		return fmt.Errorf("node %d: its counting number and those of its edges sum to %v (ρ_s of equation 3), want %s", s, rho, want)
+	}
+	for _, d := range g.Incoming(s) {
+		if e := d >> 1; c.Edge[e] > largestRatio*rho {
+			return fmt.Errorf("counting number of edge %d (%d – %d) is %v, more than %g times %v, the sum of those of node %d and its edges (ρ_s of equation 3): beliefs of the node would be rounding errors; raise its counting number",
+				e, g.U(e), g.V(e), c.Edge[e], largestRatio, rho, s)
+		}
+	}
+	c.rhoNode[s] = rho
+	return nil
 }
 
 // Convex returns c_s = c_uv = 1: strongly convex, an upper bound, loose. It is
@@ -92,7 +133,9 @@ func Convex(g *graph.Graph) *Counting {
 }
 
 // Bethe returns c_s = 1 − deg s, c_uv = 1: ordinary belief propagation. It is
-// exact on forests; elsewhere it is not convex and bounds nothing.
+// exact on forests. Elsewhere it bounds nothing, and Facts does not call it
+// convex, although it is where no component has more than one loop: Prove finds
+// that.
 func Bethe(g *graph.Graph) *Counting {
 	node := make([]float64, g.NumNodes())
 	for s := range node {
@@ -107,8 +150,9 @@ func Bethe(g *graph.Graph) *Counting {
 }
 
 // TreeReweighted returns c_s = 1 − Σ_v μ_sv, c_uv = μ_uv for edge appearances μ
-// [edges] that are known to lie in the spanning-forest polytope, as the averages
-// of sampled forests do: convex, and an upper bound.
+// [edges] that the caller knows to lie in the spanning-forest polytope, as the
+// averages of sampled forests do: convex, and an upper bound. That they do is not
+// checked; for numbers of unknown origin there is NewCounting with Prove.
 func TreeReweighted(g *graph.Graph, appearance []float64) (*Counting, error) {
 	if len(appearance) != g.NumEdges() {
 		return nil, fmt.Errorf("%d edge appearances, the network has %d edges", len(appearance), g.NumEdges())

@@ -34,7 +34,34 @@ func (c *Counting) Prove(g *graph.Graph) {
 // edge does not give to one end it gives to the other, so the same numbers must
 // fit into the capacities ρ_s.
 func (c *Counting) provablyConvex(g *graph.Graph) bool {
-	return spanning.CanShift(g, c.Edge, c.rhoNode)
+	return canShift(g, c.Edge, c.rhoNode)
+}
+
+// maxSpread is the largest quotient of amounts to be shifted between which
+// spanning.CanShift can decide: it forgives 1e-9 of the largest, which must be
+// little beside the smallest.
+const maxSpread = 1e5
+
+// canShift reports whether the supply of every edge can be split between its
+// ends without exceeding their capacities. It may be false for amounts of very
+// different sizes where the answer would be yes.
+func canShift(g *graph.Graph, supply, capacity []float64) bool {
+	arriving := make([]float64, g.NumNodes()) // at a node if it gets all that its edges have
+	smallest, largest := math.Inf(1), 0.0
+	for e, a := range supply {
+		if a > 0 {
+			smallest, largest = min(smallest, a), max(largest, a)
+		}
+		arriving[g.U(int32(e))] += a
+		arriving[g.V(int32(e))] += a
+	}
+	halves := true
+	for s, all := range arriving {
+		halves = halves && all/2 <= capacity[s]
+		arriving[s] = min(all, capacity[s]) // more room than that is of no use, but would be forgiven more
+		largest = max(largest, arriving[s])
+	}
+	return halves || largest <= maxSpread*smallest && spanning.CanShift(g, supply, arriving)
 }
 
 func (c *Counting) isBethe(g *graph.Graph) bool {
@@ -63,21 +90,24 @@ func (c *Counting) boundsLogZ(g *graph.Graph) bool {
 		}
 		spare[s] = math.Max(0, rho-1)
 	}
-	if spanning.CanShift(g, c.Edge, spare) { // μ = 0: the forest without edges
+	if canShift(g, c.Edge, spare) { // μ = 0: the forest without edges
 		return true
 	}
 	if spanning.CheckForestPolytope(g, c.Edge).Status == spanning.Inside { // μ = c
 		return true
 	}
-	return spanning.CanShift(g, c.excess(g), spare)
+	return canShift(g, c.excess(g), spare)
 }
 
-// excess returns max(0, c_uv − μ_uv) for the appearances μ of sampled forests.
+// excess returns c_uv − μ_uv for the appearances μ of sampled forests, 0 where
+// that is negative or rounding.
 func (c *Counting) excess(g *graph.Graph) []float64 {
 	mu := spanning.Cover(g, rand.New(rand.NewPCG(1, 1)), ForestsForAppearance, false).Appearance()
 	excess := make([]float64, len(mu))
 	for e := range mu {
-		excess[e] = math.Max(0, c.Edge[e]-mu[e])
+		if x := c.Edge[e] - mu[e]; x > countTolerance {
+			excess[e] = x
+		}
 	}
 	return excess
 }

@@ -63,6 +63,36 @@ func TestProveKnownCases(t *testing.T) {
 	}
 }
 
+// TestLargeNumbersHideNothing: large counting numbers elsewhere in the network,
+// beside which the rest looks like rounding, change no answer about the rest.
+func TestLargeNumbersHideNothing(t *testing.T) {
+	g := legal(graph.FromEdges(6, []int32{0, 1, 2, 4}, []int32{1, 2, 0, 5})) // a triangle, a lone node, an edge
+	for _, test := range []struct {
+		triangle []float64 // c_s, c_uv
+		want     Facts
+	}{
+		{[]float64{1 - 2*0.9, 0.9}, Facts{Convex: true, Bound: None}}, // more than forests have
+		{[]float64{0.1 - 2, 1}, Facts{Bound: None}},
+		{[]float64{1, 1}, Facts{Convex: true, Dual: true, Bound: Upper}},
+	} {
+		s, e := test.triangle[0], test.triangle[1]
+		for _, large := range []float64{1, 1e3, 1e10, 1e15, 1e99} {
+			for i, c := range []*Counting{
+				legal(NewCounting("", g, []float64{s, s, s, large, 1, 1}, []float64{e, e, e, 1})),
+				legal(NewCounting("", g, []float64{s, s, s, 1, 1, 1}, []float64{e, e, e, large})),
+			} {
+				if c.Facts != (Facts{Bound: None}) {
+					t.Errorf("%+v is claimed before it is proved", c.Facts)
+				}
+				c.Prove(g)
+				if c.Facts != test.want {
+					t.Errorf("triangle %v, large number %g (%d): %+v, want %+v", test.triangle, large, i, c.Facts, test.want)
+				}
+			}
+		}
+	}
+}
+
 // TestNamedCountings: what the constructors claim, Prove proves.
 func TestNamedCountings(t *testing.T) {
 	rng := source(1)

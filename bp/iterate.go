@@ -9,7 +9,8 @@ import (
 
 // Limits say when to stop iterating on a block.
 type Limits struct {
-	// Tolerance on the residual: the largest change of a log-message in a sweep.
+	// Tolerance on the residual: the largest change of a log-message λ/ρ in a
+	// sweep, without damping.
 	Tolerance float64
 	// MaxSweeps bounds the number of sweeps; 0 makes none.
 	MaxSweeps int
@@ -22,7 +23,7 @@ type Outcome struct {
 	Sweeps    int
 	First     float64 // residual of the first sweep: how far it was from a fixed point
 	Residual  float64 // of the last sweep
-	Converged bool    // Residual ≤ Tolerance
+	Converged bool    // Residual ≤ Tolerance · (1 − Damping), and beliefs that agree
 	Damping   float64 // of the last sweep
 }
 
@@ -33,9 +34,10 @@ const stallWindow = 20
 // dampings are the weights of the old message that are tried in turn.
 var dampings = []float64{0.3, 0.5, 0.7, 0.85, 0.95}
 
-// Iterate sweeps over the block until the residual is small enough. Where some
-// c_s is negative (trw, bethe) a sweep need not improve anything, so it damps
-// when the residual stops falling. It stops early, without error, when ctx ends.
+// Iterate sweeps over the block until the residual is small enough. Unless it is
+// known that no c_s is negative (Facts.Dual) a sweep need not improve anything,
+// so it damps when the residual stops falling. It stops early, without error,
+// when ctx ends. The error is a *NumericalError.
 func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *partition.Block, limits Limits) (Outcome, error) {
 	var o Outcome
 	best, bestAt, damping := math.Inf(1), 0, limits.Damping
@@ -52,8 +54,10 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 		// A damped message moves only a part of its way, so the residual is scaled
 		// back before it may count as converged.
 		if residual <= limits.Tolerance*(1-damping) {
-			o.Converged = true
-			return o, nil
+			o.Converged = w.settled(net, st, block, limits.Tolerance)
+			if o.Converged || residual == 0 { // at 0 no sweep can change anything any more
+				return o, nil
+			}
 		}
 		if residual < best {
 			best, bestAt = residual, o.Sweeps
@@ -74,4 +78,59 @@ func MoreDamping(damping float64) float64 {
 		}
 	}
 	return damping
+}
+
+// roundingUnit is the relative distance of neighbouring float64 numbers.
+const roundingUnit = 0x1p-52
+
+// settled confirms that a residual within the tolerance means a fixed point. A
+// message of size m moves in steps of m·2⁻⁵²: where these are larger than the
+// tolerance nothing seems to change although the beliefs contradict each other,
+// so the beliefs themselves are compared. Entries of a message differ by no more
+// than those of its table, so that only wide tables need a look.
+func (w *Workspace) settled(net *Net, st *State, block *partition.Block, tolerance float64) bool {
+	resolved := tolerance / roundingUnit
+	for p, s := range block.Nodes {
+		for i := block.InStart[p]; i < block.InStart[p+1]; i++ {
+			if !w.tables[w.which[block.InEdge[i]]].wide && maxRange <= resolved {
+				continue
+			}
+			if exceeds(net.message(st, block.In[i], s), resolved) && !w.agrees(net, st, block, p, i, tolerance) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// exceeds reports whether a message has an entry that is larger than size and yet
+// finite.
+func exceeds(message []float64, size float64) bool {
+	for _, m := range message {
+		if m < -size && !isForbidden(m) {
+			return true
+		}
+	}
+	return false
+}
+
+// agrees reports whether the belief of the p-th node and that of the edge of
+// block.In[i], summed over the states of its other end, are the same.
+func (w *Workspace) agrees(net *Net, st *State, block *partition.Block, p int, i int32, tolerance float64) bool {
+	d, q := block.In[i], int(block.InEdge[i])
+	pair := w.pair[:net.pairStates(d>>1)]
+	if _, err := w.EdgeBelief(pair, net, st, block, q); err != nil {
+		return false
+	}
+	k, others := int(net.Card[block.Nodes[p]]), len(pair)/int(net.Card[block.Nodes[p]])
+	for x, b := range net.belief(st, block.Nodes[p]) {
+		sum := 0.0
+		for y := range others {
+			sum += pair[jointIndex(d, y, x, others, k)]
+		}
+		if !(math.Abs(sum-exp(b)) <= tolerance) {
+			return false
+		}
+	}
+	return true
 }

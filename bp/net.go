@@ -107,7 +107,8 @@ func (n *Net) message(st *State, d, t int32) []float64 {
 // State is what inference on a network remembers between visits of a block.
 type State struct {
 	// LogMessage holds λ_d/ρ of every directed edge d over the states of its
-	// target, largest entry 0.
+	// target, unless that is observed. The largest entry is 0, or less where
+	// damping has mixed it with an older message.
 	LogMessage []float64
 	// LogBelief holds log τ_s of every node that is not observed.
 	LogBelief []float64

@@ -33,9 +33,26 @@ func (e *FileError) Error() string {
 //	edge e c_e
 //
 // i a node and e an edge of g, each given once. Empty lines and lines that begin
-// with # are skipped. The result has its Facts proved. Errors are *FileError.
+// with # are skipped. The numbers must be such that NewCounting takes them. The
+// result has its Facts proved. Errors are *FileError.
 func ReadCounting(r io.Reader, name string, g *graph.Graph) (*Counting, error) {
-	node, edge := constants(g.NumNodes(), math.NaN()), constants(g.NumEdges(), math.NaN())
+	node, edge, err := ReadCounts(r, name, g.NumNodes(), g.NumEdges())
+	if err != nil {
+		return nil, err
+	}
+	c, err := NewCounting(name, g, node, edge)
+	if err != nil {
+		return nil, &FileError{name, 0, err.Error()}
+	}
+	c.Prove(g)
+	return c, nil
+}
+
+// ReadCounts reads the numbers that such a text gives for nodes 0 to nodes−1 and
+// edges 0 to edges−1, before they are taken together: that is NewCounting's part.
+// Errors are *FileError.
+func ReadCounts(r io.Reader, name string, nodes, edges int) (node, edge []float64, err error) {
+	node, edge = constants(nodes, math.NaN()), constants(edges, math.NaN())
 	scanner := bufio.NewScanner(r)
 	line := 0
 	for scanner.Scan() {
@@ -45,11 +62,11 @@ func ReadCounting(r io.Reader, name string, g *graph.Graph) (*Counting, error) {
 			continue
 		}
 		if err := readCount(fields, node, edge); err != nil {
-			return nil, &FileError{name, line, err.Error()}
+			return nil, nil, &FileError{name, line, err.Error()}
 		}
 	}
 	if err := scanner.Err(); err != nil {
-		return nil, &FileError{name, line + 1, err.Error()}
+		return nil, nil, &FileError{name, line + 1, err.Error()}
 	}
 	for i, x := range slices.Concat(node, edge) {
 		if math.IsNaN(x) {
@@ -57,15 +74,10 @@ func ReadCounting(r io.Reader, name string, g *graph.Graph) (*Counting, error) {
 			if i >= len(node) {
 				what = fmt.Sprintf("edge %d", i-len(node))
 			}
-			return nil, &FileError{name, 0, fmt.Sprintf("no line for %s; the network has %d nodes and %d edges", what, len(node), len(edge))}
+			return nil, nil, &FileError{name, 0, fmt.Sprintf("no line for %s; the network has %d nodes and %d edges", what, len(node), len(edge))}
 		}
 	}
-	c, err := NewCounting(name, g, node, edge)
-	if err != nil {
-		return nil, &FileError{name, 0, err.Error()}
-	}
-	c.Prove(g)
-	return c, nil
+	return node, edge, nil
 }
 
 func readCount(fields []string, node, edge []float64) error {
@@ -90,6 +102,9 @@ func readCount(fields []string, node, edge []float64) error {
 	}
 	if !math.IsNaN(values[i]) {
 		return fmt.Errorf("%s %d is given twice", fields[0], i)
+	}
+	if want := whatIsWanted(x); fields[0] == "edge" && want != "" {
+		return fmt.Errorf("counting number of edge %d is %v, want %s", i, x, want)
 	}
 	values[i] = x
 	return nil

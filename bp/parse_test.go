@@ -53,7 +53,9 @@ func TestReadCountingErrors(t *testing.T) {
 		{"node 0 1e999\n", `c.txt:1: counting number is "1e999"`},
 		{rest + "# again\nnode 1 1\n", "c.txt:5: node 1 is given twice"},
 		{rest + "edge 0 1\n", "c.txt:4: edge 0 is given twice"},
-		{"node 0 1\nnode 1 1\nedge 0 0\n", "c.txt: counting number of edge 0 (0 – 1) is 0"},
+		{"node 0 1\nnode 1 1\nedge 0 0\n", "c.txt:3: counting number of edge 0 is 0, want a positive number"},
+		{"edge 0 5e-309\nnode 0 1\nnode 1 1\n", "c.txt:1: counting number of edge 0 is 5e-309, want one from 1e-100 to 1e+100"},
+		{"node 0 -1\nnode 1 1\nedge 0 1.0000000000001\n", "c.txt: counting number of edge 0 (0 – 1) is 1.0000000000001, more than 1e+09 times"},
 		{"node 0 -1\nnode 1 1\nedge 0 1\n", "c.txt: node 0: its counting number and those of its edges sum to 0"},
 		{"node 0 " + strings.Repeat("1", 1<<16) + "\n", "c.txt:1: bufio.Scanner: token too long"},
 	} {

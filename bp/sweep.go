@@ -7,15 +7,15 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Sweep visits the nodes of the block in order. At node u it recomputes every
-// message into u by (5) and then the belief of u by (4), which is exact
-// block-coordinate ascent on the dual of (2) where all c_s ≥ 0. Messages and
-// beliefs outside the block stay as they are; messages from the block to nodes
-// outside it wait until those nodes are visited.
+// Sweep visits the nodes of the block, none of which may be observed, in order.
+// At node u it recomputes every message into u by (5) and then the belief of u by
+// (4), which is exact block-coordinate descent on the dual value (7) where all
+// c_s ≥ 0. Messages into nodes outside the block and their beliefs stay as they
+// are.
 //
 // damping in [0, 1) is the weight of the old message. The residual is the
-// largest change of a log-message λ/ρ; it is +Inf where a state became
-// impossible.
+// largest change of a log-message λ/ρ, after damping; it is +Inf where a state
+// became impossible. The error is a *NumericalError.
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
 	pot := &w.Potentials
 	for p, u := range block.Nodes {
@@ -85,7 +85,8 @@ func (w *Workspace) incoming(out []float64, net *Net, st *State, d int32, t *tab
 		}
 		return shiftLargestToZero(out)
 	}
-	if !t.log {
+	small := ks <= kernelStates
+	if !t.log && small {
 		kernel := simd.MessageForward
 		if d&1 != 0 {
 			kernel = simd.MessageBackward
@@ -95,10 +96,37 @@ func (w *Workspace) incoming(out []float64, net *Net, st *State, d int32, t *tab
 		}
 	}
 	cavity := w.weight[:ks]
-	if largest := net.cavity(cavity, st, source, d^1); isForbidden(largest) {
+	largest := net.cavity(cavity, st, source, d^1)
+	if isForbidden(largest) {
 		return false
 	}
+	if !t.log && !small && w.largeMessage(out, cavity, largest, t, d) {
+		return true
+	}
 	logMessage(out, cavity, t, d)
+	return shiftLargestToZero(out)
+}
+
+// kernelStates is the number of source states up to which the kernels for whole
+// messages need no scratch of their own.
+const kernelStates = 64
+
+// largeMessage is simd.MessageForward or MessageBackward in the workspace's
+// scratch. It reports false where a sum is not to be trusted.
+func (w *Workspace) largeMessage(out, cavity []float64, largest float64, t *table, d int32) (safe bool) {
+	weight := w.second[:len(cavity)]
+	simd.ExpShift(weight, cavity, largest)
+	if d&1 == 0 {
+		simd.VectorTable(out, weight, t.values)
+	} else {
+		simd.TableVector(out, weight, t.values)
+	}
+	for _, x := range out {
+		if !(x >= tooSmall && x <= math.MaxFloat64) {
+			return false
+		}
+	}
+	simd.Log(out, out)
 	return shiftLargestToZero(out)
 }
 

@@ -14,8 +14,12 @@ import (
 // A_t being the exact log-partition function on forest t and μ the share of the
 // T forests that have the edge: the θ̂ of all forests average to θ, and the
 // log-partition function is convex. At the fixed point D equals the free energy.
-// The block must be the whole network, and Counting.Forests kept.
+// The block must be the whole network, with no node observed. Where no
+// Counting.Forests were kept the bound is +Inf.
 func (w *Workspace) TreeBound(net *Net, st *State, block *partition.Block) float64 {
+	if len(net.Counting.Forests) == 0 {
+		return math.Inf(1)
+	}
 	b := &treeBound{w: w, net: net, position: make([]int32, net.Graph.NumEdges()), inForest: make([]bool, net.Graph.NumEdges())}
 	for q, e := range block.Edges {
 		b.position[e] = int32(q)

@@ -8,8 +8,8 @@ import (
 
 // Values are sums over a block of what certifies an inference.
 type Values struct {
-	// FreeEnergy is ⟨θ,τ⟩ + Σ c H(τ) at the current beliefs: equal to B where
-	// they are consistent.
+	// FreeEnergy is ⟨θ,τ⟩ + Σ c H(τ) at the current beliefs: B at a fixed point, if
+	// the counting numbers are convex.
 	FreeEnergy float64
 	// Primal is the same at beliefs that were made consistent first: a lower
 	// bound on B up to rounding, −Inf if that would take a forbidden state.
@@ -63,7 +63,7 @@ func (w *Workspace) tableFreeEnergy(pair []float64, rho float64, q int) float64 
 	t := &w.tables[w.which[q]]
 	value := 0.0
 	for i, x := range pair {
-		if x > 0 {
+		if x != 0 { // a NaN must not pass for a forbidden state
 			value += x * (t.logAt(i) + t.shift - math.Log(x))
 		}
 	}
@@ -186,9 +186,11 @@ func scaleTo(pair, row, column, rowSum, colSum []float64) {
 	}
 }
 
+// ratio returns a/b, 0 for b = 0. It is finite also where b is denormal: an
+// infinite factor would turn the zeros beside b into NaN.
 func ratio(a, b float64) float64 {
 	if b > 0 {
-		return a / b
+		return min(a/b, math.MaxFloat64)
 	}
 	return 0
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // maxRange is the largest spread, in nats, of an edge table that is kept in
-// multiplicative form: exp(−600) and its products with numbers above 1e-290 are
-// normal float64.
+// multiplicative form: exp(−600) is well above tooSmall, so that a sum in which
+// the largest weight, 1, meets the smallest entry is still trusted.
 const maxRange = 600
 
 // tooSmall is the sum below which a multiplicative result is not trusted: terms
@@ -21,8 +21,8 @@ const tooSmall = simd.TooSmall
 // Workspace is the scratch for message passing on one block at a time. Use one
 // per goroutine; it grows to the largest block and is then free of allocation.
 type Workspace struct {
-	// Potentials are ground by the caller before Prepare, which turns the edge
-	// tables into exponentials in place.
+	// Potentials are ground by the caller before Prepare, which may overwrite the
+	// edge tables with exponentials: ground them anew for each Prepare.
 	Potentials crf.Potentials
 
 	tables   []table
@@ -41,6 +41,7 @@ type table struct {
 	values []float64 // exp(θ/ρ − shift), or θ/ρ − shift in log form
 	shift  float64
 	log    bool
+	wide   bool // more than maxRange between two entries, or a forbidden one
 }
 
 // NumericalError says where inference met a number it can't go on with.
@@ -166,12 +167,18 @@ func exponentiate(dst, theta []float64, rho float64) (table, error) {
 		return table{}, tableTrouble(theta)
 	}
 	t := table{values: dst, shift: largest / rho}
+	if math.IsInf(t.shift, 0) {
+		return table{}, fmt.Errorf("the largest potential is %v: divided by the counting number %v it overflows; make both smaller or larger by one factor", largest, rho)
+	}
 	inverse := 1 / rho
 	for i, x := range theta {
 		y := (x - largest) * inverse
+		if y < -maxRange {
+			t.wide = true
+		}
 		if y < -maxRange && !isForbidden(x) {
 			if isForbidden(y) {
-				return table{}, fmt.Errorf("potential of joint state %d is %v and the largest %v: their difference, divided by %v, overflows", i, x, largest, rho)
+				return table{}, fmt.Errorf("potential of joint state %d is %v and the largest %v: their difference, divided by the counting number %v, overflows; for a forbidden state use −Inf", i, x, largest, rho)
 			}
 			t.log = true
 		}
