@@ -1,35 +1,60 @@
 package learn
 
 import (
+	"fmt"
 	"testing"
 )
 
 // TestNoAllocations: an iteration reuses its scratch: nothing is allocated once
-// every block has been visited.
+// every worker has seen every block, on any number of threads.
 func TestNoAllocations(t *testing.T) {
 	for kind, p := range problems(t) {
 		for name, s := range runs {
-			for _, step := range stepRules() {
-				s.Step, s.GradientTolerance, s.Threads = must(ParseStep(step)), 1e-300, 1
+			for i, step := range stepRules() {
+				threads := 1 + (i+len(kind)+len(name))%4 // several of them for every kind, run and rule
+				s.Step, s.GradientTolerance, s.Threads = must(ParseStep(step)), 1e-300, threads
 				s := s.withDefaults()
-				l := must(newLearner(&p, &s))
-				for l.at.Check.Active {
-					if _, err := l.checkStep(); err != nil {
-						t.Fatal(err)
-					}
+				where := fmt.Sprintf("%s, %s, %s, %d threads", kind, name, step, threads)
+				if n := allocations(t, &p, &s); n != 0 {
+					t.Errorf("%s: %v allocations per iteration, want 0", where, n)
 				}
-				iterate := func() {
-					if err := l.iterate(); err != nil {
-						t.Fatal(err)
-					}
+			}
+		}
+	}
+}
+
+// allocations returns the number of allocations per iteration, rounded down.
+func allocations(t *testing.T, p *Problem, s *Settings) float64 {
+	t.Helper()
+	l := must(newLearner(p, s))
+	defer l.pool.close()
+	for l.at.Check.Active {
+		if _, err := l.checkStep(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	iterate := func() {
+		if err := l.iterate(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 * l.perPass() { // every block, with a random order too
+		iterate()
+	}
+	l.growWorkers()
+	return testing.AllocsPerRun(2*l.perPass(), iterate)
+}
+
+// growWorkers lets every worker do every unit of every block: which of them does
+// is left to chance otherwise, and one that comes late has still to grow.
+func (l *learner) growWorkers() {
+	for _, b := range l.bundles {
+		for block := range l.blocks {
+			l.visit = visit{bundle: b, block: block}
+			for worker := range l.workers {
+				for unit := range b.units {
+					l.visitUnit(worker, unit)
 				}
-				for range 3 * l.perPass() { // every block, with a random order too
-					iterate()
-				}
-				if allocations := testing.AllocsPerRun(2*l.perPass(), iterate); allocations != 0 {
-					t.Errorf("%s, %s, %s: %v allocations per iteration, want 0", kind, name, step, allocations)
-				}
-				l.pool.close()
 			}
 		}
 	}

@@ -12,9 +12,9 @@
 //	    θ ← θ − α g
 //
 //	method       blocks   inner sweeps
-//	full         1        to convergence
+//	full         1        to convergence, or at most 300
 //	inner-dual   1        1
-//	bbpl         D        to convergence, or at most k
+//	bbpl         D        at most k, 2 unless Settings.InnerSweeps says more; 300 is the paper's "to convergence"
 //
 // The gradient g is a sum of contributions, one per group of edges: a group is
 // all edges between two blocks, or inside one, where the nodes belong too.
@@ -22,5 +22,5 @@
 // an iteration costs what its block costs, whatever the size of the network.
 //
 // Instances are worked on together: an iteration updates the same block of
-// every instance (the paper), or one block of one instance.
+// every instance (the paper), or, with Settings.Pairs, one block of one instance.
 package learn

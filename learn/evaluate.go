@@ -2,25 +2,40 @@ package learn
 
 import (
 	"fmt"
+	"math"
 
+	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
 )
 
-// Evaluator computes the exact objective and gradient at given weights, by
+// Evaluator computes the objective and its gradient at given weights, by
 // inference over the whole network. Messages are kept from one call to the next,
 // so that nearby weights cost little. It is for judging a run, not part of one.
+// One goroutine at a time may use it.
 type Evaluator struct{ l *learner }
 
-// Exact is what an Evaluator finds at some weights.
+// Exact is what an Evaluator finds at some weights. The numbers are exact, up to
+// what messages that change by at most Residual leave unknown, where Converged;
+// elsewhere they belong to beliefs that contradict each other.
 type Exact struct {
 	Objective    float64 // L of (8)
 	GradientNorm float64 // ‖∇L‖₂
 	Converged    bool    // whether the messages settled
-	Residual     float64
+	Residual     float64 // largest change of a log-message in the last sweep
 }
+
+const (
+	// evaluatorTolerance is the residual that an Evaluator asks for. It has to serve
+	// objectives that are compared with an optimum known to ten digits and more, so
+	// it does not depend on the tolerance of any run.
+	evaluatorTolerance = 1e-10
+	// evaluatorSweeps bounds the sweeps of one evaluation.
+	evaluatorSweeps = 1000
+)
 
 // NewEvaluator prepares the evaluation of a problem on a number of threads.
 func NewEvaluator(p Problem, threads int) (*Evaluator, error) {
+	// One bundle of one block: a visit is inference over everything.
 	s := Settings{Method: InnerDual, Threads: threads, Step: &Fixed{Alpha: 1}}.withDefaults()
 	if err := s.validateResolved(&p); err != nil {
 		return nil, err
@@ -32,25 +47,33 @@ func NewEvaluator(p Problem, threads int) (*Evaluator, error) {
 	return &Evaluator{l}, nil
 }
 
-// At evaluates at weights, laid out like crf.Model.Weights.
+// At evaluates at weights, laid out like crf.Model.Weights. Where the messages
+// have not settled, another call goes on from where they are. Weights that no
+// inference can work with are a *DivergedError.
 func (e *Evaluator) At(weights []float64) (Exact, error) {
 	l := e.l
 	if len(weights) != len(l.model.Weights) {
 		return Exact{}, fmt.Errorf("learn: %d weights, the model has %d", len(weights), len(l.model.Weights))
 	}
 	copy(l.model.Weights, weights)
-	l.startCheck(checkInitial)
-	for l.at.Check.Active {
-		if _, err := l.checkStep(); err != nil {
-			return Exact{}, err
-		}
+	report, err := l.visitBlock(visit{
+		bundle: l.bundles[0], contribute: true,
+		limits: bp.Limits{Tolerance: evaluatorTolerance, MaxSweeps: evaluatorSweeps},
+	})
+	if err != nil {
+		return Exact{}, err
 	}
-	c := &l.at.Check
-	return Exact{l.at.Objective, l.at.GradientNorm, c.Residual <= l.checkTolerance(), c.Residual}, nil
+	l.resum()
+	x := Exact{Converged: report.converged, Residual: report.residual}
+	x.Objective, x.GradientNorm = l.estimate()
+	if math.IsNaN(x.Objective) || math.IsInf(x.Objective, 0) {
+		return Exact{}, &DivergedError{Reason: fmt.Sprintf("the objective at these weights is %v: they, or the features, are too large", x.Objective)}
+	}
+	return x, nil
 }
 
 // Gradient returns ∇L at the weights of the last call of At; valid until the
-// next.
+// next, and of no meaning where that call failed.
 func (e *Evaluator) Gradient() []float64 { return e.l.gradient }
 
 // Model returns the model that the evaluator works on, for names and layout.

@@ -25,7 +25,6 @@ type share struct {
 	tied    []float64 // [touched groups][stride]
 	untied  []float64 // changes of untied beliefs, in the order of the block's nodes and edges
 	outcome bp.Outcome
-	first   float64 // residual of the first sweep
 	values  bp.Values
 	err     error
 }
@@ -44,10 +43,11 @@ type visit struct {
 
 // visitReport is how a visit went.
 type visitReport struct {
-	sweeps   int     // largest number over the units
-	residual float64 // largest of the last sweeps
-	first    float64 // largest of the first sweeps
-	values   bp.Values
+	sweeps    int     // largest number over the units
+	residual  float64 // largest of the last sweeps
+	first     float64 // largest of the first sweeps
+	converged bool    // in every unit
+	values    bp.Values
 }
 
 // visitBlock grounds a block in every unit of the bundle, sweeps over it, and
@@ -59,7 +59,7 @@ func (l *learner) visitBlock(v visit) (visitReport, error) {
 	groups := v.bundle.touched[v.block]
 	l.fresh = resize(l.fresh, len(groups)*l.stride)
 	clear(l.fresh)
-	var report visitReport
+	report := visitReport{converged: true}
 	for lo := 0; lo < len(v.bundle.units); lo += unitsPerChunk {
 		l.visit.chunk = lo
 		units := v.bundle.units[lo:min(lo+unitsPerChunk, len(v.bundle.units))]
@@ -76,9 +76,6 @@ func (l *learner) visitBlock(v visit) (visitReport, error) {
 		}
 	}
 	if v.contribute {
-		if err := l.settings.Team.Sum(l.fresh); err != nil {
-			return report, err
-		}
 		l.replaceContributions(v.bundle, groups)
 	}
 	return report, nil
@@ -89,9 +86,9 @@ func (l *learner) visitUnit(workerIndex, i int) {
 	w, s, v := l.workers[workerIndex], &l.shares[i], &l.visit
 	u := v.bundle.units[v.chunk+i]
 	block := &u.part.Blocks[v.block]
-	s.outcome, s.first, s.values, s.err = bp.Outcome{}, 0, bp.Values{}, nil
+	s.outcome, s.values, s.err = bp.Outcome{}, bp.Values{}, nil
 	if len(block.Nodes) == 0 && len(block.Edges) == 0 {
-		s.tied, s.untied = s.tied[:0], s.untied[:0]
+		s.tied, s.untied, s.outcome.Converged = s.tied[:0], s.untied[:0], true
 		return
 	}
 	l.model.Ground(&w.space.Potentials, u.in, block)

@@ -197,6 +197,54 @@ func TestObjectiveAtZero(t *testing.T) {
 	}
 }
 
+// TestEvaluatorIsExactAtOnce: a single evaluation is as exact as any later one,
+// whatever was evaluated before and however small the gradient is.
+func TestEvaluatorIsExactAtOnce(t *testing.T) {
+	for _, counting := range []string{"convex", "trw"} {
+		p := problems(t)["instances"].with(counting)
+		optimum := fit(t, p, Settings{RelativeTolerance: 1e-9}).Model.Weights
+		used := must(NewEvaluator(p, 2))
+		defer used.Close()
+		for i, w := range [][]float64{p.randomWeights(1, 1), optimum, p.randomWeights(2, 0.3)} {
+			fresh := must(NewEvaluator(p, 1))
+			first, again := must(fresh.At(w)), must(used.At(w))
+			want := settled(t, fresh, w)
+			fresh.Close()
+			for _, x := range []Exact{first, again} {
+				if !x.Converged || !(x.Residual <= 1e-10) || !near(x.Objective, want.Objective, 1e-9) || !near(x.GradientNorm, want.GradientNorm, 1e-8) {
+					t.Errorf("%s, weights %d: %+v at once, %+v in the end", counting, i, x, want)
+				}
+			}
+		}
+	}
+}
+
+// TestEvaluatorAfterOverflow: weights that no inference can work with leave
+// nothing behind.
+func TestEvaluatorAfterOverflow(t *testing.T) {
+	p := problems(t)["mixed missing"]
+	e := must(NewEvaluator(p, 2))
+	defer e.Close()
+	w := p.randomWeights(1, 0.5)
+	want := must(e.At(w))
+	refused := 0
+	for _, scale := range []float64{1e150, 1e307, 1e308} {
+		bad := p.randomWeights(2, 1)
+		for i := range bad {
+			bad[i] = math.Copysign(scale, bad[i])
+		}
+		if _, err := e.At(bad); err != nil {
+			refused++
+		}
+		if x, err := e.At(w); err != nil || !near(x.Objective, want.Objective, 1e-9) || !x.Converged {
+			t.Errorf("after weights of %g: %+v, %v; want %+v", scale, x, err, want)
+		}
+	}
+	if refused == 0 {
+		t.Error("no weights were refused: the test tests nothing")
+	}
+}
+
 // TestEvaluatorErrors: what does not fit is said.
 func TestEvaluatorErrors(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 2, cols: 2, states: 2, nodeDim: 1, edgeDim: 1})

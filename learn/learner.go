@@ -41,20 +41,13 @@ type learner struct {
 	random *rand.Rand
 	at     progress
 	best   *crf.Model
+	print  fingerprint // zero until it is needed
 }
 
 func newLearner(p *Problem, s *Settings) (*learner, error) {
 	l := &learner{problem: p, settings: s, model: p.Model.Clone()}
 	for _, in := range p.Data {
 		l.samples += len(in.Samples())
-	}
-	total := []float64{float64(l.samples)}
-	if err := s.Team.Sum(total); err != nil {
-		return nil, err
-	}
-	l.samples = int(total[0])
-	if s.Team.Size() > 1 && p.Model.Layout.UntiedSize > 0 {
-		return nil, errors.New("learn: untied weights cannot be learned by several processes: each network must be in one of them")
 	}
 	var err error
 	if l.bundles, err = buildUnits(p, s, l.samples); err != nil {
@@ -66,7 +59,6 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	l.sumData()
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
-	l.pool = newPool(s.Threads, l.visitUnit)
 	for range s.Threads {
 		l.workers = append(l.workers, &worker{adjoint: crf.NewAdjoint(l.model), belief: make([]float64, l.largestTable())})
 	}
@@ -76,7 +68,11 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	l.at.Change = math.Inf(1)
 	l.at.BestValue = math.NaN()
 	l.at.Check = checkProgress{Active: true, Purpose: checkInitial, GradientOnly: l.startsUniform()}
-	return l, s.Step.Start(l.stepProblem())
+	if err := s.Step.Start(l.stepProblem()); err != nil {
+		return nil, err
+	}
+	l.pool = newPool(s.Threads, l.visitUnit) // last: its goroutines run until it is closed
+	return l, nil
 }
 
 // startsUniform reports whether all weights are zero, so that constant messages
@@ -212,7 +208,7 @@ func (l *learner) meanBeliefs(dst []float64) {
 
 // count adds a unit's share of a visit to the report and to the work done.
 func (l *learner) count(r *visitReport, s *share, u *unit) {
-	r.sweeps = max(r.sweeps, s.outcome.Sweeps)
+	r.sweeps, r.converged = max(r.sweeps, s.outcome.Sweeps), r.converged && s.outcome.Converged
 	r.residual = max(r.residual, s.outcome.Residual)
 	r.first = max(r.first, s.outcome.First)
 	r.values.FreeEnergy += u.weight * s.values.FreeEnergy

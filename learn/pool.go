@@ -24,40 +24,54 @@ func newPool(workers int, job func(worker, index int)) *pool {
 		p.start = append(p.start, start)
 		go func() {
 			for range start {
-				p.help(w)
+				p.takePart(w)
 			}
 		}()
 	}
 	return p
 }
 
-// run returns when the job was done for every index below n.
+// run returns when the job was done for every index below n. A panic of a job is
+// passed on to the caller, who can recover from it, when no goroutine works any
+// more.
 func (p *pool) run(n int) {
 	p.limit = int64(n)
+	p.failure.Store(nil)
 	p.next.Store(0)
-	helpers := min(len(p.start), n-1)
-	for i := range max(0, helpers) {
+	for i := range min(len(p.start), n-1) {
 		p.done.Add(1)
 		p.start[i] <- struct{}{}
 	}
-	p.drain(0)
-	p.done.Wait()
-	if r := p.failure.Load(); r != nil {
-		panic(*r) // where the caller can recover from it
+	p.work()
+	if failure := p.failure.Swap(nil); failure != nil {
+		panic(*failure)
 	}
 }
 
-// help is a helper's part of a run. A panic is kept for the goroutine that called
-// run: nobody could recover from it here.
-func (p *pool) help(worker int) {
+// work is the caller's part of a run: it waits for the other workers also where
+// the job panics here.
+func (p *pool) work() {
+	defer p.done.Wait()
+	p.drain(0)
+}
+
+// takePart is another worker's part of a run. A panic is kept for the goroutine
+// that called run: nobody could recover from it here.
+func (p *pool) takePart(worker int) {
 	defer p.done.Done()
-	defer func() {
-		if r := recover(); r != nil {
-			p.failure.CompareAndSwap(nil, &r)
-		}
-	}()
+	defer p.rescue()
 	p.drain(worker)
 }
+
+// rescue keeps the first panic. It is a function of its own, and so is keep, so
+// that a run without one allocates nothing.
+func (p *pool) rescue() {
+	if r := recover(); r != nil {
+		p.keep(r)
+	}
+}
+
+func (p *pool) keep(failure any) { p.failure.CompareAndSwap(nil, &failure) }
 
 func (p *pool) drain(worker int) {
 	for {

@@ -3,6 +3,7 @@ package learn
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/bp"
@@ -19,7 +20,8 @@ import (
 type Problem struct {
 	// Model gives the schema and the weights to start from. Fit changes a copy.
 	Model *crf.Model
-	// Data are instances with at least one sample of labels each.
+	// Data are instances of Model's schema, or of one with the same types, with at
+	// least one sample of labels each.
 	Data []*crf.Instance
 	// Counting gives the counting numbers of each distinct graph; nil means
 	// bp.Convex.
@@ -56,8 +58,8 @@ type Settings struct {
 	// many. nil: breadth-first growth into 20 blocks (or as many as the smallest
 	// instance has nodes), about the size the paper found fastest.
 	Partition func(*crf.Instance) (*partition.Partition, error)
-	// InnerSweeps bounds the sweeps of one iteration for full and bbpl: the k of
-	// the paper's future work. 0 means 300, in effect to convergence, for full, and
+	// InnerSweeps bounds the sweeps of one iteration for full and bbpl, the k of
+	// the paper's future work; inner-dual makes one. 0 means 300, in effect to convergence, for full, and
 	// 2 for bbpl: messages persist from visit to visit, so that more sweeps per
 	// visit cost more than they gain in time to the optimum (docs/cli.md).
 	InnerSweeps int
@@ -75,8 +77,8 @@ type Settings struct {
 	Seed uint64
 	// Step moves the weights; nil means NewAuto().
 	Step StepRule
-	// Threads is the number of goroutines that work on instances; 0 means 1. The
-	// result does not depend on it.
+	// Threads is the number of goroutines that work on instances, and on samples
+	// with missing labels; 0 means 1. The result does not depend on it.
 	Threads int
 
 	// GradientTolerance stops at ‖∇L‖₂ ≤ GradientTolerance, absolute. 0: not used.
@@ -84,8 +86,8 @@ type Settings struct {
 	// RelativeTolerance stops at ‖∇L‖₂ ≤ RelativeTolerance · ‖∇L(θ₀)‖₂. 0: 1e-5
 	// where GradientTolerance is 0 too, else not used.
 	RelativeTolerance float64
-	// ObjectiveTolerance stops where the objective changed by less than this,
-	// relatively, over a pass. 0: not used.
+	// ObjectiveTolerance stops where the running objective changed by no more than
+	// this, relatively, over a pass. 0: not used.
 	ObjectiveTolerance float64
 	// MaxIterations, MaxPasses and MaxTime bound the run. 0: no bound; MaxPasses
 	// defaults to 10,000.
@@ -93,32 +95,32 @@ type Settings struct {
 	MaxPasses     float64
 	MaxTime       time.Duration
 
-	// Recorder sees every iteration; nil: none.
+	// Recorder sees every iteration and the end of every check; nil: none.
 	Recorder Recorder
-	// Evaluate is called every EvaluateEvery passes (0: 20) with the weights of the
-	// moment; its values, named metric@set, go to the recorder.
+	// Evaluate is called after the first iteration and then every EvaluateEvery
+	// passes (0: 20) with the model of the moment, which it must neither change nor
+	// keep; its values, named metric@set, go to the recorder.
 	Evaluate      func(*crf.Model) (map[string]float64, error)
 	EvaluateEvery float64
 	// EarlyStop ends the run where a value of Evaluate stopped improving.
 	EarlyStop *EarlyStop
 
-	// Checkpoint is called when the state should be saved: at the start, every
-	// CheckpointEvery (0: so often that saving takes about 1 % of the time, and at
-	// least every 10 minutes), when the run is interrupted, and when it ends. A
-	// state that got worse is not saved. nil: never.
+	// Checkpoint is called when the state should be saved: at the start, at pass ends
+	// CheckpointEvery apart (0: so often that saving takes about 1 % of the time, and
+	// at least every 10 minutes) unless the objective got worse, when the run is
+	// interrupted, and when it ends. nil: never.
 	Checkpoint      func(*State) error
 	CheckpointEvery time.Duration
-	// Resume is a state to go on from; nil: start afresh.
+	// Resume is a state to go on from, of the same problem and of settings that agree
+	// in what decides the course of a run; else the error is a *StateError. nil:
+	// start afresh.
 	Resume *State
-
-	// Team joins several processes, each with a part of Data; nil: this one alone.
-	Team Team
 }
 
 // EarlyStop names a value of Settings.Evaluate and how long to wait for it.
 type EarlyStop struct {
 	Metric   string // "accuracy@dev"
-	Patience int    // evaluations without improvement after which to stop
+	Patience int    // evaluations without improvement after which to stop, at least 1
 	Minimise bool   // smaller is better (losses)
 }
 
@@ -132,6 +134,10 @@ const (
 	defaultMaxPasses         = 10000
 	defaultEvaluateEvery     = 20.0
 )
+
+// Resolved returns the settings with the default in the place of every zero value
+// that stands for one: what Fit will use.
+func (s Settings) Resolved() Settings { return s.withDefaults() }
 
 // withDefaults returns the settings with every zero value resolved.
 func (s Settings) withDefaults() Settings {
@@ -163,9 +169,6 @@ func (s Settings) withDefaults() Settings {
 	if s.EvaluateEvery == 0 {
 		s.EvaluateEvery = defaultEvaluateEvery
 	}
-	if s.Team == nil {
-		s.Team = alone{}
-	}
 	return s
 }
 
@@ -193,10 +196,17 @@ func (s *Settings) validateResolved(p *Problem) error {
 		return fmt.Errorf("learn: violated constraint: tolerances ≥ 0")
 	case s.MaxIterations < 0 || !(s.MaxPasses >= 0) || s.MaxTime < 0:
 		return fmt.Errorf("learn: violated constraint: MaxIterations, MaxPasses and MaxTime ≥ 0")
+	case !(s.EvaluateEvery >= 0):
+		return fmt.Errorf("learn: violated constraint: EvaluateEvery ≥ 0, got %v", s.EvaluateEvery)
 	case s.EarlyStop != nil && s.Evaluate == nil:
 		return fmt.Errorf("learn: violated constraint: EarlyStop needs Evaluate")
+	case s.EarlyStop != nil && s.EarlyStop.Patience < 1:
+		return fmt.Errorf("learn: violated constraint: EarlyStop.Patience ≥ 1, got %d", s.EarlyStop.Patience)
 	}
 	for i, in := range p.Data {
+		if !sameShape(in.Schema(), &p.Model.Schema) {
+			return fmt.Errorf("learn: instance %d (%s) was made for another schema than the model's: its types differ in number, states, features or copies; make it with the model's", i, in.Name)
+		}
 		if len(in.Samples()) == 0 {
 			return fmt.Errorf("learn: instance %d (%s) has no labels to learn from", i, in.Name)
 		}
@@ -209,18 +219,13 @@ func (s *Settings) validateResolved(p *Problem) error {
 	return nil
 }
 
-// Team is what the loop asks of the other processes of a run. Each holds a part
-// of the instances and all hold the same weights.
-type Team interface {
-	Rank() int
-	Size() int
-	// Sum replaces x by its sum over all processes, the same bits on each.
-	Sum(x []float64) error
+// sameShape reports whether weights laid out for one schema fit the other.
+func sameShape(a, b *crf.Schema) bool {
+	sameNode := func(x, y crf.NodeType) bool {
+		return len(x.States) == len(y.States) && x.Features == y.Features && x.Copies == y.Copies
+	}
+	sameEdge := func(x, y crf.EdgeType) bool {
+		return x.U == y.U && x.V == y.V && x.Features == y.Features && x.Copies == y.Copies
+	}
+	return a == b || slices.EqualFunc(a.NodeTypes, b.NodeTypes, sameNode) && slices.EqualFunc(a.EdgeTypes, b.EdgeTypes, sameEdge)
 }
-
-// alone is the team of one.
-type alone struct{}
-
-func (alone) Rank() int           { return 0 }
-func (alone) Size() int           { return 1 }
-func (alone) Sum([]float64) error { return nil }

@@ -10,8 +10,9 @@ import (
 // Status says why a run ended.
 type Status string
 
-// The ways a run ends. Only Converged claims an optimum, and only after a check
-// of the whole network at the final weights.
+// The ways a run ends. Only Converged claims that the gradient is as small as was
+// asked for, at an optimum if Result.Convex, and only after a check of the whole
+// network at the final weights.
 const (
 	Converged      Status = "converged"
 	ObjectiveFlat  Status = "objective_change" // stopped by ObjectiveTolerance
@@ -24,57 +25,66 @@ const (
 
 // Result is what a run ended with.
 type Result struct {
+	// Model has the final weights. Those of a run that a limit ended are the best
+	// that a step rule knows of, if it keeps any.
 	Model *crf.Model
-	// Best is the model of the best evaluation where EarlyStop was set, else nil.
+	// Best is the model of the best evaluation where EarlyStop was set, nil where it
+	// was not and before the first one.
 	Best   *crf.Model
 	Status Status
 	// Reason is the inequality that ended the run, with its numbers.
 	Reason string
 
-	// Objective is L of (8), and GradientNorm ‖∇L‖₂, at the final weights. They
-	// are exact up to Residual where Checked, else running estimates.
+	// Objective is L of (8), and GradientNorm ‖∇L‖₂, at the final weights. Where
+	// Checked they are exact, up to what messages that still change by Residual
+	// leave unknown; else they are running estimates.
 	Objective    float64
 	GradientNorm float64
 	// FirstGradientNorm is ‖∇L‖₂ at the start.
 	FirstGradientNorm float64
 	// Checked: the whole network was inferred at the final weights.
 	Checked bool
-	// Residual is the largest change of a log-message in the last sweep of that
-	// check, and InferenceConverged whether it was small enough.
+	// Residual is the largest change of a log-message in the last pass of that
+	// check, taken over the first sweep of every block: later sweeps of a visit see
+	// less than the whole network. InferenceConverged says whether it was small
+	// enough. NaN and false where not Checked.
 	Residual           float64
 	InferenceConverged bool
 	// Gap is the primal–dual gap of that inference, summed as in the objective;
-	// NaN where no dual applies (some c_s < 0, or unobserved labels).
+	// NaN where not Checked and where no dual applies: counting numbers without
+	// Facts.Dual and Facts.Convex, or unobserved labels.
 	Gap float64
 	// Convex is false where the objective may have several optima: unobserved
 	// labels, or counting numbers that are not provably convex.
 	Convex bool
 
-	Iterations int
+	Iterations int // steps of the weights
 	// Passes is the message work done, in whole-network sweeps; CheckPasses is
-	// the part of it spent on checks, GradientPasses the whole-network gradient
-	// computations.
+	// the part of it spent on checks. GradientPasses counts gradients of the whole
+	// network.
 	Passes, CheckPasses, GradientPasses float64
-	Seconds                             float64
-	CheckSeconds                        float64
-	StateBytes                          int64 // messages, beliefs and contributions
+	// Seconds is the time of the run, before an interruption too, with what
+	// evaluations, recorders and checkpoints took; CheckSeconds is the part of it
+	// spent on checks.
+	Seconds, CheckSeconds float64
+	StateBytes            int64 // messages, beliefs and contributions
 }
 
-// Event is what a Recorder sees after each iteration.
+// Event is what a Recorder sees after each iteration, and after each check.
 type Event struct {
-	Iteration int
-	Pass      float64 // message work so far, in whole-network sweeps
-	Elapsed   time.Duration
-	Instance  int // −1: all
-	Block     int
+	Iteration int           // steps so far, from 1; those before a check
+	Pass      float64       // message work so far, in whole-network sweeps
+	Elapsed   time.Duration // as of the last block visit
+	Instance  int           // whose block was visited; −1: all
+	Block     int           // −1: all, in a check
 	// Objective is the saddle value −⟨θ,w̄⟩ + ⟨θ,τ⟩ + Σ cH(τ) + (l2/2)‖θ‖² at the
 	// weights before the step and the current, partly stale, beliefs: it costs
 	// nothing extra and equals L at convergence.
 	Objective    float64
 	GradientNorm float64 // of the aggregated, partly stale, gradient
-	Step         float64
-	Sweeps       int     // over this block
-	Residual     float64 // of the last of them
+	Step         float64 // size, as the rule reports it
+	Sweeps       int     // over this block, the largest number over instances; of a check, its passes
+	Residual     float64 // of the last of them, the largest; of a check, as in Result
 	// Theta are the weights after the step; read-only and only during the call.
 	Theta []float64
 	// Eval holds the values of Settings.Evaluate, nil in most iterations.

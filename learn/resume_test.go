@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/graph/partition"
 )
 
@@ -251,6 +252,7 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 	base := Settings{Partition: blocksOf(4), Step: must(ParseStep("fixed:0.05"))}
 	state := someState(t, p, base)
 	otherFeatures := problemOptions{rows: 4, cols: 4, states: 3, nodeDim: 4, edgeDim: 2, l2: 0.3}
+	sameSizes := problemOptions{rows: 4, cols: 4, states: 3, nodeDim: 3, edgeDim: 2, l2: 0.3}
 	otherGraph := problemOptions{rows: 4, cols: 6, states: 3, nodeDim: 3, edgeDim: 2, l2: 0.3}
 	for _, test := range []struct {
 		want   string
@@ -266,8 +268,13 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 		{"inner sweeps 2, this run has 3", func(_ *Problem, s *Settings) { s.InnerSweeps = 3 }},
 		{"inner tolerance 0.001, this run has 0.01", func(_ *Problem, s *Settings) { s.InnerTolerance = 0.01 }},
 		{"counting numbers convex:", func(p *Problem, _ *Settings) { *p = p.with("bethe") }},
-		{`array "weights" has 27 values, want 30`, func(p *Problem, _ *Settings) { *p = randomProblem(t, 1, otherFeatures) }},
-		{"counting numbers convex:", func(p *Problem, _ *Settings) { *p = randomProblem(t, 1, otherGraph) }},
+		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = randomProblem(t, 1, otherFeatures) }},
+		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = randomProblem(t, 1, otherGraph) }},
+		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = randomProblem(t, 2, sameSizes) }},
+		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = redrawn(t, *p, nil, nil, swapLabels) }},
+		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = redrawn(t, *p, nil, swapSigns, nil) }},
+		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = redrawn(t, *p, turnEdge, nil, nil) }},
+		{"other blocks", func(_ *Problem, s *Settings) { s.Partition = tilesOf(2, 2) }},
 	} {
 		q, s := p, base
 		test.change(&q, &s)
@@ -283,6 +290,120 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 	s.Resume, s.Threads, s.MaxPasses, s.GradientTolerance, s.Seed = state, 3, 99, 1e-3, 17
 	if r := fit(t, p, s); r.Status == Interrupted {
 		t.Error(r.Reason)
+	}
+}
+
+// redrawn copies the first instance of a problem, after changes to the ends of
+// its edges, to its node features [nodes*dim], and to its labels.
+func redrawn(t *testing.T, p Problem, ends func(u, v []int32), features func(x []float64), labels func(y []int32)) Problem {
+	t.Helper()
+	in := p.Data[0]
+	u, v := in.Graph.Ends()
+	u, v = slices.Clone(u), slices.Clone(v)
+	f := in.NodeFeatures(0)
+	x := make([]float64, f.Rows()*f.Dim())
+	for r := range f.Rows() {
+		f.Row(x[r*f.Dim():][:f.Dim()], r)
+	}
+	y := slices.Clone(in.Samples()[0])
+	if ends != nil {
+		ends(u, v)
+	}
+	if features != nil {
+		features(x)
+	}
+	if labels != nil {
+		labels(y)
+	}
+	p.Data = []*crf.Instance{must(crf.NewInstance(&p.Model.Schema, crf.InstanceSpec{
+		Name: in.Name, Graph: must(graph.FromEdges(in.Graph.NumNodes(), u, v)), Labels: [][]int32{y},
+		NodeFeat: []crf.Features{must(crf.Dense(x, f.Dim()))}, EdgeFeat: []crf.Features{*in.EdgeFeatures(0)},
+	}))}
+	return p
+}
+
+// Changes that a sum, or one that only carries upwards, would not see.
+
+func turnEdge(u, v []int32) { u[3], v[3] = v[3], u[3] }
+
+func swapSigns(x []float64) { x[0], x[7] = -x[0], -x[7] }
+
+func swapLabels(y []int32) {
+	other := slices.IndexFunc(y, func(state int32) bool { return state != y[0] })
+	y[0], y[other] = y[other], y[0]
+}
+
+// tilesOf cuts a grid of 4 × 4 into rows × cols tiles.
+func tilesOf(rows, cols int) func(*crf.Instance) (*partition.Partition, error) {
+	return func(in *crf.Instance) (*partition.Partition, error) {
+		of, blocks, err := partition.Tiles(4, 4, rows, cols)
+		if err != nil {
+			return nil, err
+		}
+		return partition.FromAssignment(in.Graph, of, blocks)
+	}
+}
+
+// TestResumeWithOtherObjects: a state is taken where data, graphs and blocks are
+// the same numbers, wherever they lie in memory and whatever they are called.
+func TestResumeWithOtherObjects(t *testing.T) {
+	p := problems(t)["plain"]
+	s := Settings{Partition: blocksOf(4)}
+	s.Resume = someState(t, p, s)
+	want := fit(t, p, s)
+	same := redrawn(t, p, nil, nil, nil)
+	same.Data[0].Name = "the same"
+	if r := fit(t, same, s); !sameBits(want, r) {
+		t.Errorf("%+v, want %+v", r, want)
+	}
+}
+
+// TestDigest: sequences that differ in a value, its place, its sign, or in the
+// number of zeros have different digests.
+func TestDigest(t *testing.T) {
+	seen := map[digest][]float64{}
+	for _, x := range [][]float64{nil, {0}, {0, 0}, {1}, {0, 1}, {1, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}, {math.Copysign(0, -1)}, {1, 2}, {2, 1}, {math.NaN()}} {
+		var d digest
+		d.addFloats(x)
+		if other, ok := seen[d]; ok {
+			t.Errorf("%v and %v both have the digest %s", x, other, d)
+		}
+		seen[d] = x
+	}
+}
+
+// TestResumeAtALimit: a state of a run that a limit ended ends in the same bits
+// again, also where the rule went back to better weights at the end.
+func TestResumeAtALimit(t *testing.T) {
+	wentBack := 0
+	for seed := range uint64(6) {
+		p := randomProblem(t, seed, problemOptions{rows: 4, cols: 4, states: 3, nodeDim: 4, edgeDim: 4, l2: 0.001})
+		for iterations := 40; iterations < 400; iterations += 37 {
+			run := interruptible{p, func() Settings { return Settings{Partition: blocksOf(4), MaxIterations: iterations} }}
+			var last []float64
+			s := run.settings()
+			s.Recorder = RecorderFunc(func(e Event) error {
+				if !e.Check {
+					last = append(last[:0], e.Theta...)
+				}
+				return nil
+			})
+			var state *State
+			s.Checkpoint = func(saved *State) error { state = saved.clone(); return nil }
+			want := fit(t, p, s)
+			if want.Status != IterationLimit {
+				continue
+			}
+			if !slices.Equal(last, want.Model.Weights) {
+				wentBack++
+			}
+			if r, _ := run.until(t, state, math.MaxInt); !sameBits(want, r) {
+				t.Errorf("seed %d, %d iterations: %+v, want %+v", seed, iterations, r, want)
+			}
+		}
+	}
+	if wentBack == 0 {
+		t.Error("no run went back to better weights: the test tests nothing")
 	}
 }
 
@@ -304,13 +425,18 @@ func TestDamagedState(t *testing.T) {
 		}
 	}
 	for name, damage := range map[string]func(*State){
-		"no progress":    func(s *State) { s.Progress = nil },
-		"half of it":     func(s *State) { s.Progress = s.Progress[:len(s.Progress)/2] },
-		"another format": progress(`"format":1`, `"format":2`),
-		"a number gone":  progress(`"objective":`, `"objektive":`),
-		"random source":  progress(`"random":"`, `"random":"AAAA`),
-		"no arrays":      func(s *State) { s.Arrays = nil },
-		"weights gone":   func(s *State) { s.Arrays[0].Name = "waits" },
+		"no progress":               func(s *State) { s.Progress = nil },
+		"half of it":                func(s *State) { s.Progress = s.Progress[:len(s.Progress)/2] },
+		"another format":            progress(`"format":2`, `"format":3`),
+		"a number gone":             progress(`"objective":`, `"objektive":`),
+		"random source":             progress(`"random":"`, `"random":"AAAA`),
+		"check beyond all blocks":   progress(`"next":0`, `"next":99`),
+		"check before the first":    progress(`"next":0`, `"next":-1`),
+		"check for an unknown end":  progress(`"active":false,"purpose":"initial"`, `"active":true,"purpose":"final!"`),
+		"fewer than no iterations":  progress(`"iterations":`, `"iterations":-`),
+		"check after the last step": progress(`"last_check":0`, `"last_check":1000000`),
+		"no arrays":                 func(s *State) { s.Arrays = nil },
+		"weights gone":              func(s *State) { s.Arrays[0].Name = "waits" },
 		"step rule gone": func(s *State) {
 			s.Arrays = slices.DeleteFunc(s.Arrays, func(a Array) bool { return strings.HasPrefix(a.Name, "step.") })
 		},

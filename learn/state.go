@@ -1,21 +1,17 @@
 package learn
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"math"
-	"slices"
-
-	"github.com/blockbp/blockbp/bp"
 )
 
 // State is everything that a run needs to go on as if it had never stopped: the
 // slices are the live ones, valid only during Settings.Checkpoint.
 type State struct {
-	// Progress is JSON: counters, the random source, the step rule, and what the
-	// problem looked like.
+	// Progress is JSON: counters, the random source, the settings that a resumed
+	// run must share, and a fingerprint of the data, the blocks and the counting
+	// numbers.
 	Progress []byte
 	Arrays   []Array
 }
@@ -41,11 +37,13 @@ type saved struct {
 	L2       float64           `json:"l2"`
 	Sweeps   int               `json:"inner_sweeps"`
 	Inner    float64           `json:"inner_tolerance"`
+	Metric   string            `json:"metric"` // of early stopping; empty: none
 	HasBest  bool              `json:"has_best"`
-	Counting string            `json:"counting"` // name and hash of all counting numbers
+	fingerprint
 }
 
-const stateFormat = 1
+// stateFormat is 2 since states have a fingerprint of their data.
+const stateFormat = 2
 
 func (l *learner) floats() map[string]*float64 {
 	at := &l.at
@@ -68,7 +66,10 @@ func (l *learner) snapshot() (*State, error) {
 	out := saved{
 		Format: stateFormat, Progress: l.at, Bits: map[string]uint64{}, Random: random,
 		Method: s.Method, Step: s.Step.String(), Order: s.Order, Blocks: l.blocks, Pairs: s.Pairs, L2: l.problem.L2,
-		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: l.best != nil, Counting: l.countingHash(),
+		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: l.best != nil, fingerprint: l.fingerprint(),
+	}
+	if s.EarlyStop != nil {
+		out.Metric = s.EarlyStop.Metric
 	}
 	for name, x := range l.floats() {
 		out.Bits[name] = math.Float64bits(*x)
@@ -120,7 +121,7 @@ func (l *learner) restore(state *State) error {
 		return stateErrorf("progress: %v", err)
 	}
 	if in.Format != stateFormat {
-		return stateErrorf("format %d, this version reads %d", in.Format, stateFormat)
+		return stateErrorf("format %d, this version reads %d: start a new run, or resume with the version that wrote it", in.Format, stateFormat)
 	}
 	if err := l.sameRun(&in); err != nil {
 		return err
@@ -136,6 +137,9 @@ func (l *learner) restore(state *State) error {
 		}
 		copy(a.Values, values)
 	}
+	if err := l.possible(&in.Progress); err != nil {
+		return err
+	}
 	l.at = in.Progress
 	for name, x := range l.floats() {
 		bits, ok := in.Bits[name]
@@ -150,24 +154,18 @@ func (l *learner) restore(state *State) error {
 	return l.source.UnmarshalBinary(in.Random)
 }
 
-// countingHash identifies the counting numbers of all networks.
-func (l *learner) countingHash() string {
-	h := fnv.New64a()
-	var word [8]byte
-	var last *bp.Counting
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			if u.net.Counting == last {
-				continue
-			}
-			last = u.net.Counting
-			for _, x := range slices.Concat(last.Node, last.Edge) {
-				binary.LittleEndian.PutUint64(word[:], math.Float64bits(x))
-				h.Write(word[:])
-			}
-		}
+// possible refuses progress that no run of this problem can have made.
+func (l *learner) possible(p *progress) error {
+	c := &p.Check
+	switch {
+	case p.Iterations < 0 || p.LastCheck < 0 || p.LastCheck > p.Iterations || p.FailedChecks < 0:
+		return stateErrorf("%d iterations, the last check at %d, %d checks failed: the file is damaged", p.Iterations, p.LastCheck, p.FailedChecks)
+	case c.Next < 0 || c.Next >= l.perPass():
+		return stateErrorf("a check at block visit %d of %d: the file is damaged", c.Next, l.perPass())
+	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal:
+		return stateErrorf("a check with the purpose %q: the file is damaged", c.Purpose)
 	}
-	return fmt.Sprintf("%s:%016x", last.Name, h.Sum64())
+	return nil
 }
 
 // goOn decides what a state that a limit ended, or that was interrupted, does
@@ -180,6 +178,7 @@ func (l *learner) goOn() {
 		return
 	}
 	if l.at.Status, l.at.Reason = l.limitReached(); l.at.Status != "" {
+		l.takeBest()
 		l.startCheck(checkFinal)
 	}
 }
@@ -208,8 +207,22 @@ func (l *learner) sameRun(in *saved) error {
 		return differ("inner sweeps", in.Sweeps, s.InnerSweeps)
 	case in.Inner != s.InnerTolerance:
 		return differ("inner tolerance", in.Inner, s.InnerTolerance)
-	case in.Counting != l.countingHash():
-		return differ("counting numbers", in.Counting, l.countingHash())
+	case in.Metric != "" && s.EarlyStop != nil && in.Metric != s.EarlyStop.Metric:
+		return differ("early stopping by", in.Metric, s.EarlyStop.Metric)
+	}
+	return l.sameProblem(in.fingerprint)
+}
+
+// sameProblem refuses a checkpoint of other data, blocks or counting numbers.
+func (l *learner) sameProblem(was fingerprint) error {
+	is := l.fingerprint()
+	switch {
+	case was.Data != is.Data:
+		return stateErrorf("it was written with other features, labels, graphs or types (%s, now %s); use the same data in the same order, or start a new run", was.Data, is.Data)
+	case was.Counting != is.Counting:
+		return stateErrorf("it was written with counting numbers %s, this run has %s; use the same, or start a new run", was.Counting, is.Counting)
+	case was.Partition != is.Partition:
+		return stateErrorf("it was written with other blocks (%s, now %s); cut the graphs in the same way, or start a new run", was.Partition, is.Partition)
 	}
 	return nil
 }

@@ -29,21 +29,22 @@ type StepProblem struct {
 	Model *crf.Model
 	Data  []*crf.Instance
 	L2    float64
-	// Variables is the mean number of variables per instance. Fixed steps multiply
+	// Variables is the mean number of variables per sample. Fixed steps multiply
 	// ∇L/Variables, so that one α serves networks of all sizes.
 	Variables float64
 	// PerPass is the number of iterations that visit everything once.
 	PerPass int
-	// Scale holds, per node type and edge type, the sum over all nodes (edges) of
-	// (weight of the instance)/ρ, for what the counting numbers do to curvature.
+	// NodeScale and EdgeScale return (weight of the instance)/ρ of a node or edge:
+	// what its features' second moments are multiplied by in the curvature of L.
 	NodeScale, EdgeScale func(in *crf.Instance, element int32) float64
 	// Objective returns the saddle value at the weights of the gradient that Step
 	// is given. With full inference it is L itself.
 	Objective func() float64
-	// Full says that every gradient and objective is of converged inference.
+	// Full says that every visit infers the whole network, to convergence unless
+	// InnerSweeps forbids it.
 	Full bool
-	// Beliefs writes the mean belief of every tied type into dst: all node types,
-	// then all edge types, each over its (joint) states.
+	// Beliefs writes the mean belief of every type into dst: all node types, then all
+	// edge types, each over its (joint) states; uniform for untied types.
 	Beliefs func(dst []float64)
 }
 

@@ -1,7 +1,10 @@
 package learn
 
 import (
+	"context"
+	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -167,10 +170,32 @@ func TestWithoutFeatures(t *testing.T) {
 	}
 }
 
+// stillborn is a rule that cannot start.
+type stillborn struct {
+	Fixed
+	err error
+}
+
+func (s *stillborn) Start(StepProblem) error { return s.err }
+
+// TestStepThatCannotStart: its error ends the run, and leaves no goroutine behind.
+func TestStepThatCannotStart(t *testing.T) {
+	before := runtime.NumGoroutine()
+	broken := errors.New("broken")
+	for range 10 {
+		if _, err := Fit(context.Background(), problems(t)["plain"], Settings{Step: &stillborn{err: broken}, Threads: 4}); !errors.Is(err, broken) {
+			t.Fatalf("error %v", err)
+		}
+	}
+	if after := runtime.NumGoroutine(); after >= before+10 {
+		t.Errorf("%d goroutines before and %d after", before, after)
+	}
+}
+
 // TestKroneckerSolves: solve applies the inverse of A ⊗ (diag π − ππᵀ) + floor.
 func TestKroneckerSolves(t *testing.T) {
 	p := problems(t)["plain"]
-	l := must(newLearner(&p, &Settings{Method: Full, Step: &Fixed{Alpha: 1}, Threads: 1, Team: alone{}}))
+	l := must(newLearner(&p, &Settings{Method: Full, Step: &Fixed{Alpha: 1}, Threads: 1}))
 	defer l.pool.close()
 	span := p.Model.Layout.Node[0]
 	k := newKronecker(span, p.Data, true, 0, l.stepProblem().NodeScale)

@@ -61,8 +61,9 @@ func buildUnits(p *Problem, s *Settings, total int) ([]*bundle, error) {
 	if len(p.Data) > 1 && !s.Pairs {
 		bundles[0].name = ""
 	}
+	first := bundles[0].units[0]
 	for _, b := range bundles {
-		if err := b.numberGroups(); err != nil {
+		if err := b.numberGroups(first); err != nil {
 			return nil, err
 		}
 	}
@@ -191,15 +192,15 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total int) ([]*unit, error
 
 // numberGroups numbers the pairs of blocks that the units of the bundle join,
 // and tells every unit where each of its groups stands among those that a block
-// touches.
-func (b *bundle) numberGroups() error {
-	blocks := len(b.units[0].part.Blocks)
+// touches. Every unit must have as many blocks as the first one of all.
+func (b *bundle) numberGroups(first *unit) error {
+	blocks := len(first.part.Blocks)
 	type pair struct{ a, b int32 }
 	seen := map[pair]bool{}
 	for _, u := range b.units {
 		if len(u.part.Blocks) != blocks {
 			return fmt.Errorf("instance %s is cut into %d blocks and instance %s into %d: every instance needs as many; ask for fewer blocks",
-				b.units[0].in.Name, blocks, u.in.Name, len(u.part.Blocks))
+				first.in.Name, blocks, u.in.Name, len(u.part.Blocks))
 		}
 		for i := range u.part.Blocks {
 			for _, g := range u.part.Blocks[i].Groups {

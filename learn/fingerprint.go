@@ -1,0 +1,146 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/partition"
+)
+
+// fingerprint identifies what a run works on: a state is of use to no other run,
+// even where all arrays have the same lengths. It costs about as much as reading
+// the data once.
+type fingerprint struct {
+	Data      string `json:"data"`      // features, labels, graphs and types
+	Partition string `json:"partition"` // blocks
+	Counting  string `json:"counting"`  // name and numbers
+}
+
+// fingerprint is computed when it is first asked for: a run without checkpoints
+// needs none.
+func (l *learner) fingerprint() fingerprint {
+	if l.print == (fingerprint{}) {
+		l.print = fingerprint{
+			Data:      l.digestData().String(),
+			Partition: l.digestPartitions().String(),
+			Counting:  l.bundles[0].units[0].net.Counting.Name + ":" + l.digestCounting().String(),
+		}
+	}
+	return l.print
+}
+
+// digest is a sum over a sequence of numbers: another sequence has another one,
+// but for a chance of 2⁻⁶⁴.
+type digest uint64
+
+// add mixes in a number. Multiplication carries a change to higher bits only and
+// the shift brings it down again, so that no two changes cancel by rule; the sum
+// makes zeros count.
+func (d *digest) add(x uint64) {
+	const odd = 0x9e3779b97f4a7c15 // 2⁶⁴ divided by the golden ratio
+	h := ((uint64(*d) + odd) ^ x) * odd
+	*d = digest(h ^ h>>32)
+}
+
+func (d *digest) addFloats(x []float64) {
+	for _, v := range x {
+		d.add(math.Float64bits(v))
+	}
+}
+
+func (d *digest) addInts(x []int32) {
+	for _, v := range x {
+		d.add(uint64(uint32(v)))
+	}
+}
+
+// String returns the digest as it is saved.
+func (d digest) String() string { return fmt.Sprintf("%016x", uint64(d)) }
+
+func (l *learner) digestData() (d digest) {
+	graphs := map[*graph.Graph]digest{}
+	for _, in := range l.problem.Data {
+		if _, ok := graphs[in.Graph]; !ok {
+			graphs[in.Graph] = digestGraph(in.Graph)
+		}
+		d.add(uint64(graphs[in.Graph]))
+		d.addInstance(in)
+	}
+	return d
+}
+
+func digestGraph(g *graph.Graph) (d digest) {
+	u, v := g.Ends()
+	d.add(uint64(g.NumNodes()))
+	d.addInts(u)
+	d.addInts(v)
+	return d
+}
+
+func (d *digest) addInstance(in *crf.Instance) {
+	for s := range int32(in.Graph.NumNodes()) {
+		d.add(uint64(in.NodeType(s)))
+	}
+	for e := range int32(in.Graph.NumEdges()) {
+		d.add(uint64(in.EdgeType(e)))
+	}
+	for t := range in.Schema().NodeTypes {
+		d.addFeatures(in.NodeFeatures(t))
+	}
+	for t := range in.Schema().EdgeTypes {
+		d.addFeatures(in.EdgeFeatures(t))
+	}
+	d.add(uint64(len(in.Samples())))
+	for _, labels := range in.Samples() {
+		d.addInts(labels)
+	}
+}
+
+func (d *digest) addFeatures(f *crf.Features) {
+	row := make([]float64, f.Dim())
+	for r := range f.Rows() {
+		f.Row(row, r)
+		d.addFloats(row)
+	}
+}
+
+// digestPartitions and digestCounting look at each partition, and each set of
+// numbers, once: instances share them.
+
+func (l *learner) digestPartitions() (d digest) {
+	known := map[*partition.Partition]digest{}
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			one, ok := known[u.part]
+			if !ok {
+				for i := range u.part.Blocks {
+					one.add(uint64(len(u.part.Blocks[i].Nodes)))
+					one.addInts(u.part.Blocks[i].Nodes)
+				}
+				known[u.part] = one
+			}
+			d.add(uint64(one))
+		}
+	}
+	return d
+}
+
+func (l *learner) digestCounting() (d digest) {
+	known := map[*bp.Counting]digest{}
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			c := u.net.Counting
+			one, ok := known[c]
+			if !ok {
+				one.addFloats(c.Node)
+				one.addFloats(c.Edge)
+				known[c] = one
+			}
+			d.add(uint64(one))
+		}
+	}
+	return d
+}

@@ -1,0 +1,76 @@
+package learn
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestPoolDoesEveryIndexOnce, whatever the numbers of workers and indices.
+func TestPoolDoesEveryIndexOnce(t *testing.T) {
+	for workers := 1; workers <= 9; workers += 4 {
+		var done [20]atomic.Int64
+		p := newPool(workers, func(worker, index int) {
+			if worker < 0 || worker >= workers {
+				t.Errorf("worker %d of %d", worker, workers)
+			}
+			done[index].Add(1)
+		})
+		for n := range len(done) + 1 {
+			p.run(n)
+			for i := range done {
+				if times := done[i].Swap(0); times != 1 && i < n || times != 0 && i >= n {
+					t.Errorf("%d workers, %d indices: index %d was done %d times", workers, n, i, times)
+				}
+			}
+		}
+		p.close()
+	}
+}
+
+// TestPoolPassesPanicsOn: a panic of any worker reaches the caller of run, when
+// nobody works any more, and is forgotten then.
+func TestPoolPassesPanicsOn(t *testing.T) {
+	const workers = 3
+	for bad := range workers {
+		var working atomic.Int64
+		broken := true
+		p := newPool(workers, nil)
+		p.job = func(worker, _ int) {
+			working.Add(1)
+			defer working.Add(-1)
+			time.Sleep(time.Millisecond) // so that every worker gets an index
+			if broken && worker == bad {
+				panic("broken")
+			}
+			time.Sleep(time.Millisecond)
+		}
+		recovered := func() (r any) {
+			defer func() { r = recover() }()
+			p.run(60)
+			return nil
+		}
+		if r := recovered(); r != "broken" {
+			t.Errorf("worker %d: recovered %v", bad, r)
+		}
+		if n := working.Load(); n != 0 {
+			t.Errorf("worker %d: %d jobs are still under way", bad, n)
+		}
+		broken = false
+		if r := recovered(); r != nil {
+			t.Errorf("worker %d: the next run panics with %v", bad, r)
+		}
+		p.close()
+	}
+}
+
+// TestPoolDoesNotAllocate: a run starts and ends without garbage.
+func TestPoolDoesNotAllocate(t *testing.T) {
+	for workers := 1; workers <= 4; workers++ {
+		p := newPool(workers, func(int, int) {})
+		if n := testing.AllocsPerRun(100, func() { p.run(7) }); n != 0 {
+			t.Errorf("%d workers: %v allocations per run, want 0", workers, n)
+		}
+		p.close()
+	}
+}
