@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph/partition"
@@ -15,13 +14,15 @@ import (
 // Comparison runs several methods on one problem and measures how each comes
 // near the optimum, as in figures 2 and 3 of the paper.
 type Comparison struct {
-	Problem   learn.Problem
+	Problem learn.Problem
+	// Partition cuts the graphs for BBPL; nil: see learn.Settings.Partition.
 	Partition func(*crf.Instance) (*partition.Partition, error)
 	// Tolerance is the gradient norm, relative to the first, that each method
-	// runs to.
+	// runs to; 0 means learn.DefaultRelativeTolerance.
 	Tolerance float64
-	Threads   int
-	// Watch sees the iterations of each method; may be nil.
+	// Threads of each run and each evaluation; 0 means 1.
+	Threads int
+	// Watch sees the iterations and checks of each method; may be nil.
 	Watch func(learn.Method, learn.Event)
 }
 
@@ -29,16 +30,19 @@ type Comparison struct {
 type Path struct {
 	Method learn.Method
 	Result *learn.Result
+	// Points are iterations on the way, fewer and fewer of them; there are none if
+	// the run was interrupted before its first.
 	Points []Point
 	// Distance is ‖θ−θ*‖/‖θ*‖ at the end.
 	Distance float64
 }
 
-// Point is one recorded iteration.
+// Point is one recorded iteration; the fields are those of its learn.Event.
 type Point struct {
-	Iteration              int
-	Pass, Seconds          float64
-	GradientNorm, Distance float64
+	Iteration     int
+	Pass, Seconds float64
+	GradientNorm  float64
+	Distance      float64 // ‖θ_t−θ*‖/‖θ*‖, after the step
 	// Objective is the exact L(θ_t), computed afterwards at a choice of points;
 	// NaN at the others.
 	Objective float64
@@ -50,12 +54,13 @@ const (
 	referenceTolerance = 1e-10
 	// objectivesPerPath is at how many points the exact objective is computed.
 	objectivesPerPath = 20
-	// growth of the iteration number from one recorded point to the next, beyond
-	// the first pass: keeps memory small on long runs.
+	// recordGrowth is the growth of the iteration number from one recorded point to
+	// the next, once it is 50: it keeps memory small on long runs.
 	recordGrowth = 1.02
 )
 
-// Optimum solves the problem far more accurately than the methods are asked to.
+// Optimum solves the problem far more accurately than the methods are asked to. It
+// is an error if that does not succeed, or if ctx ends first.
 func (c *Comparison) Optimum(ctx context.Context) (*learn.Result, error) {
 	r, err := learn.Fit(ctx, c.Problem, learn.Settings{Method: learn.InnerDual, RelativeTolerance: referenceTolerance, Threads: c.Threads})
 	if err == nil && r.Status != learn.Converged {
@@ -64,7 +69,9 @@ func (c *Comparison) Optimum(ctx context.Context) (*learn.Result, error) {
 	return r, err
 }
 
-// Run runs one method from zero weights and measures its distance to optimum.
+// Run runs one method, from the weights of Problem.Model, and measures its distance
+// to the optimum's weights on the way. A run that ctx or a limit ended is no error:
+// see Path.Result.
 func (c *Comparison) Run(ctx context.Context, method learn.Method, optimum []float64) (*Path, error) {
 	p := &Path{Method: method}
 	next := 0.0
@@ -94,9 +101,13 @@ func (c *Comparison) Run(ctx context.Context, method learn.Method, optimum []flo
 }
 
 // Objectives computes the exact objective at points of a path, more of them early
-// than late, as the paper does: the weights are stored while
-// learning and plugged into the objective afterwards.
+// than late and the last one among them, as the paper does: the weights are stored
+// while learning and plugged into the objective afterwards. The path must be one
+// that Run returned.
 func (c *Comparison) Objectives(p *Path) error {
+	if len(p.Points) == 0 {
+		return nil
+	}
 	evaluator, err := learn.NewEvaluator(c.Problem, c.Threads)
 	if err != nil {
 		return err
@@ -119,7 +130,8 @@ func (c *Comparison) Objectives(p *Path) error {
 	return nil
 }
 
-// RelativeDistance returns ‖x−y‖/‖y‖.
+// RelativeDistance returns ‖x−y‖/‖y‖, for vectors of the same length. Where y is
+// zero it is +Inf, and NaN where x is too.
 func RelativeDistance(x, y []float64) float64 {
 	difference, square := 0.0, 0.0
 	for i := range x {
@@ -129,23 +141,15 @@ func RelativeDistance(x, y []float64) float64 {
 	return math.Sqrt(difference / square)
 }
 
-// AllObjectives calls Objectives for every path, each on a thread of its own.
+// AllObjectives calls Objectives for every path, all at the same time.
 func (c *Comparison) AllObjectives(paths []*Path) error {
 	failures := make([]error, len(paths))
-	var group sync.WaitGroup
-	for i, p := range paths {
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			failures[i] = c.Objectives(p)
-		}()
-	}
-	group.Wait()
+	inParallel(len(paths), len(paths), func(i int) { failures[i] = c.Objectives(paths[i]) })
 	return errors.Join(failures...)
 }
 
-// SecondsTo returns when the method first came within a relative distance of the
-// optimum; NaN if it never did.
+// SecondsTo returns the time of the first recorded iteration within a relative
+// distance of the optimum; NaN if there is none.
 func (p *Path) SecondsTo(distance float64) float64 {
 	for _, point := range p.Points {
 		if point.Distance <= distance {

@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/blockbp/blockbp/learn"
@@ -74,5 +75,39 @@ func TestOptimumOutOfReach(t *testing.T) {
 	c := &Comparison{Problem: learn.Problem{Model: g.Truth, Data: g.Instances}}
 	if _, err := c.Optimum(ctx); err == nil {
 		t.Error("an interrupted run was taken for the optimum")
+	}
+}
+
+// TestPathWithoutPoints: a run that was interrupted before its first iteration has
+// nothing to evaluate.
+func TestPathWithoutPoints(t *testing.T) {
+	g := must(Generate(small(), 2))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	c := &Comparison{Problem: learn.Problem{Model: g.Truth, Data: g.Instances}}
+	p := must(c.Run(ctx, learn.BBPL, g.Truth.Weights))
+	if len(p.Points) != 0 || p.Result.Status != learn.Interrupted {
+		t.Fatalf("%s with %d points", p.Result.Status, len(p.Points))
+	}
+	if err := c.AllObjectives([]*Path{p}); err != nil {
+		t.Error(err)
+	}
+	if s := p.SecondsTo(1); !math.IsNaN(s) {
+		t.Errorf("%v seconds to distance 1 without points", s)
+	}
+}
+
+// TestRunStartsAtTheModel: a run begins with the weights of Problem.Model.
+func TestRunStartsAtTheModel(t *testing.T) {
+	g := must(Generate(small(), 2))
+	var first []float64
+	c := &Comparison{Problem: learn.Problem{Model: g.Truth, Data: g.Instances, L2: 0.1}, Watch: func(_ learn.Method, e learn.Event) {
+		if first == nil {
+			first = slices.Clone(e.Theta)
+		}
+	}}
+	must(c.Run(context.Background(), learn.InnerDual, g.Truth.Weights))
+	if !slices.Equal(first, g.Truth.Weights) {
+		t.Errorf("the run began with %v, the model has %v", first, g.Truth.Weights)
 	}
 }

@@ -2,8 +2,8 @@ package experiment
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
@@ -14,6 +14,7 @@ import (
 // Synthetic describes a problem of the paper (docs/equations.md, section 9).
 // Zero fields take the defaults noted.
 type Synthetic struct {
+	// Graph is shared by all instances.
 	Graph GraphSpec
 	// States of every variable; 8.
 	States int
@@ -34,12 +35,15 @@ type Synthetic struct {
 
 // GraphSpec names a graph generator and its sizes.
 type GraphSpec struct {
-	Kind       string // grid, grid8, torus, chain, tree, complete, er or ba
-	Rows, Cols int    // grid, grid8, torus
-	Nodes      int    // the others
-	Attach     int    // ba: edges from each new node; 2
-	EdgeChance float64
+	Kind       string  // grid, grid8, torus, chain, tree, complete, er or ba
+	Rows, Cols int     // grid, grid8, torus
+	Nodes      int     // the others
+	Attach     int     // ba: edges from each new node; 2 in a Synthetic
+	EdgeChance float64 // er: of each pair of nodes to be joined
 }
+
+// onGrid reports whether the nodes lie in Rows and Cols.
+func (g GraphSpec) onGrid() bool { return g.Kind == "grid" || g.Kind == "grid8" || g.Kind == "torus" }
 
 // withDefaults resolves zero fields.
 func (s Synthetic) withDefaults() Synthetic {
@@ -88,7 +92,8 @@ func (g GraphSpec) Build(rng *rand.Rand) (*graph.Graph, error) {
 type Generated struct {
 	Truth     *crf.Model
 	Instances []*crf.Instance
-	// Raw numbers of each instance, for writing files.
+	// NodeFeatures [instances][nodes*features] and EdgeFeatures
+	// [instances][edges*features] are the raw numbers, for writing files.
 	NodeFeatures, EdgeFeatures [][]float64
 	// Spec is the description with its defaults resolved.
 	Spec Synthetic
@@ -103,14 +108,45 @@ const (
 	streamSamples
 )
 
+// mostParts bounds instances, and samples of each, so that every sample has a
+// random source of its own.
+const mostParts = 1 << 16
+
 func (s *Synthetic) source(stream, part uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(s.Seed, stream<<32+part))
+}
+
+// validate quotes the first constraint that a description, with its defaults
+// resolved, violates. Sizes of the graph are the generators' to check.
+func (s *Synthetic) validate() error {
+	for _, field := range []struct {
+		name           string
+		value, largest int
+	}{
+		{"States", s.States, math.MaxInt32},
+		{"NodeFeatures", s.NodeFeatures, math.MaxInt32},
+		{"EdgeFeatures", s.EdgeFeatures, math.MaxInt32},
+		{"Samples", s.Samples, mostParts},
+		{"Instances", s.Instances, mostParts},
+		{"Sweeps", s.Sweeps, math.MaxInt},
+	} {
+		if field.value < 1 || field.value > field.largest {
+			return fmt.Errorf("experiment: violated constraint: 1 ≤ %s ≤ %d, got %d", field.name, field.largest, field.value)
+		}
+	}
+	if !(s.WeightScale > 0) || math.IsInf(s.WeightScale, 0) {
+		return fmt.Errorf("experiment: violated constraint: 0 < WeightScale < ∞, got %v", s.WeightScale)
+	}
+	return nil
 }
 
 // Generate draws a problem. threads samples are drawn at a time; the result
 // does not depend on threads.
 func Generate(s Synthetic, threads int) (*Generated, error) {
 	s = s.withDefaults()
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
 	g, err := s.Graph.Build(s.source(streamGraph, 0))
 	if err != nil {
 		return nil, err
@@ -148,7 +184,7 @@ func (o *Generated) addInstance(g *graph.Graph, i, threads int) error {
 		Name: fmt.Sprint(i), Graph: g,
 		NodeFeat: []crf.Features{nodeFeatures}, EdgeFeat: []crf.Features{edgeFeatures},
 	}
-	if s.Graph.Rows*s.Graph.Cols == g.NumNodes() {
+	if s.Graph.onGrid() {
 		spec.Rows, spec.Cols = s.Graph.Rows, s.Graph.Cols
 	}
 	in, err := crf.NewInstance(&o.Truth.Schema, spec)
@@ -169,18 +205,10 @@ func (o *Generated) addInstance(g *graph.Graph, i, threads int) error {
 func (o *Generated) sample(in *crf.Instance, instance, threads int) [][]int32 {
 	network := o.Truth.Condition(in)
 	labels := make([][]int32, o.Spec.Samples)
-	var group sync.WaitGroup
-	slots := make(chan struct{}, max(1, threads))
-	for j := range labels {
-		group.Add(1)
-		slots <- struct{}{}
-		go func() {
-			defer func() { <-slots; group.Done() }()
-			rng := o.Spec.source(streamSamples, uint64(instance)<<16+uint64(j))
-			labels[j] = infer.Gibbs(network, o.Spec.Sweeps, rng)
-		}()
-	}
-	group.Wait()
+	inParallel(len(labels), threads, func(j int) {
+		rng := o.Spec.source(streamSamples, uint64(instance)<<16+uint64(j))
+		labels[j] = infer.Gibbs(network, o.Spec.Sweeps, rng)
+	})
 	return labels
 }
 

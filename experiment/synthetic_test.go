@@ -1,7 +1,10 @@
 package experiment
 
 import (
+	"math"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -61,5 +64,80 @@ func TestMoreSamplesKeepTheRest(t *testing.T) {
 		if !slices.Equal(labels, many.Instances[0].Samples()[i]) {
 			t.Errorf("sample %d changed", i)
 		}
+	}
+}
+
+// TestGenerateRefuses: what cannot be drawn is said, with the field and its range.
+func TestGenerateRefuses(t *testing.T) {
+	for _, test := range []struct {
+		want   string
+		change func(s *Synthetic)
+	}{
+		{"1 ≤ States ≤", func(s *Synthetic) { s.States = -1 }},
+		{"1 ≤ NodeFeatures ≤", func(s *Synthetic) { s.NodeFeatures = -2 }},
+		{"1 ≤ EdgeFeatures ≤", func(s *Synthetic) { s.EdgeFeatures = -1 }},
+		{"1 ≤ Samples ≤ 65536, got -1", func(s *Synthetic) { s.Samples = -1 }},
+		{"1 ≤ Samples ≤ 65536, got 65537", func(s *Synthetic) { s.Samples = 65537 }}, // sample 65536 would be sample 0 of the next instance
+		{"1 ≤ Instances ≤ 65536", func(s *Synthetic) { s.Instances = -3 }},
+		{"1 ≤ Sweeps ≤", func(s *Synthetic) { s.Sweeps = -1 }},
+		{"0 < WeightScale < ∞, got NaN", func(s *Synthetic) { s.WeightScale = math.NaN() }},
+		{"0 < WeightScale < ∞, got -1", func(s *Synthetic) { s.WeightScale = -1 }},
+		{`graph "star"`, func(s *Synthetic) { s.Graph.Kind = "star" }},
+	} {
+		s := small()
+		test.change(&s)
+		if _, err := Generate(s, 1); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want %q", err, test.want)
+		}
+	}
+}
+
+// TestOnlyGridsHaveRows: another graph with as many nodes is no picture.
+func TestOnlyGridsHaveRows(t *testing.T) {
+	for _, kind := range []string{"grid", "grid8", "torus", "chain", "tree", "er", "ba"} {
+		s := smallOn(kind)
+		s.Graph.Nodes = s.Graph.Rows * s.Graph.Cols
+		in := generate(t, s, 1).Instances[0]
+		if grid := s.Graph.onGrid(); (in.Rows == 8 && in.Cols == 8) != grid || !grid && in.Rows+in.Cols != 0 {
+			t.Errorf("%s: %d rows and %d columns", kind, in.Rows, in.Cols)
+		}
+	}
+}
+
+// TestInParallel: every job runs once, no more than so many at a time, and a panic
+// reaches the caller after the others have ended.
+func TestInParallel(t *testing.T) {
+	for _, atATime := range []int{-1, 1, 3, 100} {
+		var done [20]atomic.Int64
+		var running, most atomic.Int64
+		inParallel(len(done), atATime, func(i int) {
+			if now := running.Add(1); now > most.Load() {
+				most.Store(now)
+			}
+			done[i].Add(1)
+			running.Add(-1)
+		})
+		for i := range done {
+			if done[i].Load() != 1 {
+				t.Errorf("%d at a time: job %d ran %d times", atATime, i, done[i].Load())
+			}
+		}
+		if most.Load() > int64(max(1, atATime)) {
+			t.Errorf("%d at a time: %d ran", atATime, most.Load())
+		}
+		func() {
+			defer func() {
+				if r := recover(); r != "broken" || running.Load() != 0 {
+					t.Errorf("%d at a time: recovered %v with %d jobs under way", atATime, r, running.Load())
+				}
+			}()
+			inParallel(9, atATime, func(i int) {
+				running.Add(1)
+				defer running.Add(-1)
+				if i == 4 {
+					panic("broken")
+				}
+			})
+		}()
 	}
 }
