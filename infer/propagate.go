@@ -2,6 +2,8 @@ package infer
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 
 	"github.com/blockbp/blockbp/bp"
@@ -17,7 +19,7 @@ type Result struct {
 	// is the free energy at the final beliefs.
 	LogZ float64
 	// Bound says what LogZ is relative to the true log Z. Without a dual it is
-	// None unless the iteration converged.
+	// None unless the iteration converged to ProvenTolerance or less.
 	Bound bp.Bound
 	// Gap is the dual minus the value of beliefs made consistent; NaN where no dual
 	// exists, +Inf where consistency would take a forbidden state.
@@ -35,29 +37,66 @@ type Result struct {
 // DefaultLimits are used by commands that name none.
 var DefaultLimits = bp.Limits{Tolerance: 1e-10, MaxSweeps: 10000}
 
+// ProvenTolerance is the residual at which the free energy of the beliefs counts
+// as that of the fixed point, which is what bounds are proved of: a value is then
+// off by little more than rounding.
+const ProvenTolerance = 1e-8
+
 // BeliefPropagation runs convex belief propagation on the whole network until
-// the residual is at most limits.Tolerance. An iteration that ends unconverged,
-// or because ctx ended, is no error: see Result.Outcome. Contradictory or
-// non-finite potentials are a *bp.NumericalError.
+// the residual is at most limits.Tolerance in a sweep after the first. An
+// iteration that ends unconverged, or because ctx ended, is no error: see
+// Result.Outcome. Non-finite potentials are a *bp.NumericalError, and
+// contradictory hard zeros, where they are found, a *ZeroError. They may stay
+// unfound, above all on graphs with loops; the answer is then a bound, or an
+// approximation, like others.
 func BeliefPropagation(ctx context.Context, p *mrf.Pairwise, counting *bp.Counting, limits bp.Limits) (*Result, error) {
 	net, err := bp.NewNet(p.Graph, p.Card, counting, nil)
 	if err != nil {
 		return nil, err
 	}
+	if math.IsInf(p.Constant, -1) {
+		return nil, &ZeroError{errors.New("a factor without variables is zero")}
+	}
 	r := &Result{Counting: counting, network: p, net: net, state: bp.NewState(net), whole: partition.Whole(p.Graph)}
 	block := &r.whole.Blocks[0]
 	if err := r.load(); err != nil {
-		return nil, err
+		return nil, explain(err, p)
 	}
-	if r.Outcome, err = r.workspace.Iterate(ctx, net, r.state, block, limits); err != nil {
-		return nil, err
+	if r.Outcome, err = iterate(ctx, &r.workspace, net, r.state, block, limits); err != nil {
+		return nil, explain(err, p)
 	}
 	values, err := r.workspace.Evaluate(net, r.state, block, r.whole.Of, 0)
 	if err != nil {
-		return nil, err
+		return nil, explain(err, p)
 	}
 	r.judge(values)
+	if math.IsNaN(r.LogZ) || math.IsInf(r.LogZ, 0) {
+		return nil, &bp.NumericalError{Node: -1, Edge: -1, Reason: fmt.Sprintf("log Z is computed as %v: potentials are too large to be added up; subtract a constant from each table", r.LogZ)}
+	}
 	return r, nil
+}
+
+// iterate runs the iteration from a new state until the residual is small in a
+// sweep after the first. That of the first proves nothing: a new state has
+// uniform beliefs, whatever the potentials, and a node's message to one that was
+// visited before it still comes from that belief. Between two nodes of an Ising
+// model of which only the second has a field, no message changes in the first
+// sweep; the field reaches the first node in the second.
+func iterate(ctx context.Context, w *bp.Workspace, net *bp.Net, st *bp.State, block *partition.Block, limits bp.Limits) (bp.Outcome, error) {
+	one, others := limits, limits
+	one.MaxSweeps, others.MaxSweeps = min(1, limits.MaxSweeps), max(0, limits.MaxSweeps-1)
+	first, err := w.Iterate(ctx, net, st, block, one)
+	first.Converged = false
+	if err != nil {
+		return first, err
+	}
+	o, err := w.Iterate(ctx, net, st, block, others)
+	if o.Sweeps == 0 {
+		return first, err
+	}
+	o.Sweeps += first.Sweeps
+	o.First = first.First
+	return o, err
 }
 
 // load copies the tables into the workspace, which exponentiates them in place.
@@ -91,7 +130,7 @@ func (r *Result) judge(v bp.Values) {
 		}
 	} else {
 		r.LogZ = v.FreeEnergy
-		if !r.Outcome.Converged {
+		if !r.Outcome.Converged || r.Outcome.Residual > ProvenTolerance {
 			r.Bound = bp.None
 		}
 	}

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/graph/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
@@ -116,5 +118,66 @@ func TestInferenceErrors(t *testing.T) {
 	p.Node[3] = 0
 	if r, err := BeliefPropagation(ctx, p, bp.Bethe(g), DefaultLimits); err != nil || r.Outcome.Converged || r.Bound != bp.None {
 		t.Errorf("cancelled: %+v, %v", r, err)
+	}
+}
+
+// TestFirstSweepProvesNothing: an Ising model whose field is at the nodes that a
+// sweep visits last changes no message in the first sweep.
+func TestFirstSweepProvesNothing(t *testing.T) {
+	g := must(gen.Chain(3))
+	p := &mrf.Pairwise{Graph: g, Card: []int32{2, 2, 2}, NodeAt: []int{0, 2, 4, 6}, EdgeAt: []int{0, 4, 8},
+		Node: []float64{0, 0, 0, 0, 1, -1}, Edge: []float64{0.5, 0, 0, 0.5, 0.5, 0, 0, 0.5}}
+	r := must(BeliefPropagation(context.Background(), p, bp.Bethe(g), DefaultLimits))
+	nodes, _ := oracle.Marginals(p)
+	compare(t, "node", r.NodeMarginals(), nodes, 1e-10)
+	if !r.Outcome.Converged || r.Outcome.Sweeps < 2 {
+		t.Errorf("outcome %+v", r.Outcome)
+	}
+	for sweeps := range 2 {
+		r = must(BeliefPropagation(context.Background(), p, bp.Bethe(g), bp.Limits{Tolerance: 1e-10, MaxSweeps: sweeps}))
+		if r.Outcome.Converged || r.Bound != bp.None || r.Outcome.Sweeps != sweeps {
+			t.Errorf("%d sweeps: %+v, %s", sweeps, r.Outcome, r.Bound)
+		}
+	}
+
+	// The same of a model with weights.
+	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(2), 1, 1)))
+	copy(model.Weights, []float64{1, -1, 0.5, 0, 0, 0.5})
+	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: g,
+		NodeFeat: []crf.Features{must(crf.Dense([]float64{0, 0, 1}, 1))}, EdgeFeat: []crf.Features{crf.Constant(2, 1)}}))
+	predictor := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
+	b := must(predictor.Predict(context.Background(), in, nil))
+	compare(t, "node", [][]float64{b.Of(0), b.Of(1), b.Of(2)}, nodes, 1e-10)
+}
+
+// TestLooseToleranceProvesNothing: what has no dual is exact, or a bound, at the
+// fixed point only, and a loose tolerance ends far from it.
+func TestLooseToleranceProvesNothing(t *testing.T) {
+	rng := source(3)
+	g := must(gen.Chain(12))
+	p := oracle.RandomPairwise(rng, g, slices.Repeat([]int32{3}, 12), 2, 0)
+	z := oracle.LogZ(p)
+	for _, counting := range []*bp.Counting{bp.Bethe(g), must(bp.SampledTreeReweighted(g, 1)), must(bp.CertifiableTreeReweighted(g, 1))} {
+		for tolerance := 1.0; tolerance > 1e-12; tolerance /= 10 {
+			r := must(BeliefPropagation(context.Background(), p, counting, bp.Limits{Tolerance: tolerance, MaxSweeps: 1000}))
+			if r.Bound == bp.Exact && math.Abs(r.LogZ-z) > 1e-7 {
+				t.Errorf("%s, tolerance %g: %s %.10f, log Z is %.10f", counting.Name, tolerance, r.Bound, r.LogZ, z)
+			}
+			if tolerance <= ProvenTolerance && r.Bound != bp.Exact {
+				t.Errorf("%s, tolerance %g: bound %s, want exact", counting.Name, tolerance, r.Bound)
+			}
+		}
+	}
+}
+
+// TestSumsThatOverflow are errors, not answers.
+func TestSumsThatOverflow(t *testing.T) {
+	for _, x := range []float64{math.MaxFloat64, -math.MaxFloat64} {
+		p := &mrf.Pairwise{Graph: must(graph.FromEdges(2, nil, nil)), Card: []int32{1, 1}, NodeAt: []int{0, 1, 2}, EdgeAt: []int{0}, Node: []float64{x, x}}
+		r, err := BeliefPropagation(context.Background(), p, bp.Convex(p.Graph), DefaultLimits)
+		var numerical *bp.NumericalError
+		if !errors.As(err, &numerical) || !strings.Contains(err.Error(), "too large") {
+			t.Errorf("potentials %g: %+v, %v", x, r, err)
+		}
 	}
 }

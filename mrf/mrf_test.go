@@ -1,6 +1,7 @@
 package mrf_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -88,6 +89,33 @@ func TestPairwiseRefuses(t *testing.T) {
 	}
 	if _, _, err = (&mrf.Network{Card: []int{1 << 40}}).Pairwise(); err == nil {
 		t.Error("2^40 states were accepted")
+	}
+}
+
+// A product beyond float64's range is not taken for a zero.
+func TestPairwiseRefusesOverflow(t *testing.T) {
+	const huge = math.MaxFloat64
+	for _, scope := range [][]int{{}, {1}, {0, 1}, {1, 0}} {
+		for _, value := range []float64{huge, -huge} {
+			table := make([]float64, 1<<len(scope))
+			table[len(table)-1] = value
+			n := &mrf.Network{Card: []int{2, 2}, Factors: []mrf.Factor{{Scope: []int{0, 1}, LogTable: []float64{0, 0, 0, math.Inf(-1)}}}}
+			if len(scope) == 2 {
+				n.Factors[0].LogTable[3] = value
+			}
+			n.Factors = append(n.Factors, mrf.Factor{Scope: scope, LogTable: table}, mrf.Factor{Scope: scope, LogTable: table})
+			first := 2
+			if len(scope) == 2 {
+				first = 1
+			}
+			if _, _, err := n.Pairwise(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("factors[%d]", first)) || !strings.Contains(err.Error(), "subtract") {
+				t.Errorf("scope %v, %g: error is %v", scope, value, err)
+			}
+		}
+	}
+	zero := mrf.Factor{Scope: []int{0}, LogTable: []float64{math.Inf(-1), -huge}}
+	if _, _, err := (&mrf.Network{Card: []int{2}, Factors: []mrf.Factor{zero, {Scope: []int{0}, LogTable: []float64{math.Inf(-1), 0}}}}).Pairwise(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -20,8 +20,9 @@ const NoEdge = -1
 // edge that holds factor f, NoEdge for a smaller factor. A file with one number
 // per pairwise factor, such as counting numbers, follows that order.
 //
-// A network that is not valid and a factor of more than two variables are
-// errors that name the factor.
+// A network that is not valid, a factor of more than two variables and a product
+// beyond float64's range, which could pass for a hard zero, are errors that name
+// the factor.
 func (n *Network) Pairwise() (p *Pairwise, edgeOfFactor []int, err error) {
 	if err := n.Validate(); err != nil {
 		return nil, nil, err
@@ -39,7 +40,9 @@ func (n *Network) Pairwise() (p *Pairwise, edgeOfFactor []int, err error) {
 		return nil, nil, err
 	}
 	for f := range n.Factors {
-		p.multiply(&n.Factors[f], edgeOfFactor[f])
+		if !p.multiply(&n.Factors[f], edgeOfFactor[f]) {
+			return nil, nil, fmt.Errorf("mrf: factors[%d]: its logarithms, added to those of other factors on the same variables, overflow; subtract a constant from its table", f)
+		}
 	}
 	return p, edgeOfFactor, nil
 }
@@ -75,33 +78,44 @@ func (p *Pairwise) layEdges(n *Network) (edgeOfFactor []int, err error) {
 	return edgeOfFactor, err
 }
 
-// multiply adds the factor's logarithms to the table it belongs to.
-func (p *Pairwise) multiply(factor *Factor, edge int) {
+// multiply adds the factor's logarithms to the table it belongs to. It reports
+// false if a sum of finite logarithms is not finite.
+func (p *Pairwise) multiply(factor *Factor, edge int) (finite bool) {
 	switch len(factor.Scope) {
 	case 0:
-		p.Constant += factor.LogTable[0]
+		constant := []float64{p.Constant}
+		finite = addTo(constant, factor.LogTable)
+		p.Constant = constant[0]
+		return finite
 	case 1:
-		addTo(p.Node[p.NodeAt[factor.Scope[0]]:], factor.LogTable)
-	case 2:
-		table := p.Edge[p.EdgeAt[edge]:p.EdgeAt[edge+1]]
-		if int32(factor.Scope[0]) == p.Graph.U(int32(edge)) {
-			addTo(table, factor.LogTable)
-			return
-		}
-		rows, columns := int(p.Card[factor.Scope[1]]), int(p.Card[factor.Scope[0]])
-		for i := range rows {
-			for j := range columns {
-				table[i*columns+j] += factor.LogTable[j*rows+i]
-			}
+		return addTo(p.Node[p.NodeAt[factor.Scope[0]]:], factor.LogTable)
+	}
+	table := p.Edge[p.EdgeAt[edge]:p.EdgeAt[edge+1]]
+	if int32(factor.Scope[0]) == p.Graph.U(int32(edge)) {
+		return addTo(table, factor.LogTable)
+	}
+	rows, columns := int(p.Card[factor.Scope[1]]), int(p.Card[factor.Scope[0]])
+	turned := make([]float64, len(table))
+	for i := range rows {
+		for j := range columns {
+			turned[i*columns+j] = factor.LogTable[j*rows+i]
 		}
 	}
+	return addTo(table, turned)
 }
 
-// addTo adds src to the first len(src) entries of dst.
-func addTo(dst, src []float64) {
+// addTo adds src to the first len(src) entries of dst. It reports false if a sum
+// of finite numbers is not finite.
+func addTo(dst, src []float64) (finite bool) {
+	finite = true
 	for i, value := range src {
-		dst[i] += value
+		sum := dst[i] + value
+		if math.IsInf(sum, 0) && !math.IsInf(dst[i], 0) && !math.IsInf(value, 0) {
+			finite = false
+		}
+		dst[i] = sum
 	}
+	return finite
 }
 
 // Network returns the same distribution as a list of factors: first the

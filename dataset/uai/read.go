@@ -140,7 +140,7 @@ func readTable(s *scanner, n *mrf.Network, f int) error {
 		}
 		value, err := parseLog(string(s.token))
 		if err != nil {
-			return s.fail("value %d of factor %d is %q, want a finite number of at least 0", i, f, s.token)
+			return s.fail("value %d of factor %d is %q, %v", i, f, s.token, err)
 		}
 		factor.LogTable = append(factor.LogTable, value)
 	}

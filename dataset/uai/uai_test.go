@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"math"
+	"math/big"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -93,6 +95,113 @@ func TestReadValuesOfAnyMagnitude(t *testing.T) {
 	}
 }
 
+// readValue reads one number as a value of a network.
+func readValue(text string) (float64, error) {
+	n, err := uai.Read(strings.NewReader("MARKOV 0 1 0 1 "+text), "x")
+	if err != nil {
+		return 0, err
+	}
+	return n.Factors[0].LogTable[0], nil
+}
+
+// bigLog returns log x by Newton's method on the exponential series, to far more
+// digits than a double of two float64 has.
+func bigLog(x *big.Float) *big.Float {
+	number := func(v float64) *big.Float { return new(big.Float).SetPrec(x.Prec()).SetFloat64(v) }
+	exp := func(y *big.Float) *big.Float { // (Σ (y/2^halvings)^n/n!)^(2^halvings)
+		const halvings = 40
+		y = new(big.Float).SetMantExp(y, -halvings)
+		sum, term := number(1), number(1)
+		for n := 1.0; n < 60; n++ {
+			term.Mul(term, y).Quo(term, number(n))
+			sum.Add(sum, term)
+		}
+		for range halvings {
+			sum.Mul(sum, sum)
+		}
+		return sum
+	}
+	mantissa := new(big.Float)
+	start, _ := mantissa.SetPrec(53).Set(x).Float64()
+	if exponent := x.MantExp(mantissa); math.IsInf(start, 0) || start < 0x1p-1000 {
+		start, _ = mantissa.Float64()
+		start = math.Log(start) + float64(exponent)*math.Ln2
+	} else {
+		start = math.Log(start)
+	}
+	y := number(start)
+	for range 6 { // y + 2 (x − e^y)/(x + e^y): digits triple
+		e := exp(y)
+		step := new(big.Float).Quo(new(big.Float).Sub(x, e), new(big.Float).Add(x, e))
+		y.Add(y, step.Mul(step, number(2)))
+	}
+	return y
+}
+
+// checkLongNumber compares the logarithm of a number of more than 24 digits with
+// an independent one: it is the nearest float64.
+func checkLongNumber(t interface{ Errorf(string, ...any) }, text string) {
+	x, _, err := big.ParseFloat(text, 10, 1500, big.ToNearestEven)
+	if err != nil {
+		t.Errorf("%q: %v", text, err)
+		return
+	}
+	want, _ := bigLog(x).Float64()
+	if got, err := readValue(text); err != nil || got != want {
+		t.Errorf("%q: log is %.17g, %v, want %.17g", text, got, err, want)
+	}
+}
+
+// Of a number with more than 24 digits all digits count.
+func TestReadLongNumbers(t *testing.T) {
+	for _, text := range []string{
+		"1.00000000000000000001000000", "0.99999999999999999999000000", "1." + strings.Repeat("0", 200) + "7", "0." + strings.Repeat("9", 200) + "3",
+		"3." + strings.Repeat("0", 30), "2." + strings.Repeat("9", 30), "0.3" + strings.Repeat("0", 30), "0.2" + strings.Repeat("9", 30),
+		"1.5" + strings.Repeat("0", 30), "0.65" + strings.Repeat("0", 30), "0.000000000000000000000000000123456789012345678901234567890",
+		"12345678901234567890123456789.0", "0.1234567890123456789012345678901234567890e1", strings.Repeat("4", 1000), "0." + strings.Repeat("0", 500) + strings.Repeat("7", 500),
+	} {
+		checkLongNumber(t, text)
+	}
+	for text, want := range map[string]float64{
+		"1.0000000000000000000000000": 0, "0.0000000000000000000000000": math.Inf(-1), "10.0000000000000000000000000": math.Ln10,
+		"0.000000000000000000000000000000001e33": 0, "+1.0000000000000000000000000e+0": 0, "1" + strings.Repeat("0", 50) + "e-50": 0,
+		"1.5e1000000000": math.Log(1.5) + 1e9*math.Ln10, "1.5e-100000000000000": math.Log(1.5) - 1e14*math.Ln10,
+		"0x1.0000000000000000000000000p0": 0,
+	} {
+		if got, err := readValue(text); err != nil || got != want {
+			t.Errorf("%q: log is %.17g, %v, want %.17g", text, got, err, want)
+		}
+	}
+}
+
+func TestReadLongNumbersAtRandom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		digits := rapid.StringMatching(`[0-9]{0,3}(0{0,60}|9{0,60})[0-9]{25,60}`).Draw(t, "digits")
+		at := rapid.IntRange(0, len(digits)).Draw(t, "point")
+		text := digits[:at] + "." + digits[at:] + rapid.StringMatching(`(e-?[0-9]{1,3})?`).Draw(t, "exponent")
+		if strings.Trim(digits, "0") != "" && len(strings.TrimLeft(digits, "0")) > 24 {
+			checkLongNumber(t, text)
+		}
+	})
+}
+
+// A hostile file costs no more than its length: long numbers and huge exponents
+// are refused or read at once.
+func TestHostileNumbersAreCheap(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("9", 1024), "0." + strings.Repeat("0", 1022), "1e" + strings.Repeat("9", 1000), "1e-" + strings.Repeat("9", 1000),
+		strings.Repeat("9", 1000) + "e-999999999999999999", "1e400000000000000", "1e-400000000000000", "1.0000000000000000000000000e400000000000000",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _ = readValue(text)
+		runtime.ReadMemStats(&after)
+		if taken := after.TotalAlloc - before.TotalAlloc; taken > 1<<20 { // the buffer of the reader takes 64 KiB
+			t.Errorf("%.30q: reading it took %d bytes of memory", text, taken)
+		}
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	for _, c := range []struct{ text, message string }{
 		{"", "bad.uai:1: the file ends where MARKOV or BAYES should be"},
@@ -120,7 +229,9 @@ func TestReadRefuses(t *testing.T) {
 		{"MARKOV 1 2 1 1 0 2 +Infinity 1", `value 0 of factor 0 is "+Infinity"`},
 		{"MARKOV 1 2 1 1 0 2 -1e-999 1", `value 0 of factor 0 is "-1e-999"`},
 		{"MARKOV 1 2 1 1 0 2 -1e999 1", `value 0 of factor 0 is "-1e999"`},
-		{"MARKOV 1 2 1 1 0 2 1e99999999999 1", `value 0 of factor 0 is "1e99999999999"`},
+		{"MARKOV 1 2 1 1 0 2 1e999999999999999 1", `value 0 of factor 0 is "1e999999999999999", want 0 or a number whose logarithm`},
+		{"MARKOV 1 2 1 1 0 2 1e-999999999999999 1", "whose logarithm is from"},
+		{"MARKOV 1 2 1 1 0 2 1e99999999999999999999999 1", "whose logarithm is from"},
 		{"MARKOV 1 2 1 1 0 2 0x1p-2000 1", `value 0 of factor 0 is "0x1p-2000"`},
 		{"MARKOV 1 2 1 1 0 2 one 1", `value 0 of factor 0 is "one"`},
 		{"MARKOV 1 2 1 1 0 2 1 1\n1", `bad.uai:2: "1" after the last table`},
@@ -211,8 +322,8 @@ func TestReferenceFilesAgreeWithTheirLogarithms(t *testing.T) {
 	}
 }
 
-// checkRoundTrip writes and reads n: logarithms of 1 or more come back to the
-// last bit, others within float64's resolution around 1.
+// checkRoundTrip writes and reads n: everything comes back, logarithms to the
+// last bit but the sign of zero.
 func checkRoundTrip(t interface {
 	Errorf(string, ...any)
 	Fatal(...any)
@@ -224,9 +335,6 @@ func checkRoundTrip(t interface {
 	again, err := uai.Read(&text, "round trip")
 	if err != nil {
 		t.Fatal(err)
-	}
-	closeTo := func(a, b float64) bool {
-		return a == b || math.Abs(a) < 1 && math.Abs(b) < 1.01 && math.Abs(a-b) <= 2e-16
 	}
 	if difference := cmp.Diff(n.Card, again.Card); difference != "" && len(n.Card) > 0 {
 		t.Errorf("states differ: %s", difference)
@@ -240,21 +348,64 @@ func checkRoundTrip(t interface {
 			t.Errorf("scope of factor %d differs", f)
 		}
 		for i, want := range n.Factors[f].LogTable {
-			if got := again.Factors[f].LogTable[i]; !closeTo(want, got) {
+			if got := again.Factors[f].LogTable[i]; got != want {
 				t.Errorf("factor %d entry %d: %.17g came back as %.17g", f, i, want, got)
 			}
 		}
 	}
 }
 
+// table returns a network of one variable with the given factor.
+func table(values ...float64) *mrf.Network {
+	return &mrf.Network{Card: []int{len(values)}, Factors: []mrf.Factor{{Scope: []int{0}, LogTable: values}}}
+}
+
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		scale := rapid.SampledFrom([]float64{1, 10, 800, 1e4, 1e6}).Draw(t, "scale")
-		values := rapid.SliceOfN(rapid.Float64Range(-scale, scale), 12, 12).Draw(t, "values")
-		values[rapid.IntRange(0, 11).Draw(t, "zero")] = math.Inf(-1)
+		scale := rapid.SampledFrom([]float64{1e-3, 1, 10, 800, 1e4, 1e6, uai.MaxLogValue}).Draw(t, "scale")
+		values := rapid.SliceOfN(rapid.Float64Range(-scale, scale), 11, 11).Draw(t, "values")
+		// Any bits: all magnitudes from 5e-324 up are as likely as each other.
+		bits := rapid.Uint64Range(0, math.Float64bits(uai.MaxLogValue)).Draw(t, "bits")
+		values = append(values, math.Copysign(math.Float64frombits(bits), rapid.Float64Range(-1, 1).Draw(t, "sign")))
+		values[rapid.IntRange(0, 10).Draw(t, "zero")] = math.Inf(-1)
 		checkRoundTrip(t, &mrf.Network{Card: []int{2, 6}, Factors: []mrf.Factor{
 			{Scope: []int{1, 0}, LogTable: values}, {LogTable: values[:1]}, {Scope: []int{0}, LogTable: values[3:5]}}})
 	})
+}
+
+// The logarithms around every boundary of the writer: 0, the range of float64,
+// the ends of mantissas, what is refused; and one that came back wrong once.
+func TestRoundTripOfSpecialValues(t *testing.T) {
+	values := []float64{math.Inf(-1), -1.7187816289512907}
+	for _, x := range []float64{0, 0x1p-1022, 0x1p-110, 1e-20, 0x1p-53, 0x1p-52, 1, math.Ln2, math.Ln10 / 2, math.Ln10, 3 * math.Ln10 / 2,
+		math.Log(0.3), math.Log(3), math.Log(math.MaxFloat64), -math.Log(0x1p-1022), -math.Log(5e-324), 1e6, uai.MaxLogValue} {
+		for _, near := range []float64{x, math.Nextafter(x, 0), math.Nextafter(x, 1), math.Nextafter(x, math.Inf(1))} {
+			if near <= uai.MaxLogValue {
+				values = append(values, near, -near)
+			}
+		}
+	}
+	checkRoundTrip(t, table(values...))
+}
+
+// Short values stay short: what can be written in 17 digits is.
+func TestWriteIsShort(t *testing.T) {
+	var text bytes.Buffer
+	if err := uai.Write(&text, table(math.Log(0.25), math.Log(3), math.Inf(-1), 0)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "MARKOV\n1\n4\n1\n1 0\n\n4\n 0.25\n 3\n 0\n 1\n"; text.String() != want {
+		t.Errorf("text is %q, want %q", text.String(), want)
+	}
+}
+
+func TestWriteRefusesHugeLogarithms(t *testing.T) {
+	for _, value := range []float64{1.1e15, -1.1e15, -math.MaxFloat64} {
+		err := uai.Write(io.Discard, table(0, value))
+		if err == nil || !strings.Contains(err.Error(), "factors[0]: logTable[1]") || !strings.Contains(err.Error(), "subtract") {
+			t.Errorf("log value %g: error is %v", value, err)
+		}
+	}
 }
 
 func TestWriteRefusesInvalidNetwork(t *testing.T) {

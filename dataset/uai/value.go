@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// ln 10 as the sum of two float64, so that k·ln 10 is good to the last bit for
-// every exponent k that a file can hold.
-var ln10High, ln10Low = splitLn10()
+// MaxLogValue is the largest absolute value of a logarithm that is read or
+// written.
+const MaxLogValue = 1e15
 
-func splitLn10() (high, low float64) {
-	exact, _, err := big.ParseFloat("2.30258509299404568401799145468436420760110148862877", 10, 200, big.ToNearestEven)
-	if err != nil {
-		panic(err) // the literal above is wrong
-	}
-	high, _ = exact.Float64()
-	low, _ = new(big.Float).Sub(exact, new(big.Float).SetFloat64(high)).Float64()
-	return high, low
-}
+// ordinaryDigits is up to how many significant digits a number is taken as the
+// float64 nearest to it, as other programs take it: 17 decide a float64, and
+// programs that print more than 20 of its digits are hard to find. A number of
+// more digits is meant to the last of them, and its logarithm is that of all its
+// digits, rounded once.
+const ordinaryDigits = 24
 
 // smallestNormal is the smallest positive float64 of full precision.
 const smallestNormal = 0x1p-1022
 
-var errNumber = errors.New("not a finite number that is not negative")
+var (
+	errNumber = errors.New("want a finite number of at least 0")
+	errRange  = errors.New("want 0 or a number whose logarithm is from -1e15 to 1e15")
+)
 
 // parseLog returns the natural logarithm of a number in text, -Inf for 0. Text
-// beyond float64's normal range is taken apart into digits and exponent. A
-// negative number, NaN, Inf and anything else is an error.
+// beyond float64's normal range or precision is taken apart into digits and
+// exponent. A negative number, NaN, Inf and anything else is an error.
 func parseLog(text string) (float64, error) {
 	value, err := strconv.ParseFloat(text, 64)
 	switch {
@@ -37,17 +37,36 @@ func parseLog(text string) (float64, error) {
 		return 0, errNumber
 	case math.IsNaN(value) || math.IsInf(value, 0) && err == nil || value < 0:
 		return 0, errNumber
-	case value >= smallestNormal && err == nil:
+	case value >= smallestNormal && err == nil && !isLong(text):
 		return math.Log(value), nil
 	}
 	return parseLogDigits(text)
 }
 
-// parseLogDigits is parseLog for a plain decimal of any magnitude: the text is
-// brought to the form d.ddd·10^k and its logarithm is log d.ddd + k ln 10.
+// isLong reports whether a decimal has more than ordinaryDigits significant
+// digits as written. A hexadecimal number has no decimal digits.
+func isLong(text string) bool {
+	if len(text) <= ordinaryDigits {
+		return false
+	}
+	digits := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == 'e' || c == 'E':
+			return digits > ordinaryDigits
+		case c == 'x' || c == 'X':
+			return false
+		case c >= '0' && c <= '9' && (digits > 0 || c != '0'):
+			digits++
+		}
+	}
+	return digits > ordinaryDigits
+}
+
+// parseLogDigits is parseLog for a decimal of any magnitude and length: with the
+// text brought to the form m·10^k, the logarithm is log m + k ln 10.
 func parseLogDigits(text string) (float64, error) {
 	mantissa, exponentText, hasExponent := strings.Cut(strings.ToLower(strings.TrimLeft(text, "+-")), "e")
-	exponent := 0
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	digits := whole + fraction
 	significant := strings.TrimLeft(digits, "0")
@@ -57,51 +76,103 @@ func parseLogDigits(text string) (float64, error) {
 	if text[0] == '-' { // a negative number that ParseFloat rounded to -0
 		return 0, errNumber
 	}
+	exponent := int64(0)
 	if hasExponent {
-		parsed, err := strconv.ParseInt(exponentText, 10, 32)
-		if err != nil {
-			return 0, errNumber
+		var err error
+		if exponent, err = strconv.ParseInt(exponentText, 10, 64); err != nil || exponent > MaxLogValue || exponent < -MaxLogValue {
+			return 0, errRange
 		}
-		exponent = int(parsed)
 	}
-	exponent += len(whole) - 1 - (len(digits) - len(significant))
-	scaled, err := strconv.ParseFloat(significant[:1]+"."+significant[1:], 64)
+	exponent += int64(len(whole) - (len(digits) - len(significant)))
+	u, err := mantissaMinusOne(significant, &exponent)
 	if err != nil {
 		return 0, errNumber
 	}
-	k := float64(exponent)
-	return math.FMA(k, ln10High, math.Log(scaled)+k*ln10Low), nil
+	log := log1p(u).plus(ln10.times(double{float64(exponent), 0}))
+	if math.Abs(log.hi) > MaxLogValue {
+		return 0, errRange
+	}
+	return log.hi, nil
+}
+
+// mantissaMinusOne returns m − 1 for 0.ddd·10^exponent = m·10^k with m from 0.3
+// to 3, and changes exponent into k. So k = 0 for all numbers near 1, and their
+// distance from 1, which is all that their logarithm depends on, is kept to the
+// last digit.
+func mantissaMinusOne(digits string, exponent *int64) (double, error) {
+	text := "." + digits
+	if digits[0] < '3' {
+		text = digits[:1] + "." + digits[1:]
+		*exponent--
+	}
+	precision := uint(4*len(digits) + 64) // a decimal digit has 3.3 bits
+	m, _, err := big.ParseFloat(text, 10, precision, big.ToNearestEven)
+	if err != nil {
+		return double{}, err
+	}
+	return doubleOf(m.Sub(m, big.NewFloat(1))), nil
 }
 
 // appendValue appends exp(logValue) in decimal so that parseLog gives logValue
-// back. Beyond exp's range the text has an exponent that float64 has not.
+// back, to the last bit. The logarithm must be -Inf or within MaxLogValue.
 //
-// Inside the range the text is the shortest decimal of the float64 nearest to
-// exp(logValue), or of one of its two neighbours if only that has the very same
-// logarithm. That is exact for nearly all |logValue| ≥ 1; nearer to 0 the numbers
-// exp(x) are too coarse, and the logarithm returns with an absolute error below
-// 2e-16, float64's resolution around 1.
+// If float64 next to exp(logValue) have the very same logarithm, it is the
+// shortest of their decimals: log 3 is written as 3. Elsewhere, nearer to 0 above
+// all, where the numbers exp(x) are too coarse, and beyond float64's range, the
+// text has more digits.
 func appendValue(dst []byte, logValue float64) []byte {
 	if math.IsInf(logValue, -1) {
 		return append(dst, '0')
 	}
 	value := math.Exp(logValue)
 	if value < smallestNormal || math.IsInf(value, 1) {
-		return appendBeyondRange(dst, logValue)
+		return appendLong(dst, logValue)
 	}
+	start, found := len(dst), false
 	for _, candidate := range [...]float64{value, math.Nextafter(value, 0), math.Nextafter(value, math.Inf(1))} {
-		if math.Log(candidate) == logValue {
-			value = candidate
-			break
+		if candidate < smallestNormal || math.Log(candidate) != logValue {
+			continue
+		}
+		var buffer [32]byte
+		text := strconv.AppendFloat(buffer[:0], candidate, 'g', -1, 64)
+		if !found || len(text) < len(dst)-start {
+			dst, found = append(dst[:start], text...), true
 		}
 	}
-	return strconv.AppendFloat(dst, value, 'g', -1, 64)
+	if found {
+		return dst
+	}
+	return appendLong(dst, logValue)
 }
 
-// appendBeyondRange appends exp(logValue) as mantissa and exponent.
-func appendBeyondRange(dst []byte, logValue float64) []byte {
-	k := math.Floor(logValue / ln10High)
-	mantissa := math.Exp(math.FMA(-k, ln10High, logValue) - k*ln10Low)
-	dst = strconv.AppendFloat(dst, mantissa, 'f', -1, 64)
+// appendLong appends exp(logValue) as a mantissa m from 0.3 to 3.2 and a decimal
+// exponent, none for 0. It has more than ordinaryDigits digits, and so many that
+// their logarithm is nearer to logValue than to any other float64: 18 after the
+// point would do for a logarithm of 1, and less for a larger one.
+func appendLong(dst []byte, logValue float64) []byte {
+	k := math.Round(logValue / ln10.hi)
+	u := expm1(double{logValue, 0}.plus(ln10.times(double{-k, 0}))) // m − 1
+	decimals := ordinaryDigits + 1
+	if k == 0 {
+		// Near 1 the digits that count follow zeros, or nines.
+		decimals = max(decimals, 19+int(-math.Log10(math.Abs(logValue))))
+	}
+	dst = onePlus(u).Append(dst, 'f', decimals)
+	if k == 0 {
+		return dst
+	}
 	return strconv.AppendInt(append(dst, 'e'), int64(k), 10)
+}
+
+// onePlus returns 1 + u without error.
+func onePlus(u double) *big.Float {
+	low := min(math.Abs(u.hi), 1)
+	if u.lo != 0 {
+		low = math.Abs(u.lo)
+	}
+	_, exponent := math.Frexp(low)
+	sum := new(big.Float).SetPrec(uint(64 + max(0, -exponent))) // from 2^1 to the last of low's 53 bits
+	sum.SetFloat64(1)
+	sum.Add(sum, big.NewFloat(u.hi))
+	return sum.Add(sum, big.NewFloat(u.lo))
 }

@@ -2,20 +2,26 @@ package uai
 
 import (
 	"bufio"
+	"fmt"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/blockbp/blockbp/mrf"
 )
 
 // Write writes a network as a MARKOV file. Reading it back gives the same
-// scopes and states, and log values exact to the last bit where a float64 has
-// that logarithm: for practically all values of 1 or more in absolute value;
-// others return within 2e-16 absolute. Values beyond float64's range are written as decimals such as
-// 1.5e1200, which this package reads back but other programs may take for
-// infinity or zero. A network that is not valid is an error.
+// scopes, states and log values, to the last bit (but the sign of a zero). For
+// that, values of which float64 has none with the right logarithm, as is common
+// near 1, are written in 25 digits or more, and values beyond float64's range
+// as decimals such as 1.5e1200, which this package reads back but other programs
+// may take for infinity or zero. A network that is not valid and a logarithm
+// beyond MaxLogValue are errors.
 func Write(w io.Writer, n *mrf.Network) error {
 	if err := n.Validate(); err != nil {
+		return err
+	}
+	if err := checkLogValues(n); err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
@@ -45,6 +51,19 @@ func Write(w io.Writer, n *mrf.Network) error {
 		}
 	}
 	return out.Flush()
+}
+
+// checkLogValues reports the first logarithm that a file cannot hold.
+func checkLogValues(n *mrf.Network) error {
+	for f := range n.Factors {
+		for i, value := range n.Factors[f].LogTable {
+			if math.Abs(value) > MaxLogValue && !math.IsInf(value, -1) {
+				return fmt.Errorf("uai: factors[%d]: logTable[%d] = %v, want -Inf or %g to %g: subtract a constant from the table, or write -Inf for values as good as 0",
+					f, i, value, -MaxLogValue, MaxLogValue)
+			}
+		}
+	}
+	return nil
 }
 
 // appendInts appends the values separated by one space.

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"strings"
 	"sync"
 
 	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/infer"
 )
 
 const countingHelp = "entropy counting numbers: convex, trw, bethe, or a file with lines \"node i c\" and \"edge e c\""
@@ -16,26 +18,14 @@ const countingHelp = "entropy counting numbers: convex, trw, bethe, or a file wi
 // keeps what a certificate of tree-reweighted values needs.
 func countingFor(spec string, seed uint64, certify bool) (func(*graph.Graph) (*bp.Counting, error), error) {
 	known := map[*graph.Graph]*bp.Counting{}
-	var build func(*graph.Graph) (*bp.Counting, error)
-	switch spec {
-	case "convex":
-		build = func(g *graph.Graph) (*bp.Counting, error) { return bp.Convex(g), nil }
-	case "bethe":
-		build = func(g *graph.Graph) (*bp.Counting, error) { return bp.Bethe(g), nil }
-	case "trw":
-		sample := bp.SampledTreeReweighted
-		if certify {
-			sample = bp.CertifiableTreeReweighted
+	build, err := countingByName(spec, seed, certify)
+	if err != nil {
+		return nil, err
+	}
+	if build == nil {
+		build = func(g *graph.Graph) (*bp.Counting, error) {
+			return readCounting(spec, func(r io.Reader) (*bp.Counting, error) { return bp.ReadCounting(r, spec, g) })
 		}
-		build = func(g *graph.Graph) (*bp.Counting, error) { return sample(g, seed) }
-	default:
-		if _, err := os.Stat(spec); err != nil {
-			if !strings.ContainsAny(spec, "./") {
-				return nil, usagef("--counting %q: want convex, trw, bethe or the path of a file; %s", spec, nearestName(spec, []string{"convex", "trw", "bethe"}, ""))
-			}
-			return nil, err
-		}
-		build = func(g *graph.Graph) (*bp.Counting, error) { return readCounting(spec, g) }
 	}
 	var lock sync.Mutex // predictions run on several threads
 	return func(g *graph.Graph) (*bp.Counting, error) {
@@ -52,11 +42,49 @@ func countingFor(spec string, seed uint64, certify bool) (func(*graph.Graph) (*b
 	}, nil
 }
 
-func readCounting(path string, g *graph.Graph) (*bp.Counting, error) {
+// countingOf returns the counting numbers of one network. A file goes by the
+// numbers of the network before it was reduced.
+func countingOf(spec string, seed uint64, reduction *infer.Reduction) (*bp.Counting, error) {
+	build, err := countingByName(spec, seed, true)
+	switch {
+	case err != nil:
+		return nil, err
+	case build != nil:
+		return build(reduction.Pairwise.Graph)
+	}
+	return readCounting(spec, func(r io.Reader) (*bp.Counting, error) { return reduction.ReadCounting(r, spec) })
+}
+
+// countingByName returns what makes counting numbers that have a name, or nil if
+// spec is the path of a file.
+func countingByName(spec string, seed uint64, certify bool) (func(*graph.Graph) (*bp.Counting, error), error) {
+	switch spec {
+	case "convex":
+		return func(g *graph.Graph) (*bp.Counting, error) { return bp.Convex(g), nil }, nil
+	case "bethe":
+		return func(g *graph.Graph) (*bp.Counting, error) { return bp.Bethe(g), nil }, nil
+	case "trw":
+		sample := bp.SampledTreeReweighted
+		if certify {
+			sample = bp.CertifiableTreeReweighted
+		}
+		return func(g *graph.Graph) (*bp.Counting, error) { return sample(g, seed) }, nil
+	}
+	if _, err := os.Stat(spec); err != nil {
+		if !strings.ContainsAny(spec, "./") {
+			return nil, usagef("--counting %q: want convex, trw, bethe or the path of a file; %s", spec, nearestName(spec, []string{"convex", "trw", "bethe"}, ""))
+		}
+		return nil, err
+	}
+	return nil, nil
+}
+
+// readCounting opens a file of counting numbers for a reader of them.
+func readCounting(path string, read func(io.Reader) (*bp.Counting, error)) (*bp.Counting, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return bp.ReadCounting(f, path, g)
+	return read(f)
 }

@@ -46,7 +46,7 @@ the answer is in the format of the UAI competition: log10 Z, or marginals.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.task, "task", "PR", "PR: partition function, or MAR: marginals")
-	fl.StringVar(&f.counting, "counting", "convex", countingHelp+" (e: order of the pairwise factors in MODEL.uai)")
+	fl.StringVar(&f.counting, "counting", "convex", countingHelp+" (i: variables, e: order of the factors of two variables in MODEL.uai)")
 	fl.StringVar(&f.method, "method", "bp", "bp, or exact: variable elimination")
 	fl.StringVar(&f.evidence, "evidence", "", "evidence file (.uai.evid)")
 	fl.StringVarP(&f.out, "out", "o", "", "write the answer in UAI format to this file instead of standard output")
@@ -78,6 +78,7 @@ type inferAnswer struct {
 	Method    string       `json:"method"`
 	LogZ      record.Float `json:"log_z"`
 	Log10Z    record.Float `json:"log10_z"`
+	ZIsZero   bool         `json:"z_is_zero"` // then LogZ is -Inf, which JSON cannot hold
 	Bound     bp.Bound     `json:"bound"`
 	Converged bool         `json:"converged"`
 	Residual  record.Float `json:"residual"`
@@ -115,7 +116,7 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	answer, err := a.inferNetwork(f, conditioned)
+	answer, err := a.inferNetwork(f, network, conditioned)
 	switch {
 	case a.ctx.Err() != nil:
 		return &exitError{exitInterrupted, errors.New("interrupted; nothing was written")}
@@ -127,12 +128,18 @@ func (a *app) infer(f *inferFlags, args []string) error {
 		return err
 	}
 	switch {
+	case answer.ZIsZero:
+		fmt.Fprintf(a.stderr, "blockbp: note: %s: every joint state has probability zero, so log Z is -inf (null in JSON); if that is unexpected, look for contradictory evidence or constraints\n", args[0])
 	case !answer.Converged && f.requireConvergence:
-		return &exitError{exitNotConverged, fmt.Errorf("not converged: residual %.3g > %.3g after %d sweeps", float64(answer.Residual), f.tolerance, answer.Sweeps)}
+		return &exitError{exitNotConverged, errors.New(notConverged(f, answer))}
 	case !answer.Converged:
-		fmt.Fprintf(a.stderr, "blockbp: note: not converged: residual %.3g > %.3g after %d sweeps\n", float64(answer.Residual), f.tolerance, answer.Sweeps)
+		fmt.Fprintf(a.stderr, "blockbp: note: %s\n", notConverged(f, answer))
 	}
 	return nil
+}
+
+func notConverged(f *inferFlags, answer *inferAnswer) string {
+	return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g in the second or a later one: try a larger --max-sweeps or --tol", float64(answer.Residual), answer.Sweeps, f.tolerance)
 }
 
 func (a *app) readNetwork(path string) (*mrf.Network, error) {
@@ -164,25 +171,21 @@ func condition(n *mrf.Network, evidencePath string) (*mrf.Conditioned, error) {
 	return c, nil
 }
 
-func (a *app) inferNetwork(f *inferFlags, c *mrf.Conditioned) (*inferAnswer, error) {
+func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, c *mrf.Conditioned) (*inferAnswer, error) {
 	if f.method == "exact" {
 		return a.inferExactly(f, c)
 	}
-	p, _, err := c.Network.Pairwise()
+	reduction, err := infer.Reduce(n, c)
 	if err != nil {
 		return nil, dataf("%v: try --method exact", err)
 	}
-	build, err := countingFor(f.counting, f.seed, true)
+	counting, err := countingOf(f.counting, f.seed, reduction)
 	if err != nil {
 		return nil, err
 	}
-	counting, err := build(p.Graph)
+	r, err := infer.BeliefPropagation(a.ctx, reduction.Pairwise, counting, bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps})
 	if err != nil {
-		return nil, err
-	}
-	r, err := infer.BeliefPropagation(a.ctx, p, counting, bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps})
-	if err != nil {
-		return nil, err
+		return answerOfZero(f, counting, reduction.Locate(err))
 	}
 	answer := &inferAnswer{
 		Method: "bp", LogZ: record.Float(r.LogZ), Log10Z: record.Float(r.LogZ / math.Ln10), Bound: r.Bound,
@@ -192,6 +195,21 @@ func (a *app) inferNetwork(f *inferFlags, c *mrf.Conditioned) (*inferAnswer, err
 	if f.task == "MAR" {
 		answer.Marginals = c.Marginals(r.NodeMarginals())
 	}
+	return answer, nil
+}
+
+// answerOfZero is the answer where belief propagation has proved that Z = 0: to
+// PR it is as exact as any. Marginals do not exist then. Other errors pass.
+func answerOfZero(f *inferFlags, counting *bp.Counting, err error) (*inferAnswer, error) {
+	var zero *infer.ZeroError
+	switch {
+	case !errors.As(err, &zero):
+		return nil, err
+	case f.task == "MAR":
+		return nil, dataf("%v", err)
+	}
+	answer := exactAnswer("bp", math.Inf(-1))
+	answer.Counting, answer.Convex = counting.Name, counting.Facts.Convex
 	return answer, nil
 }
 
@@ -205,14 +223,19 @@ func (a *app) inferExactly(f *inferFlags, c *mrf.Conditioned) (*inferAnswer, err
 	if err != nil {
 		return nil, err
 	}
-	answer := &inferAnswer{
-		Method: "exact", LogZ: record.Float(got.LogZ), Log10Z: record.Float(got.LogZ / math.Ln10),
-		Bound: bp.Exact, Converged: true, Convex: true,
-	}
+	answer := exactAnswer("exact", got.LogZ)
 	if f.task == "MAR" {
 		answer.Marginals = c.Marginals(got.Marginals)
 	}
 	return answer, nil
+}
+
+// exactAnswer is the answer of a method that knows log Z.
+func exactAnswer(method string, logZ float64) *inferAnswer {
+	return &inferAnswer{
+		Method: method, LogZ: record.Float(logZ), Log10Z: record.Float(logZ / math.Ln10), ZIsZero: math.IsInf(logZ, -1),
+		Bound: bp.Exact, Converged: true, Convex: true,
+	}
 }
 
 func (a *app) printAnswer(f *inferFlags, answer *inferAnswer) error {

@@ -1,0 +1,97 @@
+package infer
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// ReadCounting reads counting numbers that are given for the original network:
+// node i is its variable i, and edge e is the e-th, from 0, of its factors with
+// two variables, whatever evidence is given. See bp.ReadCounts for the text.
+//
+// They become numbers for r.Pairwise by two rules, neither of which changes the
+// free energy or any ρ_s:
+//
+//   - A variable t with evidence has the entropy 0, so H_st = H_s: the number of
+//     an edge st is added to that of node s. The number of node t does not matter.
+//   - Factors on the same two variables have the same belief, so their entropies
+//     are equal: their numbers are added.
+//
+// The sums must be such that bp.NewCounting takes them. The result has its Facts
+// proved. Errors are *bp.FileError.
+func (r *Reduction) ReadCounting(text io.Reader, name string) (*bp.Counting, error) {
+	pairs, err := r.pairwiseFactors()
+	if err != nil {
+		return nil, &bp.FileError{File: name, Reason: err.Error()}
+	}
+	node, edge, err := bp.ReadCounts(text, name, len(r.original.Card), len(pairs))
+	if err != nil {
+		return nil, err
+	}
+	left, merged := r.fold(pairs, node, edge)
+	if err := r.checkNodes(left, merged); err != nil {
+		return nil, &bp.FileError{File: name, Reason: err.Error()}
+	}
+	c, err := bp.NewCounting(name, r.Pairwise.Graph, left, merged)
+	if err != nil {
+		return nil, &bp.FileError{File: name, Reason: err.Error() + " (numbered without observed variables, and with one edge for all factors on a pair)"}
+	}
+	c.Prove(r.Pairwise.Graph)
+	return c, nil
+}
+
+// pairwiseFactors lists the original factors of two variables. A larger factor
+// that evidence has made an edge is an error: it has no number in a file.
+func (r *Reduction) pairwiseFactors() ([]int, error) {
+	var pairs []int
+	for f := range r.original.Factors {
+		switch n := len(r.original.Factors[f].Scope); {
+		case n == 2:
+			pairs = append(pairs, f)
+		case n > 2 && r.edgeOfFactor[f] != mrf.NoEdge:
+			return nil, fmt.Errorf("factor %d joins %d variables, of which evidence leaves 2: there are counting numbers for factors of 2 variables only; use --counting convex, trw or bethe", f, n)
+		}
+	}
+	return pairs, nil
+}
+
+// fold turns the numbers [variables] and [pairs] of the original network into
+// those of r.Pairwise.
+func (r *Reduction) fold(pairs []int, node, edge []float64) (left, merged []float64) {
+	left, merged = make([]float64, len(r.conditioned.Variable)), make([]float64, r.Pairwise.Graph.NumEdges())
+	nodeOf := make(map[int]int, len(left))
+	for s, v := range r.conditioned.Variable {
+		nodeOf[v] = s
+		left[s] = node[v]
+	}
+	for e, f := range pairs {
+		if at := r.edgeOfFactor[f]; at != mrf.NoEdge {
+			merged[at] += edge[e]
+			continue
+		}
+		for _, v := range r.original.Factors[f].Scope {
+			if s, free := nodeOf[v]; free {
+				left[s] += edge[e]
+			}
+		}
+	}
+	return left, merged
+}
+
+// checkNodes reports, in the numbers of the original network, what bp.NewCounting
+// would refuse in its own.
+func (r *Reduction) checkNodes(left, merged []float64) error {
+	g := r.Pairwise.Graph
+	for s, c := range left {
+		for _, d := range g.Incoming(int32(s)) {
+			c += merged[d>>1]
+		}
+		if !(c > 0) {
+			return fmt.Errorf("node %d: its counting number and those of its edges sum to %v, want a positive sum (ρ_s of equation 3)", r.conditioned.Variable[s], c)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package infer
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// Where inference says that Z = 0 it is, with all counting numbers; and where
+// Z = 0 nothing else is said but an upper bound or an approximation. On trees
+// every contradiction is found.
+func TestZeroIsProved(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		card := rapid.SliceOfN(rapid.IntRange(1, 3), 1, 5).Draw(t, "card")
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		n := oracle.RandomNetwork(rng, card, rapid.IntRange(0, 9).Draw(t, "factors"), 2, 1.5, 0)
+		for f := range n.Factors { // unlike those of the oracle, these may contradict each other
+			for i := range n.Factors[f].LogTable {
+				if rng.Float64() < 0.4 {
+					n.Factors[f].LogTable[i] = math.Inf(-1)
+				}
+			}
+		}
+		logZ := oracle.NetworkLogZ(n)
+		p := must2(n.Pairwise())
+		for _, counting := range []*bp.Counting{bp.Convex(p.Graph), bp.Bethe(p.Graph), must(bp.CertifiableTreeReweighted(p.Graph, 1))} {
+			r, err := BeliefPropagation(context.Background(), p, counting, DefaultLimits)
+			var zero *ZeroError
+			switch {
+			case errors.As(err, &zero):
+				if !math.IsInf(logZ, -1) {
+					t.Errorf("%s: %v, but log Z is %v", counting.Name, err, logZ)
+				}
+			case err != nil:
+				t.Errorf("%s: %v", counting.Name, err)
+			case math.IsInf(logZ, -1) && (p.Graph.IsForest() || r.Bound == bp.Exact):
+				t.Errorf("%s: %s log Z is %v, want the error that it is -Inf", counting.Name, r.Bound, r.LogZ)
+			case r.Bound == bp.Upper && !(r.LogZ >= logZ-1e-9), r.Bound == bp.Exact && !(math.Abs(r.LogZ-logZ) < 1e-8):
+				t.Errorf("%s: %s log Z is %v, in truth it is %v", counting.Name, r.Bound, r.LogZ, logZ)
+			}
+		}
+	})
+}
+
+func must2[T, U any](value T, _ U, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// An overflow is not a proof that Z = 0.
+func TestOverflowIsNoZero(t *testing.T) {
+	p := &mrf.Pairwise{Graph: must(gen.Chain(2)), Card: []int32{2, 2}, NodeAt: []int{0, 2, 4}, EdgeAt: []int{0, 4},
+		Node: []float64{0, 0, -math.MaxFloat64, -math.MaxFloat64}, Edge: []float64{-math.MaxFloat64, -math.MaxFloat64, -math.MaxFloat64, -math.MaxFloat64}}
+	_, err := BeliefPropagation(context.Background(), p, bp.Convex(p.Graph), DefaultLimits)
+	var zero *ZeroError
+	if errors.As(err, &zero) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// Errors name variables and factors of the network that was given, not of what
+// evidence left.
+func TestLocate(t *testing.T) {
+	no := math.Inf(-1)
+	pair := func(u, v int, table ...float64) mrf.Factor { return mrf.Factor{Scope: []int{u, v}, LogTable: table} }
+	for _, c := range []struct {
+		name    string
+		factors []mrf.Factor
+		message string
+	}{
+		{"variable", []mrf.Factor{pair(3, 2, 0, 0, no, no), {Scope: []int{3}, LogTable: []float64{no, 0}}}, "variable 3: "},
+		{"factor", []mrf.Factor{{LogTable: []float64{1}}, pair(0, 1, 0, 0, 0, 0), pair(2, 3, no, no, no, no)}, "factor 2 on variables [2 3]: "},
+		{"constant", []mrf.Factor{{LogTable: []float64{no}}}, "a factor without variables is zero"},
+	} {
+		n := &mrf.Network{Card: []int{2, 2, 2, 2}, Factors: c.factors}
+		r := reduce(t, n, map[int]int{0: 1})
+		_, err := BeliefPropagation(context.Background(), r.Pairwise, bp.Convex(r.Pairwise.Graph), DefaultLimits)
+		located := r.Locate(err)
+		var zero *ZeroError
+		if !errors.As(located, &zero) || !strings.HasPrefix(located.Error(), c.message) || !strings.Contains(located.Error(), "probability zero") {
+			t.Errorf("%s: error is %v, want %q", c.name, located, c.message)
+		}
+	}
+	r := reduce(t, &mrf.Network{Card: []int{1}}, nil)
+	other := errors.New("other")
+	if r.Locate(other) != other {
+		t.Error("another error was changed")
+	}
+}
+
+func TestReduceRefusesLargeFactors(t *testing.T) {
+	n := &mrf.Network{Card: []int{2, 2, 2, 2}, Factors: []mrf.Factor{{LogTable: []float64{0}}, {Scope: []int{3, 0, 1, 2}, LogTable: make([]float64, 16)}}}
+	if _, err := Reduce(n, must(n.Condition(map[int]int{0: 1}))); err == nil || !strings.Contains(err.Error(), "factor 1 joins 4 variables [3 0 1 2], 3 of them without evidence") {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := Reduce(n, must(n.Condition(map[int]int{0: 1, 2: 0}))); err != nil {
+		t.Error(err)
+	}
+}
+
+// A long chain of implications is followed to its end, both ways through edges
+// of both orientations.
+func TestContradictionFarAway(t *testing.T) {
+	const length = 50
+	var u, v []int32
+	p := &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}
+	for s := range int32(length) {
+		p.Card, p.Node, p.NodeAt = append(p.Card, 2), append(p.Node, 0, 0), append(p.NodeAt, int(2*s+2))
+		if s == 0 {
+			continue
+		}
+		a, b := s-1, s
+		if s%2 == 0 {
+			a, b = b, a
+		}
+		u, v = append(u, a), append(v, b)
+		p.Edge, p.EdgeAt = append(p.Edge, 0, math.Inf(-1), math.Inf(-1), 0), append(p.EdgeAt, int(4*s)) // equal
+	}
+	p.Graph = must(graph.FromEdges(length, u, v))
+	p.Node[0] = math.Inf(-1)
+	if contradicts(p) {
+		t.Error("all in state 1 is possible")
+	}
+	p.Node[2*length-1] = math.Inf(-1)
+	if !contradicts(p) {
+		t.Error("the two ends contradict each other")
+	}
+}
