@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/graph/gen"
 	"github.com/blockbp/blockbp/graph/partition"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -259,7 +260,7 @@ func (r *inference) scramble(rng *rand.Rand) {
 		for i := range b {
 			b[i] = 3 * rng.NormFloat64()
 		}
-		normalise(b, append([]float64(nil), b...), 1)
+		simd.NormaliseLog(b, append([]float64(nil), b...), 1)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 
 // Limits say when to stop iterating on a block.
 type Limits struct {
-	// Tolerance on the residual: the largest change of a log-message λ/ρ in a
-	// sweep, without damping.
+	// Tolerance on the residual: the largest change of a log-message λ/ρ or a
+	// log-belief in a sweep, without damping.
 	Tolerance float64
 	// MaxSweeps bounds the number of sweeps; 0 makes none.
 	MaxSweeps int

@@ -14,8 +14,10 @@ import (
 // are.
 //
 // damping in [0, 1) is the weight of the old message. The residual is the
-// largest change of a log-message λ/ρ, after damping; it is +Inf where a state
-// became impossible. The error is a *NumericalError.
+// largest change of a log-message λ/ρ, after damping, or of a log-belief; it is
+// +Inf where a state became impossible. Beliefs count because they may be of older
+// potentials, with messages that no longer belong to them and yet repeat
+// themselves. The error is a *NumericalError.
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
 	pot := &w.Potentials
 	for p, u := range block.Nodes {
@@ -42,8 +44,16 @@ func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping f
 				sum[x] += rho * m
 			}
 		}
-		if !normalise(net.belief(st, u), sum, net.Counting.rhoNode[u]) {
+		fresh := w.out[:k]
+		if !simd.NormaliseLog(fresh, sum, net.Counting.rhoNode[u]) {
 			return residual, &NumericalError{u, -1, beliefTrouble(sum)}
+		}
+		belief := net.belief(st, u)
+		for x, b := range fresh {
+			if b != belief[x] {
+				residual = larger(residual, math.Abs(b-belief[x]))
+				belief[x] = b
+			}
 		}
 	}
 	return residual, nil
@@ -64,12 +74,6 @@ func beliefTrouble(sum []float64) string {
 		}
 	}
 	return "no state is possible: forbidden states contradict each other, so the partition function is zero"
-}
-
-// normalise computes the log-belief (4): sum/rho, normalised. It reports false
-// where no state is possible or a number is not finite.
-func normalise(belief, sum []float64, rho float64) bool {
-	return simd.NormaliseLog(belief, sum, rho)
 }
 
 // incoming computes the log-message of directed edge d by (5), largest entry 0.

@@ -57,7 +57,7 @@ func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32
 		return nil, err
 	}
 	state := bp.NewState(net)
-	outcome, err := iterate(ctx, &p.workspace, net, state, block, p.Limits)
+	outcome, err := p.workspace.Iterate(ctx, net, state, block, p.Limits)
 	if err != nil {
 		return nil, err
 	}

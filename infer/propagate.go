@@ -62,7 +62,7 @@ func BeliefPropagation(ctx context.Context, p *mrf.Pairwise, counting *bp.Counti
 	if err := r.load(); err != nil {
 		return nil, explain(err, p)
 	}
-	if r.Outcome, err = iterate(ctx, &r.workspace, net, r.state, block, limits); err != nil {
+	if r.Outcome, err = r.workspace.Iterate(ctx, net, r.state, block, limits); err != nil {
 		return nil, explain(err, p)
 	}
 	values, err := r.workspace.Evaluate(net, r.state, block, r.whole.Of, 0)
@@ -74,29 +74,6 @@ func BeliefPropagation(ctx context.Context, p *mrf.Pairwise, counting *bp.Counti
 		return nil, &bp.NumericalError{Node: -1, Edge: -1, Reason: fmt.Sprintf("log Z is computed as %v: potentials are too large to be added up; subtract a constant from each table", r.LogZ)}
 	}
 	return r, nil
-}
-
-// iterate runs the iteration from a new state until the residual is small in a
-// sweep after the first. That of the first proves nothing: a new state has
-// uniform beliefs, whatever the potentials, and a node's message to one that was
-// visited before it still comes from that belief. Between two nodes of an Ising
-// model of which only the second has a field, no message changes in the first
-// sweep; the field reaches the first node in the second.
-func iterate(ctx context.Context, w *bp.Workspace, net *bp.Net, st *bp.State, block *partition.Block, limits bp.Limits) (bp.Outcome, error) {
-	one, others := limits, limits
-	one.MaxSweeps, others.MaxSweeps = min(1, limits.MaxSweeps), max(0, limits.MaxSweeps-1)
-	first, err := w.Iterate(ctx, net, st, block, one)
-	first.Converged = false
-	if err != nil {
-		return first, err
-	}
-	o, err := w.Iterate(ctx, net, st, block, others)
-	if o.Sweeps == 0 {
-		return first, err
-	}
-	o.Sweeps += first.Sweeps
-	o.First = first.First
-	return o, err
 }
 
 // load copies the tables into the workspace, which exponentiates them in place.

@@ -21,7 +21,7 @@ type Exact struct {
 	Objective    float64 // L of (8)
 	GradientNorm float64 // ‖∇L‖₂
 	Converged    bool    // whether the messages settled
-	Residual     float64 // largest change of a log-message in the last sweep
+	Residual     float64 // largest change of a log-message or log-belief in the last sweep
 }
 
 const (

@@ -59,12 +59,13 @@ type Settings struct {
 	// instance has nodes), about the size the paper found fastest.
 	Partition func(*crf.Instance) (*partition.Partition, error)
 	// InnerSweeps bounds the sweeps of one iteration for full and bbpl, the k of
-	// the paper's future work; inner-dual makes one. 0 means 300, in effect to convergence, for full, and
-	// 2 for bbpl: messages persist from visit to visit, so that more sweeps per
-	// visit cost more than they gain in time to the optimum (docs/cli.md).
+	// the paper's future work; inner-dual makes one. 0 means 300, in effect to
+	// convergence, for full, and 2 for bbpl: messages persist from visit to visit, so
+	// that more sweeps per visit cost more than they gain in time to the optimum
+	// (docs/cli.md).
 	InnerSweeps int
-	// InnerTolerance is the residual, the largest change of a log-message in a
-	// sweep, at which a block counts as converged. Every iteration makes at least
+	// InnerTolerance is the residual, the largest change of a log-message or log-belief
+	// in a sweep, at which a block counts as converged. Every iteration makes at least
 	// one sweep and messages persist, so the optimum does not depend on it. 0
 	// means 1e-3.
 	InnerTolerance float64

@@ -44,8 +44,8 @@ type Result struct {
 	FirstGradientNorm float64
 	// Checked: the whole network was inferred at the final weights.
 	Checked bool
-	// Residual is the largest change of a log-message in the last pass of that
-	// check, taken over the first sweep of every block: later sweeps of a visit see
+	// Residual is the largest change of a log-message or log-belief in the last pass
+	// of that check, taken over the first sweep of every block: later sweeps of a visit see
 	// less than the whole network. InferenceConverged says whether it was small
 	// enough. NaN and false where not Checked.
 	Residual           float64

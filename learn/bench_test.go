@@ -1,0 +1,52 @@
+package learn
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph/partition"
+)
+
+// BenchmarkIteration is one iteration of the paper's Algorithm 2, ground to
+// gradient, with 20 node and 10 edge features: of the whole network, and of blocks
+// of 4×5 tiles.
+func BenchmarkIteration(b *testing.B) {
+	for _, k := range []int{2, 8, 21} {
+		p := randomProblem(b, 1, problemOptions{rows: 100, cols: 100, states: k, nodeDim: 20, edgeDim: 10, l2: 1000})
+		for _, method := range []Method{InnerDual, BBPL} {
+			b.Run(fmt.Sprintf("states=%d/%s", k, method), func(b *testing.B) {
+				s := Settings{Method: method, Step: &Fixed{Alpha: 0.01}, RelativeTolerance: 1e-300, InnerSweeps: 1, Partition: tiles(4, 5)}
+				s = s.withDefaults()
+				l, err := newLearner(&p, &s)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer l.pool.close()
+				for l.at.Check.Active {
+					if _, err := l.checkStep(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				before := l.at.GradientPasses
+				for b.Loop() {
+					if err := l.iterate(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				edges := (l.at.GradientPasses - before) * l.gradientWork * 2 / 3 // of nodes and edges
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/edges, "ns/edge")
+			})
+		}
+	}
+}
+
+func tiles(rows, cols int) func(*crf.Instance) (*partition.Partition, error) {
+	return func(in *crf.Instance) (*partition.Partition, error) {
+		of, blocks, err := partition.Tiles(in.Rows, in.Cols, rows, cols)
+		if err != nil {
+			return nil, err
+		}
+		return partition.FromAssignment(in.Graph, of, blocks)
+	}
+}
