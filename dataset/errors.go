@@ -85,6 +85,8 @@ func firstOf(list []error) error {
 		return nil
 	case 1:
 		return list[0]
+	case 2:
+		return fmt.Errorf("%w (and 1 more problem: check the data to list both)", list[0])
 	}
 	return fmt.Errorf("%w (and %d more problems: check the data to list them all)", list[0], len(list)-1)
 }

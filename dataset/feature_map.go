@@ -39,7 +39,9 @@ func parseFeatureMap(path string, data []byte) (*featureMap, error) {
 	if values.data32 == nil {
 		m.data = make([]float32, len(values.data))
 		for i, v := range values.data {
-			m.data[i] = float32(v)
+			if m.data[i] = float32(v); math.IsInf(float64(m.data[i]), 0) && !math.IsInf(v, 0) {
+				return nil, &Error{File: path, Place: indexText(h.shape, i, false), Problem: fmt.Sprintf("is %v, beyond the single precision in which the features of pictures are kept", v), Remedy: "rescale the features, for example to a standard deviation of 1"}
+			}
 		}
 	}
 	for i, v := range m.data {

@@ -65,7 +65,7 @@ func sharedData(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join("..", "..", "shared", "data", name)
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("development data %s are absent: %v", name, errors.Unwrap(err))
+		t.Skipf("skipped: the development data are no part of the repository; the test runs where they lie in %s: %v", path, errors.Unwrap(err))
 	}
 	return path
 }

@@ -45,7 +45,7 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 	if err != nil {
 		return nil, nil, []error{err}
 	}
-	features, err := featureFolder(folder, o)
+	features, err := findFeatures(folder, o)
 	if err != nil {
 		return nil, nil, []error{err}
 	}
@@ -60,7 +60,7 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 	var list []error
 	listed := filepath.Join(folder, imagesFolder)
 	if o.List != "" {
-		listed = listPath(folder, o.List)
+		listed = ListPath(folder, o.List)
 		var source Source
 		entries, source, list = readList(listed)
 		sources = []Source{source}
@@ -84,8 +84,9 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 	return found, sources, list
 }
 
-// listPath finds the list as it is given, or else within the data folder.
-func listPath(folder, list string) string {
+// ListPath returns where Open reads a list of image ids: at the path as it stands,
+// or else within the data folder.
+func ListPath(folder, list string) string {
 	within := filepath.Join(folder, list)
 	if _, err := os.Stat(list); err != nil {
 		if _, err := os.Stat(within); err == nil {
@@ -93,6 +94,15 @@ func listPath(folder, list string) string {
 		}
 	}
 	return list
+}
+
+// FeatureFolder returns the folder from which Open reads the unary features of an
+// image folder: the one asked for, or else features in the data folder.
+func FeatureFolder(folder, asked string) string {
+	if asked != "" {
+		return asked
+	}
+	return filepath.Join(folder, featuresFolder)
 }
 
 // pictures lists the pictures of a folder by id.
@@ -112,16 +122,14 @@ func pictures(folder string) (map[string][]string, error) {
 	return byID, nil
 }
 
-func featureFolder(folder string, o *Options) (string, error) {
-	if o.FeatureDir != "" {
-		_, err := os.Stat(o.FeatureDir)
-		return o.FeatureDir, err
-	}
-	features := filepath.Join(folder, featuresFolder)
-	if _, err := os.Stat(features); err != nil {
+// findFeatures returns the folder of the features if it is there.
+func findFeatures(folder string, o *Options) (string, error) {
+	features := FeatureFolder(folder, o.FeatureDir)
+	_, err := os.Stat(features)
+	if err != nil && o.FeatureDir == "" {
 		return "", &OptionError{"FeatureDir", "there is no folder " + features + "; name the folder with one ID.npy of unary features [h, w, d] per picture"}
 	}
-	return features, nil
+	return features, err
 }
 
 // read reads everything about one picture and checks that it fits together.

@@ -85,8 +85,8 @@ func (l *imageLoader) checkDepths() {
 func (l *imageLoader) chooseStates() {
 	named := []string(l.manifest.States)
 	if l.o.Schema != nil {
-		if states := l.set.Schema.NodeTypes[0].States; named != nil && !slices.Equal(named, states) {
-			l.problems = append(l.problems, &Error{File: l.manifestPath, Place: "states", Problem: fmt.Sprintf("they are %q, the model has %q", named, states)})
+		if problem := l.o.contradiction(named, l.set.Schema.NodeTypes[0].States); problem != "" {
+			l.problems = append(l.problems, &Error{File: l.manifestPath, Place: "states", Problem: problem})
 		}
 		return
 	}
@@ -110,10 +110,14 @@ func (l *imageLoader) numberStates() []string {
 		}
 	}
 	if largest < 0 {
-		l.problems = append(l.problems, &OptionError{"States", "there are no labels to tell the number of states; name the states"})
+		l.problems = append(l.problems, &OptionError{"States", "there are no labels to tell the number of states; name them"})
 		return nil
 	}
-	l.set.Warnings = append(l.set.Warnings, fmt.Sprintf("pixels are taken to have %d states, because the largest label is %d (%s); name the states to be sure", largest+1, largest, path))
+	if largest == 0 {
+		l.problems = append(l.problems, &Error{File: path, Problem: "every label of every picture is 0, which tells of one state only", Remedy: oneStateRemedy})
+		return nil
+	}
+	l.set.Warnings = append(l.set.Warnings, fmt.Sprintf("pixels are taken to have %d states, because the largest label is %d (%s); give \"states\" in "+ManifestName+" or the option States to be sure", largest+1, largest, path))
 	return crf.NumberedStates(int(largest) + 1)
 }
 

@@ -116,13 +116,16 @@ func TestImages(t *testing.T) {
 		}
 	}
 
-	// A model takes its own bins and bias, whatever the options say.
+	// A model takes its own bins and bias, whatever the options say, and says so.
 	again := mustOpen(t, folder, Options{Schema: &set.Schema, Recipe: &set.Recipe, List: "some.txt", NoBias: true, Bins: 7, Neighbours: 8, NoLabels: true})
 	if len(again.Instances) != 2 || again.Instances[1].Name != "2" || len(again.Instances[1].Samples()) != 0 {
 		t.Fatalf("%d instances", len(again.Instances))
 	}
 	if diff := cmp.Diff(set.Recipe, again.Recipe); diff != "" {
 		t.Error(diff)
+	}
+	if want := []string{"the option Neighbours is 8, but the model was trained with 4, which holds", "the option Bins is 7, but the model has 2, which holds", "the option NoBias does not hold, because the model was trained with a bias"}; !slices.Equal(again.Warnings, want) {
+		t.Errorf("warnings are %q, want %q", again.Warnings, want)
 	}
 	for e := range in.Graph.NumEdges() {
 		if !slices.Equal(row(in.EdgeFeatures(0), e), row(again.Instances[1].EdgeFeatures(0), e)) {
@@ -174,6 +177,7 @@ func TestImagesRefuse(t *testing.T) {
 		"label picture":  {map[string]string{"labels/10.png": indexed(t, 2, 4, 0, 0, 0, 0, 0, 9)}, Options{}, []string{"10.png:[1,1]: is 9, want 0 to 2"}},
 		"label text":     {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 x 0\n"}, Options{}, []string{`2.regions.txt:2: "x" is not a label`}},
 		"ragged":         {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 0\n"}, Options{}, []string{"2.regions.txt:2: there are 3 numbers, want 4"}},
+		"one state":      {map[string]string{ManifestName: "", "labels/2.regions.txt": "0 0 0 0\n0 0 0 -1\n", "labels/10.png": indexed(t, 2, 4), "labels/tall.regions.txt": "0 0\n0 0\n0 0\n0 0\n"}, Options{}, []string{"regions.txt: every label of every picture is 0", "dataset.json"}},
 		"no rows":        {map[string]string{"labels/2.regions.txt": " \n"}, Options{}, []string{"there are no labels"}},
 		"label missing":  {map[string]string{"labels/10.png": ""}, Options{}, []string{"10.PNG: it has no labels: there is neither ", "10.regions.txt", "10.png"}},
 		"label colours":  {map[string]string{"labels/10.png": colours(t)}, Options{}, []string{"10.png: its pixels are colours"}},
@@ -245,7 +249,7 @@ func TestCheckReadsPictures(t *testing.T) {
 	files["features/10.npy"] = "x"
 	files["labels/10.png"] = "x"
 	folder := writeFiles(t, files)
-	if list := Check([]string{folder}, Options{}); len(list) != 3 {
+	if _, list := Check([]string{folder}, Options{}); len(list) != 3 {
 		t.Errorf("%d problems, want 3: %v", len(list), list)
 	}
 }

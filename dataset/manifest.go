@@ -29,6 +29,10 @@ const mostTypes = 1 << 10
 // largest index in the data, where a slip of the pen must not ask for all memory.
 const mostFeatures = 1 << 24
 
+// oneStateRemedy is what to do where labels tell of one state only: with a single
+// state there would be nothing to learn.
+const oneStateRemedy = "if there are more, give \"states\" in " + ManifestName
+
 // Manifest is the content of dataset.json: names for what the arrays number.
 // All fields are optional.
 type Manifest struct {
@@ -131,6 +135,21 @@ func findManifest(folder string) (Manifest, []Source, error) {
 	}
 	m, err := parseManifest(path, data)
 	return m, []Source{source}, err
+}
+
+// differs returns the path of a dataset.json among the sources that is not the
+// same as another, or "".
+func differs(sources []Source, other Source) string {
+	for _, s := range sources {
+		if filepath.Base(s.Path) == ManifestName && s.SHA256 != other.SHA256 {
+			return s.Path
+		}
+	}
+	return ""
+}
+
+func manifestsDiffer(path, before string) *Error {
+	return &Error{File: path, Problem: "it differs from " + before, Remedy: "read data of one kind at a time, or make the two the same"}
 }
 
 // parseManifest reads the bytes of the dataset.json at path.

@@ -8,9 +8,12 @@ func (m *matrix) rows() int { return m.shape[0] }
 // columns returns the second length of the shape.
 func (m *matrix) columns() int { return m.shape[1] }
 
-// features freezes a matrix of two dimensions; a value that is not finite is
-// reported as *crf.ValueError.
+// features freezes a matrix of two dimensions; a value that is not finite, or too
+// large, is reported as *crf.ValueError.
 func (m *matrix) features() (crf.Features, error) {
+	if err := m.checkMagnitudes(); err != nil {
+		return crf.Features{}, err
+	}
 	switch {
 	case m.columns() == 0:
 		return crf.Constant(m.rows(), 0), nil

@@ -155,7 +155,10 @@ func (h *npyHeader) parseValue(s *scanner, key string) error {
 
 func (h *npyHeader) parseDescr(descr string) error {
 	h.descr = descr
-	if len(descr) < 3 {
+	switch {
+	case strings.HasPrefix(descr, "|O"):
+		return fmt.Errorf("dtype is %q, Python objects, which are not read; rows of unequal length are the usual cause", descr)
+	case len(descr) < 3:
 		return fmt.Errorf("dtype %q is unknown", descr)
 	}
 	switch descr[0] {
@@ -181,9 +184,6 @@ func (h *npyHeader) parseDescr(descr string) error {
 	case "f2":
 		return fmt.Errorf("dtype is float16, want float32 or float64; convert it with astype(numpy.float32)")
 	default:
-		if h.kind == 'O' {
-			return fmt.Errorf("it holds Python objects, which are not read; rows of unequal length are the usual cause")
-		}
 		return fmt.Errorf("dtype is %q, want bool, int8 to int64, uint8 to uint64, float32 or float64", descr)
 	}
 	return nil

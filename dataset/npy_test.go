@@ -103,7 +103,7 @@ func TestNPYRefuses(t *testing.T) {
 		"header cut":    {sound[:30], "cut short"},
 		"length cut":    {sound[:9], "cut short"},
 		"data cut":      {sound[:len(sound)-1], "cut short"},
-		"objects":       {npyOf("|O", "False", "(2,)", le, []int32{1, 2}), "dtype"},
+		"objects":       {npyOf("|O", "False", "(2,)", le, []int32{1, 2}), "Python objects"},
 		"objects 8":     {npyOf("|O8", "False", "(2,)", le, []int32{1, 2}), "Python objects"},
 		"records":       {npy("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (2,)}", nil), "records"},
 		"float16":       {npyOf("<f2", "False", "(2,)", le, []int16{1, 2}), "float16"},

@@ -71,7 +71,7 @@ func readNPZ(path string, r io.ReaderAt, size int64) (*npzContents, []error) {
 	p := &problems{file: path}
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
-		p.keep(&Error{File: path, Problem: "it is not an npz file: " + err.Error(), Remedy: "write it with numpy.savez or numpy.savez_compressed", Cause: err})
+		p.keep(&Error{File: path, Problem: notArchive(r, size, err), Remedy: "write it with numpy.savez or numpy.savez_compressed", Cause: err})
 		return nil, p.errors()
 	}
 	c := &npzContents{ints: map[string]intArray{}, floats: map[string]matrix{}}
@@ -96,6 +96,20 @@ func readNPZ(path string, r io.ReaderAt, size int64) (*npzContents, []error) {
 		seen[name] = true
 	}
 	return c, p.errors()
+}
+
+// notArchive says why a file is no zip archive. The list of what is in one stands
+// at its end, so that one cut short has none.
+func notArchive(r io.ReaderAt, size int64, err error) string {
+	start := make([]byte, 4)
+	n, _ := r.ReadAt(start, 0)
+	switch {
+	case size == 0:
+		return "the file is empty"
+	case n == len(start) && string(start) == "PK\x03\x04":
+		return "the file was cut short or damaged: " + err.Error()
+	}
+	return "it is not an npz file: " + err.Error()
 }
 
 // knownArray reports whether an array of that name belongs into an instance.

@@ -127,7 +127,7 @@ func (l *npzLoader) expandList(path string) []string {
 		_, err := os.Stat(file)
 		switch {
 		case !strings.HasSuffix(file, ".npz"):
-			l.fail(&Error{File: path, Line: e.line, Problem: fmt.Sprintf("%q does not end in .npz", abbreviate(e.text)), Remedy: "a list of image ids goes with an image folder, as the option List"})
+			l.fail(&Error{File: path, Line: e.line, Problem: fmt.Sprintf("%q does not end in .npz", abbreviate(e.text)), Remedy: "a list of image ids goes with an image folder, with the option List"})
 		case errors.Is(err, fs.ErrNotExist):
 			l.fail(&Error{File: path, Line: e.line, Problem: "there is no file " + file, Remedy: "paths are relative to the list", Cause: err})
 		default:
@@ -149,9 +149,8 @@ func (l *npzLoader) readManifest(folder string) {
 		return
 	}
 	path := sources[0].Path
-	before := slices.IndexFunc(l.set.Sources, func(s Source) bool { return filepath.Base(s.Path) == ManifestName })
-	if before >= 0 && l.set.Sources[before].SHA256 != sources[0].SHA256 {
-		l.fail(&Error{File: path, Problem: "it differs from " + l.set.Sources[before].Path, Remedy: "read data of one kind at a time, or make the two the same"})
+	if before := differs(l.set.Sources, sources[0]); before != "" {
+		l.fail(manifestsDiffer(path, before))
 		return
 	}
 	l.manifest, l.manifestPath = m, path
@@ -373,8 +372,8 @@ func (l *npzLoader) checkManifest() {
 				states = named.States
 			}
 		}
-		if states != nil && !slices.Equal(states, t.States) {
-			l.fail(&Error{File: l.manifestPath, Problem: fmt.Sprintf("states are %q, the model has %q for node type %q", []string(states), t.States, t.Name)})
+		if problem := l.o.contradiction(states, t.States); problem != "" {
+			l.fail(&Error{File: l.manifestPath, Place: "states", Problem: fmt.Sprintf("%s for node type %q", problem, t.Name)})
 		}
 	}
 }

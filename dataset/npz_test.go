@@ -120,7 +120,7 @@ func TestNPZLists(t *testing.T) {
 		t.Errorf("%d instances, sources %v", len(set.Instances), set.Sources)
 	}
 	write("1.npz\n7.npz\nx.csv\n")
-	errors := Check([]string{list}, Options{})
+	_, errors := Check([]string{list}, Options{})
 	if len(errors) != 2 {
 		t.Fatal(errors)
 	}
@@ -191,7 +191,7 @@ func TestNPZFeaturesByType(t *testing.T) {
 	}
 	pieces["node_features.2"] = pieces["node_features.1"]
 	pieces["node_features.1"] = pieces["node_features.0"]
-	list := Check([]string{writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))})}, Options{})
+	_, list := Check([]string{writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))})}, Options{})
 	if len(list) != 2 {
 		t.Fatal(list)
 	}
@@ -279,6 +279,7 @@ func TestNPZSetRefuses(t *testing.T) {
 		"sample label":   {`{"states": 2}`, Options{}, change(func(a *Arrays) { a.Labels[1][0] = -2 }), "1.npz:labels[1,0]: is -2, want"},
 		"states differ":  {`{"states": 2}`, Options{}, change(func(a *Arrays) { a.States = []int32{3} }), "1.npz:states: is 3, but "},
 		"states vary":    {"", Options{}, change(func(a *Arrays) { a.States = []int32{3, 2, 3} }), "1.npz:states[1]: is 2, but "},
+		"one state":      {"", Options{}, change(func(a *Arrays) { a.NodeTypes, a.Labels = []int32{0, 0, 1}, [][]int32{{0, 1, 0}} }), "1.npz: every label of node type \"1\" is 0, which tells of one state only; if there are more, give \"states\" in dataset.json or the array states"},
 		"huge label":     {"", Options{}, change(func(a *Arrays) { a.Labels[0][0] = 1 << 30 }), "1.npz:labels[0,0]: is 1073741824, want less than 65536"},
 		"not finite":     {"", Options{}, change(func(a *Arrays) { a.NodeFeatures.Data[3] /= 0 * a.NodeFeatures.Data[0] }), "1.npz:node_features[1,1]: feature is +Inf"},
 		"node type":      {`{"node_types": ["a"]}`, Options{}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "1.npz:node_types[2]: is 1, want 0 to 0"},
@@ -291,7 +292,7 @@ func TestNPZSetRefuses(t *testing.T) {
 		"half a model":   {"", Options{Recipe: &Recipe{Kind: KindNPZ}}, triangle(), "the other is missing"},
 		"untied":         {"", Options{Untied: true}, change(func(a *Arrays) { a.Edges[0] = [2]int32{1, 0} }), "1.npz:edges: its edges or numbers of states are not those of"},
 		"reversed pair":  {"", Options{}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 1, 0} }), "1.npz:edges[1]: joins node type \"1\" to \"0\""},
-		"edge ends":      {"", Options{}, change(func(a *Arrays) { a.NodeTypes, a.EdgeTypes = []int32{0, 0, 1}, []int32{0, 0, 0} }), "edges[1] = (1, 2) is of type \"edge\""},
+		"edge ends":      {"", Options{}, change(func(a *Arrays) { a.NodeTypes, a.EdgeTypes, a.States = []int32{0, 0, 1}, []int32{0, 0, 0}, []int32{2} }), "edges[1] = (1, 2) is of type \"edge\""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open([]string{writeSet(t, c.manifest, triangle(), c.second)}, c.options)
@@ -402,7 +403,7 @@ func TestNPZAgainstModel(t *testing.T) {
 		"forms":      {"", change(func(a *Arrays) { a.EdgeFeatures = nil }), "0.npz: it has no edge_features, the model was trained with edge_features"},
 		"label":      {"", change(func(a *Arrays) { a.Labels[0][1] = 5 }), "0.npz:labels[0,1]: is 5"},
 		"states":     {"", change(func(a *Arrays) { a.States = []int32{3} }), "0.npz:states: is 3, the model has 2 states"},
-		"names":      {`{"states": ["on", "off"]}`, triangle(), "states are [\"on\" \"off\"], the model has [\"off\" \"on\"]"},
+		"names":      {`{"states": ["on", "off"]}`, triangle(), "states: they are [\"on\" \"off\"], the model has [\"off\" \"on\"]"},
 		"node types": {"", change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "0.npz:node_types[2]: is 1, want 0 to 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -466,9 +467,15 @@ func TestNPZDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range sound {
-		if _, list := readNPZ(path, bytes.NewReader(sound[:n]), int64(n)); len(list) == 0 {
-			t.Errorf("no error for the first %d of %d bytes", n, len(sound))
+		want := "cut short"
+		switch {
+		case n == 0:
+			want = "the file is empty"
+		case n < 4:
+			want = "not an npz file"
 		}
+		_, list := readNPZ(path, bytes.NewReader(sound[:n]), int64(n))
+		wantError(t, firstOf(list), want)
 	}
 	// A flipped bit in the data of an array is found by its checksum.
 	at := bytes.Index(sound, []byte("node_features.npy")) + 200
@@ -515,7 +522,7 @@ func TestCheckReportsEverything(t *testing.T) {
 		"labels": npyOf("<f8", "False", "(1,)", binary.LittleEndian, []float64{0}),
 	})
 	folder := writeFiles(t, map[string]string{"1.npz": string(bad), "2.npz": "no zip", "3.npz": string(bad)})
-	list := Check([]string{folder}, Options{})
+	_, list := Check([]string{folder}, Options{})
 	if len(list) != 5 {
 		t.Errorf("%d problems, want 5: %v", len(list), list)
 	}

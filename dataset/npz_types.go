@@ -142,6 +142,9 @@ func (l *npzLoader) labelledStates(a int, name string) []string {
 	case largest < 0:
 		l.fail(&Error{File: l.instances[0].path, Problem: fmt.Sprintf("nothing tells the number of states of node type %q: it has no labels", name), Remedy: "give \"states\" in " + ManifestName + " or the array " + statesArray})
 		return nil
+	case largest == 0:
+		l.at(in, "", oneStateRemedy+" or the array "+statesArray, "every label of node type %q is 0, which tells of one state only", name)
+		return nil
 	case largest >= mostStates:
 		l.at(in, place, "", "is %d, want less than %d", largest, mostStates)
 		return nil

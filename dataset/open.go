@@ -31,10 +31,14 @@ func Open(paths []string, o Options) (*Set, error) {
 }
 
 // Check reads data as Open does and returns all problems at once, up to 20 per
-// file. It also decodes pictures to the end, of which Open needs only the size.
-func Check(paths []string, o Options) []error {
-	_, list := load(paths, &o, true)
-	return list
+// file, or else the warnings of the set. It also decodes pictures to the end, of
+// which Open needs only the size.
+func Check(paths []string, o Options) (warnings []string, problems []error) {
+	set, problems := load(paths, &o, true)
+	if set != nil {
+		warnings = set.Warnings
+	}
+	return warnings, problems
 }
 
 func load(paths []string, o *Options, thorough bool) (*Set, []error) {
@@ -54,6 +58,14 @@ func load(paths []string, o *Options, thorough bool) (*Set, []error) {
 	if err := o.validate(kind); err != nil {
 		return nil, []error{err}
 	}
+	set, list := loadKind(kind, paths, o, thorough)
+	if set != nil {
+		set.Warnings = append(o.overruled(), set.Warnings...)
+	}
+	return set, list
+}
+
+func loadKind(kind string, paths []string, o *Options, thorough bool) (*Set, []error) {
 	switch kind {
 	case KindImages:
 		if len(paths) > 1 {
@@ -99,11 +111,11 @@ func detect(path, wanted string) (string, error) {
 	case wanted != "" && slices.Contains(found, wanted):
 		return wanted, nil
 	case wanted != "" && len(found) > 0:
-		return "", &Error{File: path, Problem: fmt.Sprintf("it is %s data, not %s", strings.Join(found, " or "), wanted)}
+		return "", &OptionError{"Kind", fmt.Sprintf("%s is %s data, not %s", path, strings.Join(found, " or "), wanted)}
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return "", &Error{File: path, Problem: "it holds data of the kinds " + strings.Join(found, " and "), Remedy: "say which kind to read"}
+		return "", &Error{File: path, Problem: "it holds data of the kinds " + strings.Join(found, " and "), Remedy: "say which to read with the option Kind"}
 	}
 	return "", &Error{
 		File:    path,

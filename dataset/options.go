@@ -123,6 +123,25 @@ func (o *Options) validateModel(kind string) error {
 	return o.Recipe.fits(o.Schema)
 }
 
+// overruled says which options have no say because the model decides.
+func (o *Options) overruled() []string {
+	r := o.Recipe
+	if r == nil {
+		return nil
+	}
+	var list []string
+	if r.Kind == KindImages && o.Neighbours != 0 && o.Neighbours != r.Neighbours {
+		list = append(list, fmt.Sprintf("the option Neighbours is %d, but the model was trained with %d, which holds", o.Neighbours, r.Neighbours))
+	}
+	if r.Kind == KindImages && o.Bins != 0 && o.Bins != r.Bins {
+		list = append(list, fmt.Sprintf("the option Bins is %d, but the model has %d, which holds", o.Bins, r.Bins))
+	}
+	if r.Kind != KindNPZ && o.NoBias && r.Bias {
+		list = append(list, "the option NoBias does not hold, because the model was trained with a bias")
+	}
+	return list
+}
+
 func (o *Options) bins() int {
 	if o.Bins == 0 {
 		return DefaultBins

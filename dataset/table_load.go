@@ -80,11 +80,12 @@ func findPair(path string) (tablePair, error) {
 
 // tableLoader turns tables into a set.
 type tableLoader struct {
-	o        *Options
-	set      *Set
-	manifest Manifest
-	graphs   []*tableGraph
-	problems []error
+	o            *Options
+	set          *Set
+	manifest     Manifest
+	manifestPath string
+	graphs       []*tableGraph
+	problems     []error
 }
 
 // tableGraph is one graph as its tables give it.
@@ -127,17 +128,21 @@ func (l *tableLoader) finish() {
 	}
 }
 
+// readManifest reads the dataset.json of a folder; where several folders have
+// one, they must be the same.
 func (l *tableLoader) readManifest(folder string) {
 	m, sources, err := findManifest(folder)
 	switch {
 	case err != nil:
 		l.problems = append(l.problems, err)
 	case len(sources) == 0 || slices.Contains(l.set.Sources, sources[0]):
+	case differs(l.set.Sources, sources[0]) != "":
+		l.problems = append(l.problems, manifestsDiffer(sources[0].Path, differs(l.set.Sources, sources[0])))
 	default:
 		if err := m.onlyStatesAndNodeFeatures(sources[0].Path); err != nil {
 			l.problems = append(l.problems, err)
 		}
-		l.manifest = m
+		l.manifest, l.manifestPath = m, sources[0].Path
 		l.set.Sources = append(l.set.Sources, sources...)
 	}
 }
@@ -210,6 +215,9 @@ func (l *tableLoader) observe() {
 func (l *tableLoader) chooseSchema() {
 	if l.o.Schema != nil {
 		l.set.Schema, l.set.Recipe = *l.o.Schema, *l.o.Recipe
+		if problem := l.o.contradiction(l.manifest.States, l.set.Schema.NodeTypes[0].States); problem != "" {
+			l.problems = append(l.problems, &Error{File: l.manifestPath, Place: "states", Problem: problem})
+		}
 		return
 	}
 	dim := len(l.manifest.NodeFeatures)
@@ -274,10 +282,12 @@ func (l *tableLoader) states() []string {
 	switch {
 	case len(states) > 0:
 	case largest < 0:
-		l.problems = append(l.problems, &Error{File: l.graphs[0].path, Problem: "no node has a label", Remedy: "name the states"})
+		l.problems = append(l.problems, &Error{File: l.graphs[0].path, Problem: "no node has a label", Remedy: "name the states, by \"states\" in " + ManifestName + " or the option States"})
+	case largest == 0:
+		l.problems = append(l.problems, &Error{File: l.graphs[0].path, Problem: "every label is 0, which tells of one state only", Remedy: oneStateRemedy})
 	default:
 		states = crf.NumberedStates(int(largest) + 1)
-		l.set.Warnings = append(l.set.Warnings, fmt.Sprintf("nodes are taken to have %d states, because the largest label is %d (%s); name the states to be sure", largest+1, largest, place))
+		l.set.Warnings = append(l.set.Warnings, fmt.Sprintf("nodes are taken to have %d states, because the largest label is %d (%s); give \"states\" in "+ManifestName+" or the option States to be sure", largest+1, largest, place))
 	}
 	return states
 }

@@ -122,6 +122,9 @@ func (t *nodeTable) parseFeatures(text string, limit int, limitOf string) (probl
 			if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
 				return fmt.Sprintf("feature %q: value is not a finite number", abbreviate(field))
 			}
+			if problem := tooLarge(value); problem != "" {
+				return problem
+			}
 			t.valued = true
 		}
 		t.dim = max(t.dim, int(index)+1)

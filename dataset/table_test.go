@@ -98,20 +98,21 @@ func TestTablesRefuse(t *testing.T) {
 		nodes, edges string
 		want         []string
 	}{
-		"header":   {"node\tlabel\n", "", []string{`x.nodes.tsv:1: label is "label"`, "begin the line with #"}},
-		"columns":  {"0 1 train\n", "", []string{"x.nodes.tsv:1: there are 1 columns, want 2 to 4, separated by tabs"}},
-		"twice":    {"0\t0\n0\t1\n", "", []string{`x.nodes.tsv:2: node "0" is on line 1 already`}},
-		"no name":  {"\t0\n", "", []string{"x.nodes.tsv:1: the node has no name"}},
-		"feature":  {"0\t0\t\t1:x\n", "", []string{`x.nodes.tsv:1: feature "1:x": value is not a finite number`}},
-		"infinite": {"0\t0\t\t1:inf\n", "", []string{"not a finite number"}},
-		"index":    {"0\t0\t\tone\n", "", []string{`feature "one": want index or index:value, or ?`}},
-		"negative": {"0\t0\t\t-1\n", "", []string{`feature "-1": want`}},
-		"huge":     {"0\t0\t\t2000000000\n", "", []string{"index is beyond the 16777216 features of any model"}},
-		"repeated": {"0\t0\t\t3 1 3\n", "", []string{"feature 3 is given twice"}},
-		"empty":    {"#\n", "", []string{"x.nodes.tsv: there are no nodes"}},
-		"no node":  {"0\t0\n", "0 7\n", []string{`x.edges.tsv:1: there is no node "7" in `}},
-		"three":    {"0\t0\n", "# from to\n0 0 1\n", []string{"x.edges.tsv:2: there are 3 columns, want 2"}},
-		"no label": {"0\t-1\n", "", []string{"x.nodes.tsv: no node has a label; name the states"}},
+		"header":    {"node\tlabel\n", "", []string{`x.nodes.tsv:1: label is "label"`, "begin the line with #"}},
+		"columns":   {"0 1 train\n", "", []string{"x.nodes.tsv:1: there are 1 columns, want 2 to 4, separated by tabs"}},
+		"twice":     {"0\t0\n0\t1\n", "", []string{`x.nodes.tsv:2: node "0" is on line 1 already`}},
+		"no name":   {"\t0\n", "", []string{"x.nodes.tsv:1: the node has no name"}},
+		"feature":   {"0\t0\t\t1:x\n", "", []string{`x.nodes.tsv:1: feature "1:x": value is not a finite number`}},
+		"infinite":  {"0\t0\t\t1:inf\n", "", []string{"not a finite number"}},
+		"index":     {"0\t0\t\tone\n", "", []string{`feature "one": want index or index:value, or ?`}},
+		"negative":  {"0\t0\t\t-1\n", "", []string{`feature "-1": want`}},
+		"huge":      {"0\t0\t\t2000000000\n", "", []string{"index is beyond the 16777216 features of any model"}},
+		"repeated":  {"0\t0\t\t3 1 3\n", "", []string{"feature 3 is given twice"}},
+		"empty":     {"#\n", "", []string{"x.nodes.tsv: there are no nodes"}},
+		"no node":   {"0\t0\n", "0 7\n", []string{`x.edges.tsv:1: there is no node "7" in `}},
+		"three":     {"0\t0\n", "# from to\n0 0 1\n", []string{"x.edges.tsv:2: there are 3 columns, want 2"}},
+		"one state": {"0\t0\n1\t0\n", "", []string{"x.nodes.tsv: every label is 0, which tells of one state only", "dataset.json"}},
+		"no label":  {"0\t-1\n", "", []string{"x.nodes.tsv: no node has a label; name the states"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open([]string{writeFiles(t, tables(c.nodes, c.edges))}, Options{})
@@ -129,7 +130,7 @@ func TestTablesRefuse(t *testing.T) {
 	files[ManifestName] = `{"edge_bins": 3}`
 	_, err = Open([]string{writeFiles(t, files)}, Options{})
 	wantError(t, err, "dataset.json:edge_bins: it applies to npz data only")
-	if list := Check([]string{writeFiles(t, tables(strings.Repeat("x\n", 30), "a\n"))}, Options{}); len(list) != mostPerFile+1 {
+	if _, list := Check([]string{writeFiles(t, tables(strings.Repeat("x\n", 30), "a\n"))}, Options{}); len(list) != mostPerFile+1 {
 		t.Errorf("%d problems, want %d", len(list), mostPerFile+1)
 	}
 }

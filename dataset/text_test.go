@@ -139,7 +139,7 @@ func TestDetect(t *testing.T) {
 		{"", KindImages, KindImages, ""},
 		{"", KindGraph, KindGraph, ""},
 		{"", "", "", "kinds npz and images and graph"},
-		{"a.npz", KindGraph, "", "it is npz data, not graph"},
+		{"a.npz", KindGraph, "", "a.npz is npz data, not graph"},
 		{"empty", "", "", "none of the known kinds"},
 		{"none", "", "", "no such file"},
 		{"a.npz", "grap", "", `did you mean "graph"?`},

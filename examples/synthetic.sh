@@ -20,6 +20,6 @@ blockbp=$out/blockbp
 "$blockbp" train "$out/train" -o "$out/full" --rtol 1e-6 -q --method full > /dev/null
 "$blockbp" compare "$out/bbpl" "$out/full" -o "$out/compared"
 
-# How well the weights found predict one sample, beside the true weights.
+# How well the weights found predict the samples, beside the true weights.
 "$blockbp" eval "$out/train" -m "$out/bbpl" -m "$out/train/truth.safetensors"
 echo "report: $out/compared/report.html"

@@ -3,6 +3,8 @@ package cli_test
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
+	"io/fs"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -12,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/cli"
 )
 
 // arrays are the arrays of an instance file, as .npy texts.
@@ -65,7 +69,7 @@ func (c badCase) run(t *testing.T) {
 	for name, text := range c.files {
 		writeFile(t, filepath.Join(folder, name), text)
 	}
-	replace := strings.NewReplacer("$OUT", filepath.Join(folder, "out"), "$DIR", folder, "$GRID", gridData(t), "$RUN", gridRun(t), "$IMAGES", imageFolder(t), "$TABLES", graphTables(t))
+	replace := strings.NewReplacer("$OUT", filepath.Join(folder, "out"), "$DIR", folder, "$GRID", gridData(t), "$RUN", gridRun(t), "$IMAGES", imageFolder(t), "$TABLES", graphTables(t), "$TABLERUN", tableRun(t))
 	args := strings.Fields(replace.Replace(c.args))
 	before := tree(t, folder)
 	o := run(t, args...)
@@ -113,6 +117,7 @@ func TestBadInstances(t *testing.T) {
 		{"repeated edge", arrays{"edges": npy(t, []int{3, 2}, []int32{0, 1, 1, 0, 0, 2})}, []string{"bad.npz:edges[1]", "(1, 0)"}},
 		{"node features of too few rows", arrays{"node_features": npy(t, []int{2, 2}, []float64{1, 2, 3, 4})}, []string{"bad.npz", "2"}},
 		{"node features of one dimension", arrays{"node_features": npy(t, []int{3}, []float64{1, 2, 3})}, []string{"bad.npz:node_features", "[3]"}},
+		{"node features too large to work with", arrays{"node_features": npy(t, []int{3, 2}, []float64{1, 2, 3, -1e160, 5, 6})}, []string{"bad.npz:node_features[1,1]", "-1e+160", "rescale"}},
 		{"NaN in node features", arrays{"node_features": npy(t, []int{3, 2}, []float64{1, 2, 3, nan, 5, 6})}, []string{"bad.npz:node_features[1,1]", "NaN"}},
 		{"infinity in float32 node features", arrays{"node_features": npy(t, []int{3, 2}, []float32{1, 2, 3, 4, float32(inf), 6})}, []string{"bad.npz:node_features[2,0]", "Inf"}},
 		{"node features that are texts", arrays{"node_features": npy(t, []int{3, 2}, []byte("abcdef"))}, []string{"bad.npz:node_features", "S1"}},
@@ -165,6 +170,7 @@ func TestBadInstances(t *testing.T) {
 		{"counting file with NaN", map[string]string{"0.npz": good, "c.txt": "node 0 NaN\n"}, "train $DIR/0.npz -o $OUT --counting $DIR/c.txt", 3, []string{"c.txt:1", "NaN"}},
 		{"evaluation data without labels", map[string]string{"0.npz": good, "e/1.npz": with(t, arrays{"labels": ""})["bad.npz"]}, "train $DIR/0.npz -o $OUT --eval dev=$DIR/e", 3, []string{"dev", "no labels"}},
 		{"evaluation data of another shape", map[string]string{"0.npz": good, "e/1.npz": with(t, arrays{"node_features": npy(t, []int{3, 1}, []float64{1, 2, 3})})["bad.npz"]}, "train $DIR/0.npz -o $OUT --eval dev=$DIR/e", 3, []string{"dev", "1.npz:node_features"}},
+		{"counting file for predictions without an edge", map[string]string{"c.txt": "node 0 1\n"}, "predict $GRID -m $RUN -o $OUT --counting $DIR/c.txt", 3, []string{"c.txt", "node 1"}},
 		{"missing model to start from", map[string]string{"0.npz": good}, "train $DIR/0.npz -o $OUT --init $DIR/none", 1, []string{"none"}},
 		{"missing configuration", map[string]string{"0.npz": good}, "train $DIR/0.npz -o $OUT --config $DIR/none", 1, []string{"none"}},
 	} {
@@ -207,6 +213,15 @@ func TestCheckListsAll(t *testing.T) {
 		t.Errorf("check --json: code %d, %+v", o.code, checked)
 	}
 	run(t, "check", filepath.Join(folder, "none.npz")).wantFailure(t, 1, "problem")
+
+	// What was assumed is said where nothing is wrong.
+	unsure := writeFile(t, filepath.Join(t.TempDir(), "0.npz"), with(t, arrays{"states": ""})["bad.npz"])
+	if o = mustRun(t, "check", unsure); !strings.Contains(o.stderr, "taken to have 3 states, because the largest label is 2") {
+		t.Errorf("check does not say what it assumed: stderr is %q", o.stderr)
+	}
+	if notes, ok := mustRun(t, "check", unsure, "--json").object(t)["notes"].([]any); !ok || len(notes) != 1 {
+		t.Errorf("check --json has the notes %v, want 1", notes)
+	}
 }
 
 func TestBadModels(t *testing.T) {
@@ -236,6 +251,11 @@ func TestBadModels(t *testing.T) {
 		{"plot of bad metrics", map[string]string{"run/metrics.jsonl": "{\"iter\":0}\n{\"iter\":}\n"}, "plot $DIR/run", 3, []string{"metrics.jsonl:2"}},
 		{"plot without metrics", map[string]string{"run/metrics.jsonl": ""}, "plot $DIR/run", 3, []string{"metrics.jsonl"}},
 		{"plot without a run", nil, "plot $DIR/run", 1, []string{"run"}},
+		{"plot of another folder", nil, "plot $GRID", 3, []string{"$GRID", "metrics.jsonl", "no run folder"}},
+		{"comparison without a run", nil, "compare $RUN $DIR/run", 1, []string{"run"}},
+		{"comparison without a model", map[string]string{"run/result.json": "{}"}, "compare $RUN $DIR/run", 3, []string{"run", "model.safetensors"}},
+		{"run without a model", map[string]string{"run/config.json": "{}"}, "info $DIR/run", 3, []string{"run", "model.safetensors", "has not come so far"}},
+		{"model that is something else", map[string]string{"x.txt": "text"}, "predict $GRID -m $DIR/x.txt -o $OUT", 3, []string{"x.txt", "want a model.safetensors"}},
 	} {
 		c.run(t)
 	}
@@ -247,7 +267,7 @@ func TestMissingCountingFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	counts, dir := writeFile(t, filepath.Join(folder, "counts.txt"), countsOfGrid(1)), filepath.Join(folder, "run")
-	mustRun(t, "train", gridData(t), "-o", dir, "--counting", counts, "--max-iter", "5", "-q")
+	mustRun(t, "train", gridData(t), "-o", dir, "--counting", counts, "--max-iter", "5", "-q", noReport)
 	mustRun(t, "predict", gridData(t), "-m", dir, "-o", filepath.Join(folder, "predicted"), "--threads", "1")
 	if err := os.Rename(counts, filepath.Join(folder, "moved.txt")); err != nil {
 		t.Fatal(err)
@@ -346,7 +366,7 @@ func TestBadTables(t *testing.T) {
 		{"NaN feature", "a\t0\ttrain\t1:NaN\n", edges, train, 3, []string{"g.nodes.tsv:1:", "NaN"}},
 		{"no nodes", "", edges, train, 3, []string{"g.nodes.tsv", "no nodes"}},
 		{"unknown split", nodes, edges, train + " --observed trian", 2, []string{"--observed", "trian", "train"}},
-		{"unknown split to evaluate on", nodes, edges, train + " --observed train --eval dev=vla", 2, []string{"--eval", "vla"}},
+		{"unknown split to evaluate on", nodes, edges, train + " --observed train --eval dev=vla", 2, []string{"--eval dev", "vla", "val"}},
 		{"option of images", nodes, edges, train + " --list x", 2, []string{"--list"}},
 	} {
 		badCase{c.name, map[string]string{"g.nodes.tsv": c.nodes, "g.edges.tsv": c.edges}, c.args, c.code, c.parts}.run(t)
@@ -377,9 +397,9 @@ func TestBadNetworks(t *testing.T) {
 		{"no states", strings.Replace(loopUAI, "2 3 2\n5", "2 0 2\n5", 1), infer, 3, []string{"bad.uai:3", "0"}},
 		{"too many variables", "MARKOV\n99999999999\n2\n", infer, 3, []string{"bad.uai:2"}},
 		{"factor of three variables", triple, infer, 3, []string{"bad.uai", "3 variables", "--method exact"}},
-		{"nothing possible", "MARKOV\n1\n2\n1\n1 0\n2 0 0\n", infer, 3, []string{"bad.uai", "node 0", "zero"}},
+		{"nothing possible", "MARKOV\n1\n2\n1\n1 0\n2 0 0\n", infer + " --task MAR", 3, []string{"bad.uai", "variable 0", "zero"}},
 		{"marginals of nothing", "MARKOV\n1\n2\n1\n1 0\n2 0 0\n", infer + " --method exact --task MAR", 3, []string{"bad.uai", "zero"}},
-		{"contradiction", "MARKOV\n2\n2 2\n2\n2 0 1\n1 0\n4 0 0 1 1\n2 1 0\n", infer, 3, []string{"bad.uai", "zero"}},
+		{"contradiction", "MARKOV\n2\n2 2\n2\n2 0 1\n1 0\n4 0 0 1 1\n2 1 0\n", infer + " --task MAR", 3, []string{"bad.uai", "zero"}},
 		{"evidence on a missing variable", loopUAI, infer + " --evidence $DIR/e1", 3, []string{"e1:1", "7"}},
 		{"evidence of a missing state", loopUAI, infer + " --evidence $DIR/e2", 3, []string{"e2:1", "3"}},
 		{"evidence cut short", loopUAI, infer + " --evidence $DIR/e3", 3, []string{"e3"}},
@@ -433,8 +453,12 @@ func TestBadUsage(t *testing.T) {
 		{train + "--threads 0", []string{"--threads"}},
 		{train + "--blocks 0", []string{"--blocks"}},
 		{train + "--blocks 4x", []string{"--blocks"}},
-		{train + "--blocks 37", []string{"--blocks", "37", "36"}},
-		{train + "--blocks 7x7", []string{"--blocks", "7", "6"}},
+		{train + "--blocks 37", []string{"instance 0", "37 blocks are too many for 36 nodes", "--blocks a number from 1 to 36"}},
+		{train + "--blocks 100000", []string{"100000 blocks are too many for 36 nodes", "--blocks"}},
+		{train + "--blocks 100000 --partition metis", []string{"100000 blocks are too many for 36 nodes", "--blocks"}},
+		{train + "--blocks 7x7", []string{"7x7 tiles are too many", "--blocks at most 6x6"}},
+		{"info $GRID --blocks 100000", []string{"100000 blocks are too many for 36 nodes", "--blocks"}},
+		{"info $GRID --partition bsf", []string{"--partition", "bfs"}},
 		{train + "--blocks 2x2 --partition bfs", []string{"--blocks", "--partition"}},
 		{train + "--partition bsf", []string{"--partition", "bsf", "bfs"}},
 		{train + "--tol -1", []string{"--tol"}},
@@ -470,6 +494,8 @@ func TestBadUsage(t *testing.T) {
 		{"eval -m $RUN", []string{"eval", "DATA"}},
 		{"eval $GRID -m $RUN --split test", []string{"--split", "graph"}},
 		{"eval $TABLES -m $RUN --split test", []string{"npz", "graph"}},
+		{"eval $TABLES -m $TABLERUN --split tset", []string{"--split", `"tset"`, "did you mean test?"}},
+		{"eval $TABLES -m $TABLERUN --observed trian", []string{"--observed", `"trian"`, "did you mean train?"}},
 		{"infer", []string{"one network"}},
 		{"generate --graph grid:3x3", []string{"generate", "-o DIR"}},
 		{"generate -o $OUT --graph gird:3x3", []string{"--graph", "gird:3x3"}},
@@ -477,17 +503,67 @@ func TestBadUsage(t *testing.T) {
 		{"generate -o $OUT --graph er:5:2", []string{"2"}},
 		{"generate -o $OUT --graph ba:3:9", []string{"9"}},
 		{"generate -o $OUT --graph grid:0x4", []string{"0"}},
-		{"generate -o $OUT --graph grid:3x3 --states 1", []string{"states"}},
-		{"generate -o $OUT --graph grid:3x3 --samples 0", []string{"samples"}},
+		{"generate -o $OUT --graph grid:3x3 --states 1", []string{"--states 1", "at least 2"}},
+		{"generate -o $OUT --graph grid:3x3 --states 99999999", []string{"--states 99999999", "weights"}},
+		{"generate -o $OUT --graph grid:99999x99999", []string{"--graph grid:99999x99999", "features"}},
+		{"generate -o $OUT --graph grid:3x3 --samples 0", []string{"--samples 0"}},
+		{"generate -o $OUT --graph grid:3x3 --weight-scale Inf", []string{"--weight-scale"}},
+		{"generate -o $OUT --graph grid:3x3 --threads 0", []string{"--threads"}},
 		{"info", []string{"info PATH"}},
 		{"check", []string{"check DATA"}},
 		{"plot", []string{"plot RUN"}},
 		{"compare $RUN", []string{"two run folders"}},
 		{"demo now", []string{"demo", "now"}},
 		{"demo --side 3 -o $OUT", []string{"--side", "3"}},
+		{"demo --side 99999 -o $OUT", []string{"--side", "99999"}},
+		{"demo --side 5 --l2 -1 -o $OUT", []string{"--l2", "-1"}},
+		{"demo --side 5 --threads 0 -o $OUT", []string{"--threads"}},
+		{"help trian", []string{`"trian"`, "did you mean train?"}},
+		{train + "--seed -1", []string{"--seed \"-1\"", "a whole number from 0"}},
+		{train + "--max-time 10", []string{"--max-time \"10\"", "a time with its unit"}},
+		{train + "--blocks", []string{"--blocks: it needs a value"}},
+		{train + "--states 3", []string{"--states 3", "want the names", "0,1,2"}},
+		{train + "--kind images", []string{"--kind", "npz data, not images"}},
+		{train + "--early-stop accuracy --eval dev=$GRID", []string{"--early-stop", "METRIC@NAME"}},
+		{train + "--eval a/b=$GRID", []string{"--eval", "without"}},
+		{"--bogus", []string{"--bogus", "(blockbp --help"}},
 		{"info $RUN --weights -1", []string{"--weights"}},
 	} {
 		badCase{c.args, nil, c.args, 2, c.parts}.run(t)
+	}
+}
+
+// TestNothingToCompare: an evaluation without a single label says so.
+func TestNothingToCompare(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	good := writeFile(t, filepath.Join(folder, "good.npz"), npz(t, goodArrays(t)))
+	bare := writeFile(t, filepath.Join(folder, "bare.npz"), with(t, arrays{"labels": npy(t, []int{2, 3}, []int32{-1, -1, -1, -1, -1, -1})})["bad.npz"])
+	dir := filepath.Join(folder, "run")
+	mustRun(t, "train", good, "-o", dir, "--max-iter", "1", "-q", noReport)
+	run(t, "eval", bare, "-m", dir).wantFailure(t, 3, "no node that is to be compared has a label")
+	run(t, "train", good, "-o", filepath.Join(folder, "other"), "--eval", "dev="+bare).wantFailure(t, 3, "--eval dev", "no node that is to be compared has a label")
+}
+
+// fullDisk is an output that nothing can be written to.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "write", Path: "stdout", Err: errors.New("no space left")}
+}
+
+// TestUnwritableOutput: whatever prints a result fails where it cannot.
+func TestUnwritableOutput(t *testing.T) {
+	t.Parallel()
+	data, dir := gridData(t), copyFolder(t, gridRun(t), filepath.Join(t.TempDir(), "run"))
+	for _, args := range [][]string{
+		{"--help"}, {"help", "train"}, {"--version"}, {"check", data}, {"plot", dir}, {"info", dir}, {"info", data, "--json"}, {"compare", dir, dir},
+		{"train", data, "--dry-run"}, {"eval", data, "-m", dir},
+	} {
+		var stderr bytes.Buffer
+		if code := cli.Run(t.Context(), args, strings.NewReader(""), fullDisk{}, &stderr); code != 1 || !strings.Contains(stderr.String(), "no space left") {
+			t.Errorf("%q: exit code %d, want 1; stderr %q", args, code, &stderr)
+		}
 	}
 }
 
@@ -508,7 +584,7 @@ func TestBadOutput(t *testing.T) {
 		{"train $GRID -o $OUT -m $DIR/full", 2, []string{"full", "folder"}},
 		{"train $GRID -o $OUT -m $DIR/none/m.safetensors", 1, []string{"none"}},
 		{"train $GRID -o $OUT -m $DIR/file/m.safetensors", 1, []string{"file"}},
-		{"predict $GRID -m $RUN -o $DIR/full", 2, []string{"full", "not empty"}},
+		{"predict $GRID -m $RUN -o $DIR/full", 2, []string{"full", "not empty", "choose another for -o, or remove it"}},
 		{"predict $GRID -m $RUN -o $DIR/file", 1, []string{"file"}},
 		{"eval $GRID -m $RUN -o $DIR/full", 2, []string{"full", "not empty"}},
 		{"eval $GRID -m $RUN -o $DIR/file", 1, []string{"file"}},
@@ -539,10 +615,8 @@ func TestReadOnlyFolder(t *testing.T) {
 	if err := os.Mkdir(folder, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := os.Create(filepath.Join(folder, "probe")); err == nil {
-		f.Close()
-		os.Remove(f.Name())
-		t.Skip("skipped: this user may write into a read-only folder")
+	if runBound(t, "generate", "--graph", "chain:3", "-o", filepath.Join(folder, "probe")).code == 0 {
+		t.Skip("skipped: this user may write into read-only folders; the test runs on Linux, and elsewhere for users who may not, such as any but root")
 	}
 	network := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
 	for _, args := range [][]string{
@@ -551,53 +625,6 @@ func TestReadOnlyFolder(t *testing.T) {
 		{"generate", "--graph", "chain:3", "-o", filepath.Join(folder, "data")},
 		{"infer", network, "-o", filepath.Join(folder, "x.PR")},
 	} {
-		run(t, args...).wantFailure(t, 1, folder, "permission denied")
-	}
-}
-
-// TestFullDisk: a limit on the size of files stands in for the disk. What was
-// there before is there after, and no part of a file is left behind.
-func TestFullDisk(t *testing.T) {
-	t.Parallel()
-	shell, err := os.Stat("/bin/sh")
-	if err != nil || shell.IsDir() || runtime.GOOS == "windows" {
-		t.Skip("skipped: it needs a shell that limits the size of files")
-	}
-	limited := func(blocks string) []string { // of 512 bytes
-		return []string{"/bin/sh", "-c", "ulimit -f " + blocks + ` && exec "$@"`, "sh"}
-	}
-	folder := t.TempDir()
-	out := writeFile(t, filepath.Join(folder, "out.MAR"), "old answer")
-	model := writeFile(t, filepath.Join(folder, "m.safetensors"), "old model")
-	wide := writeFile(t, filepath.Join(folder, "many.uai"), "MARKOV\n300\n"+strings.Repeat("2 ", 300)+"\n0\n")
-	for _, c := range []struct {
-		blocks string
-		args   []string
-		places []string // one of them is named
-	}{
-		{"4", []string{"infer", wide, "--task", "MAR", "-o", out}, []string{"out.MAR"}},
-		{"1", []string{"train", gridData(t), "-o", filepath.Join(folder, "a"), "-m", model}, []string{"config.json", "data.json", "env.json", "metrics.jsonl", "state.safetensors"}},
-		{"16", []string{"train", gridData(t), "-o", filepath.Join(folder, "b"), "-m", model, "--l2", "0.5", "--tol", "1e-9"}, []string{"metrics.jsonl", "state.safetensors"}},
-		{"1", []string{"predict", gridData(t), "-m", gridRun(t), "-o", filepath.Join(folder, "c"), "--threads", "1"}, []string{"0.npz"}},
-		{"4", []string{"generate", "--graph", "grid:9x9", "--samples", "1", "--sweeps", "1", "-o", filepath.Join(folder, "d")}, []string{"0.npz"}},
-		{"1", []string{"eval", gridData(t), "-m", gridRun(t), "-o", filepath.Join(folder, "e"), "--threads", "1"}, []string{"eval.json"}},
-		{"1", []string{"compare", gridRun(t), gridRun(t), "-o", filepath.Join(folder, "f")}, []string{"compare.json"}},
-	} {
-		o := runProcess(t, limited(c.blocks), c.args...)
-		o.wantFailure(t, 1, "file too large")
-		if !slices.ContainsFunc(c.places, func(place string) bool { return strings.Contains(o.stderr, place) }) {
-			t.Errorf("%s: the message names none of %q: %s", o.command(), c.places, o.stderr)
-		}
-		for path := range tree(t, folder) {
-			if name := filepath.Base(path); strings.HasPrefix(name, ".") {
-				t.Errorf("%s: the temporary file %s is left behind", o.command(), path)
-			}
-		}
-	}
-	if got := readFile(t, out); got != "old answer" {
-		t.Errorf("the old answer became %q", got)
-	}
-	if got := readFile(t, model); got != "old model" {
-		t.Errorf("the old model became %q", got)
+		runBound(t, args...).wantFailure(t, 1, folder, "permission denied")
 	}
 }

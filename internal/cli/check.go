@@ -38,8 +38,11 @@ func (a *app) check(f *checkFlags, args []string) error {
 	if len(args) == 0 {
 		return usagef("check: name what to check: blockbp check DATA")
 	}
+	if err := f.data.validate(); err != nil {
+		return err
+	}
 	var problems []error
-	var data []string
+	var data, notes []string
 	for _, path := range args {
 		switch filepath.Ext(path) {
 		case ".safetensors":
@@ -60,11 +63,16 @@ func (a *app) check(f *checkFlags, args []string) error {
 				return err
 			}
 		}
-		for _, err := range dataset.Check(data, f.data.options(m)) {
+		var list []error
+		notes, list = dataset.Check(data, f.data.options(m))
+		for i := range notes {
+			notes[i] = nameFlags(notes[i])
+		}
+		for _, err := range list {
 			problems = append(problems, nameOption(err))
 		}
 	}
-	return a.reportProblems(f, problems)
+	return a.reportProblems(f, problems, notes)
 }
 
 func appendProblem(problems []error, err error) []error {
@@ -74,30 +82,44 @@ func appendProblem(problems []error, err error) []error {
 	return problems
 }
 
-func (a *app) reportProblems(f *checkFlags, problems []error) error {
-	messages := []string{}
+// checked is what check says.
+type checked struct {
+	OK       bool     `json:"ok"`
+	Problems []string `json:"problems"`
+	// Notes say what was assumed, or left out, where nothing is wrong.
+	Notes []string `json:"notes"`
+}
+
+func (a *app) reportProblems(f *checkFlags, problems []error, notes []string) error {
+	result := checked{OK: len(problems) == 0, Problems: []string{}, Notes: append([]string{}, notes...)}
 	code := exitDone
 	for _, err := range problems {
-		messages = append(messages, err.Error())
+		result.Problems = append(result.Problems, err.Error())
 		// A missing file is worse than a bad one: it says that nothing was checked.
 		if c := codeOf(err); code == exitDone || errors.Is(err, os.ErrNotExist) {
 			code = c
 		}
 	}
-	if f.json {
-		if err := a.printJSON(struct {
-			OK       bool     `json:"ok"`
-			Problems []string `json:"problems"`
-		}{len(problems) == 0, messages}); err != nil {
-			return err
-		}
-	} else if len(problems) == 0 {
-		fmt.Fprintln(a.stdout, "no problems found")
-	} else {
-		fmt.Fprintln(a.stdout, strings.Join(messages, "\n"))
+	if err := a.printChecked(f, &result); err != nil {
+		return err
 	}
-	if len(problems) == 0 {
+	if result.OK {
 		return nil
 	}
 	return &exitError{code, fmt.Errorf("problems found: %d", len(problems))}
+}
+
+func (a *app) printChecked(f *checkFlags, result *checked) error {
+	if f.json {
+		return a.printJSON(result)
+	}
+	for _, note := range result.Notes {
+		a.note("%s", note)
+	}
+	text := strings.Join(result.Problems, "\n")
+	if result.OK {
+		text = "no problems found"
+	}
+	_, err := fmt.Fprintln(a.stdout, text)
+	return err
 }

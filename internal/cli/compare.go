@@ -2,9 +2,7 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -52,10 +50,8 @@ func (a *app) compare(f *compareFlags, args []string) error {
 	if len(args) < 2 {
 		return usagef("compare: want at least two run folders: blockbp compare RUN RUN")
 	}
-	if f.out != "" {
-		if err := checkFreshFolder(f.out); err != nil {
-			return err
-		}
+	if err := checkOutput(f.out); err != nil {
+		return err
 	}
 	var runs []*comparedRun
 	for _, dir := range args {
@@ -89,15 +85,19 @@ func firstWeights(runs []*comparedRun, r *comparedRun) []float64 {
 
 func readComparedRun(dir string) (*comparedRun, error) {
 	r := &comparedRun{Run: dir}
+	if err := checkRunFolder(dir, resultFile); err != nil {
+		return nil, err
+	}
 	text, err := os.ReadFile(filepath.Join(dir, resultFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, dataf("%s has no %s: it is no run folder, or its run has not ended yet", dir, resultFile)
-	} else if err != nil {
+	if err != nil {
 		return nil, err
 	}
 	r.Result = text
 	if err := json.Unmarshal(text, &r.numbers); err != nil {
 		return nil, dataf("%s: %v", filepath.Join(dir, resultFile), err)
+	}
+	if err := checkRunFolder(dir, modelFile); err != nil {
+		return nil, err
 	}
 	model, _, err := crf.Load(filepath.Join(dir, modelFile))
 	if err != nil {
@@ -130,14 +130,14 @@ func comparisonTable(runs []*comparedRun) record.Table {
 		n := r.numbers
 		t.Rows = append(t.Rows, []string{
 			r.Run, string(n.Status), fmt.Sprintf("%.10g", float64(n.Objective)), fmt.Sprintf("%.2g", float64(n.GradNorm)),
-			strconv.Itoa(n.Iterations), fmt.Sprintf("%.1f", n.Passes), fmt.Sprintf("%.2f", n.Seconds), fmt.Sprintf("%.2g", float64(r.Distance)),
+			strconv.Itoa(n.Iterations), fmt.Sprintf("%.1f", n.Passes), fmt.Sprintf("%.2f", n.Seconds), orDash("%.2g", float64(r.Distance)),
 		})
 	}
 	return t
 }
 
 func writeComparison(dir string, runs []*comparedRun) error {
-	run, err := record.Create(dir)
+	run, err := createOutput(dir)
 	if err != nil {
 		return err
 	}

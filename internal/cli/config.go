@@ -1,10 +1,14 @@
 package cli
 
 import (
-	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -19,44 +23,82 @@ const (
 	sourceFlag    = "flag"
 )
 
-// option is the resolved value of one option, for config.json.
+// option is the value of one option, for config.json: a number, a truth value, a
+// text or a list of texts, and null for what is off or was left out.
 type option struct {
-	Value  string `json:"value"`
+	Value  any    `json:"value"`
 	Source string `json:"source"`
 }
 
 // applyConfig sets the flags of cmd that were not given on the command line from
 // a TOML file whose keys are their names, and returns every flag's value with
-// its source. path may be empty.
-func applyConfig(cmd *cobra.Command, path string) (map[string]option, error) {
+// its source. path may be empty. recalled are the sources of flags that a run to
+// be resumed has set.
+func applyConfig(cmd *cobra.Command, path string, recalled map[string]string) (map[string]option, error) {
 	fromFile := map[string]bool{}
 	if path != "" {
 		values, err := readConfig(path)
 		if err != nil {
 			return nil, err
 		}
-		for key, value := range values {
-			used, err := setFromConfig(cmd, path, key, value)
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			used, err := setFromConfig(cmd, path, key, values[key])
 			if err != nil {
 				return nil, err
 			}
 			fromFile[key] = used
 		}
 	}
-	resolved := map[string]option{}
+	options := map[string]option{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		o := option{Value: f.Value.String(), Source: sourceDefault}
-		switch {
+		o := option{Value: valueOf(f), Source: sourceDefault}
+		switch source, ok := recalled[f.Name]; {
+		case ok:
+			o.Source = source
 		case fromFile[f.Name]:
 			o.Source = sourceConfig
 		case f.Changed:
 			o.Source = sourceFlag
 		}
 		if f.Name != "help" {
-			resolved[f.Name] = o
+			options[f.Name] = o
 		}
 	})
-	return resolved, nil
+	return options, nil
+}
+
+// valueOf returns a flag's value as JSON is to have it.
+func valueOf(f *pflag.Flag) any {
+	text := f.Value.String()
+	switch list, isList := f.Value.(pflag.SliceValue); {
+	case isList:
+		return textsOrNil(list.GetSlice())
+	case f.Value.Type() == "bool":
+		return text == "true"
+	case f.Value.Type() == "float64":
+		number, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(number) || math.IsInf(number, 0) {
+			return text // it will be refused
+		}
+		return number
+	case strings.Contains(f.Value.Type(), "int"):
+		return json.Number(text)
+	}
+	return textOrNil(text)
+}
+
+func textOrNil(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+func textsOrNil(texts []string) any {
+	if len(texts) == 0 {
+		return nil
+	}
+	return texts
 }
 
 func readConfig(path string) (map[string]any, error) {
@@ -88,8 +130,11 @@ func setFromConfig(cmd *cobra.Command, path, key string, value any) (used bool, 
 	if flag.Changed {
 		return false, nil // the command line wins
 	}
-	items, ok := value.([]any)
-	if !ok {
+	items, isList := value.([]any)
+	if _, wantsList := flag.Value.(pflag.SliceValue); isList && !wantsList {
+		return false, usagef("%s: option %q is a list, want %s", path, key, wantedOf(flag))
+	}
+	if !isList {
 		items = []any{value}
 	}
 	for _, item := range items {
@@ -97,18 +142,25 @@ func setFromConfig(cmd *cobra.Command, path, key string, value any) (used bool, 
 			return false, usagef("%s: option %q is a table, want a value", path, key)
 		}
 		if err := flag.Value.Set(fmt.Sprint(item)); err != nil {
-			return false, usagef("%s: option %q: %v", path, key, err)
+			return false, usagef("%s: option %q is %v, want %s", path, key, item, wantedOf(flag))
 		}
 	}
 	return true, nil
 }
 
-// readList reads the text of a list flag's value: "[a,b]", with fields quoted as
-// in CSV.
-func readList(value string) ([]string, error) {
-	value = strings.TrimSuffix(strings.TrimPrefix(value, "["), "]")
-	if value == "" {
-		return nil, nil
+// setRecalled sets a flag to a value read from config.json.
+func setRecalled(f *pflag.Flag, value any) error {
+	items, isList := value.([]any)
+	list, wantsList := f.Value.(pflag.SliceValue)
+	if isList != wantsList {
+		return fmt.Errorf("the value is %v, which it cannot have", value)
 	}
-	return csv.NewReader(strings.NewReader(value)).Read()
+	if !isList {
+		return f.Value.Set(fmt.Sprint(value))
+	}
+	var texts []string
+	for _, item := range items {
+		texts = append(texts, fmt.Sprint(item))
+	}
+	return list.Replace(texts)
 }

@@ -3,8 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -49,7 +52,19 @@ func (d *dataFlags) options(m *loadedModel) dataset.Options {
 // optionFlags names the flag of an option of package dataset in messages.
 var optionFlags = map[string]string{
 	"Kind": "--kind", "FeatureDir": "--features", "List": "--list", "Observed": "--observed", "States": "--states",
-	"Bins": "--bins", "Neighbours": "--neighbours", "NoBias": "--no-bias", "Untied": "--untied", "paths": "DATA", "Recipe": "the model",
+	"Bins": "--bins", "Neighbours": "--neighbours", "NoBias": "--no-bias", "Untied": "--untied", "paths": "DATA",
+}
+
+// validate refuses a number of states where their names are wanted: it would be
+// the name of the only one.
+func (d *dataFlags) validate() error {
+	if len(d.states) != 1 {
+		return nil
+	}
+	if n, err := strconv.Atoi(d.states[0]); err == nil {
+		return usagef("--states %d: want the names of the states, separated by commas, such as --states %s", n, strings.Join(crf.NumberedStates(min(max(n, 2), 4)), ","))
+	}
+	return nil
 }
 
 // openData reads a data set.
@@ -59,25 +74,40 @@ func (a *app) openData(paths []string, o dataset.Options) (*dataset.Set, error) 
 		return nil, nameOption(err)
 	}
 	for _, w := range set.Warnings {
-		fmt.Fprintf(a.stderr, "blockbp: note: %s\n", w)
+		a.note("%s", nameFlags(w))
 	}
 	return set, nil
 }
 
-// nameOption replaces a library's name for an option by the command's.
+// nameOption replaces what a library calls an option, or a remedy, by what the
+// command calls it.
 func nameOption(err error) error {
 	var option *dataset.OptionError
-	if !errors.As(err, &option) {
-		if message := err.Error(); strings.Contains(message, "the option States") {
-			return dataf("%s", strings.ReplaceAll(message, "the option States", "--states"))
+	if errors.As(err, &option) {
+		name := option.Option
+		if name == "Recipe" {
+			return usagef("%s", option.Problem)
 		}
+		if flag, ok := optionFlags[name]; ok {
+			name = flag
+		}
+		return usagef("%s: %s", name, option.Problem)
+	}
+	before := err.Error()
+	after := strings.ReplaceAll(before, "problem: check the data to list both", "problem: blockbp check lists both")
+	after = nameFlags(strings.ReplaceAll(after, "problems: check the data to list them all", "problems: blockbp check lists them all"))
+	if after == before {
 		return err
 	}
-	name := option.Option
-	if flag, ok := optionFlags[name]; ok {
-		name = flag
+	return &exitError{codeOf(err), errors.New(after)}
+}
+
+// nameFlags writes flags for the options that a text names.
+func nameFlags(text string) string {
+	for _, name := range slices.Sorted(maps.Keys(optionFlags)) {
+		text = strings.ReplaceAll(text, "the option "+name, optionFlags[name])
 	}
-	return usagef("%s: %s", name, option.Problem)
+	return text
 }
 
 // loadedModel is a model file with what it says of itself.
@@ -95,16 +125,24 @@ const (
 	metaEdges    = "edges"
 	edgesNone    = "none"
 	metaTraining = "training"
+	// metaSynthetic is only in the true models of generate.
+	metaSynthetic = "synthetic"
 )
 
 func loadModel(path string) (*loadedModel, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, "model.safetensors") // a run folder
+		if err := checkRunFolder(path, modelFile); err != nil {
+			return nil, err
+		}
+		path = filepath.Join(path, modelFile)
 	}
 	model, meta, err := crf.Load(path)
 	if err != nil {
 		if _, statErr := os.Stat(path); statErr != nil {
 			return nil, statErr
+		}
+		if filepath.Ext(path) != filepath.Ext(modelFile) {
+			return nil, dataf("%s; want a %s, or the folder of a run", withPath(path, err), modelFile)
 		}
 		return nil, dataf("%s", withPath(path, err))
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path"
 	"runtime"
@@ -58,9 +59,25 @@ the curves.`,
 // runs to.
 const demoTolerance = 1e-6
 
+func (f *demoFlags) validate() error {
+	const most = 10_000 // rows: beyond it the features take hundreds of GiB
+	switch {
+	case f.side < 5 || f.side > most:
+		return usagef("--side %d: want 5, for 4x5 blocks, to %d", f.side, most)
+	case !(f.l2 >= 0) || math.IsInf(f.l2, 0):
+		return usagef("--l2 %v: want a finite number that is not negative", f.l2)
+	case f.threads < 1:
+		return usagef("--threads %d: want at least 1", f.threads)
+	}
+	return nil
+}
+
 func (a *app) demo(f *demoFlags) error {
-	if f.side < 5 {
-		return usagef("--side %d: want at least 5, for 4x5 blocks", f.side)
+	if err := f.validate(); err != nil {
+		return err
+	}
+	if err := checkOutput(f.out); err != nil {
+		return err
 	}
 	run, err := createFolder(f.out, "blockbp-demo")
 	if err != nil {
@@ -183,7 +200,7 @@ type demoRow struct {
 	CheckPasses    float64      `json:"check_passes"`
 	GradientPasses float64      `json:"gradient_passes"`
 	Seconds        float64      `json:"seconds"`
-	SecondsTo1e3   record.Float `json:"seconds_to_distance_1e-3"`
+	SecondsTo1e3   record.Float `json:"seconds_to_distance_1e_3"`
 	Objective      float64      `json:"objective"`
 	GradNorm       float64      `json:"grad_norm"`
 	ThetaDist      float64      `json:"theta_dist"`
@@ -258,10 +275,18 @@ func (d *demonstration) table() record.Table {
 	for _, r := range d.rows() {
 		t.Rows = append(t.Rows, []string{
 			r.Method, strconv.Itoa(r.Iterations), fmt.Sprintf("%.1f", r.Passes), fmt.Sprintf("%.1f", r.CheckPasses),
-			fmt.Sprintf("%.2f", r.Seconds), fmt.Sprintf("%.3f", float64(r.SecondsTo1e3)), fmt.Sprintf("%.6f", r.Objective), fmt.Sprintf("%.1e", r.ThetaDist),
+			fmt.Sprintf("%.2f", r.Seconds), orDash("%.3f", float64(r.SecondsTo1e3)), fmt.Sprintf("%.6f", r.Objective), fmt.Sprintf("%.1e", r.ThetaDist),
 		})
 	}
 	return t
+}
+
+// orDash writes a number of a table that there may not be.
+func orDash(format string, x float64) string {
+	if math.IsNaN(x) {
+		return "–"
+	}
+	return fmt.Sprintf(format, x)
 }
 
 // curves draws the paper's figures 2 and 3 for this problem.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/record"
@@ -21,7 +22,7 @@ type evalFlags struct {
 	out, counting string
 	split         string
 	threads       int
-	json          bool
+	json, quiet   bool
 }
 
 func (a *app) evalCommand() *cobra.Command {
@@ -44,6 +45,7 @@ the figures of every class. Several models stand side by side.`,
 	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "number of threads")
 	f.data.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd
 }
 
@@ -73,10 +75,11 @@ func (a *app) eval(f *evalFlags, args []string) error {
 	if f.threads < 1 {
 		return usagef("--threads %d: want at least 1", f.threads)
 	}
-	if f.out != "" {
-		if err := checkFreshFolder(f.out); err != nil {
-			return err
-		}
+	if err := f.data.validate(); err != nil {
+		return err
+	}
+	if err := checkOutput(f.out); err != nil {
+		return err
 	}
 	var models []*loadedModel
 	for _, path := range f.models {
@@ -127,8 +130,13 @@ func (a *app) evalModel(f *evalFlags, m *loadedModel, args []string) (*scoredSet
 	if err := f.restrict(e, set); err != nil {
 		return nil, err
 	}
-	make := func() *infer.Predictor { return predictor(m.model, counting, predictLimits) }
-	return e.scoreWithPictures(a.ctx, f.threads, make)
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	return e.scoreWithPictures(a.ctx, inference{
+		threads: f.threads, progress: newCounter(a.stderr, f.quiet, "evaluating "+e.name),
+		predictor: func() *infer.Predictor { return predictor(m.model, counting, predictLimits) },
+	})
 }
 
 // restrict holds the labels of the observed split and compares on one split.
@@ -139,25 +147,25 @@ func (f *evalFlags) restrict(e *evaluation, set *dataset.Set) error {
 	if len(set.Splits) == 0 {
 		return usagef("--split and --observed apply to graph tables only")
 	}
-	found := f.split == ""
+	for _, o := range []struct{ flag, split string }{{"split", f.split}, {"observed", f.data.observed}} {
+		if problem := unknownSplit(set, o.split); o.split != "" && problem != "" {
+			return usagef("--%s: %s", o.flag, problem)
+		}
+	}
 	for i := range e.instances {
-		labels := e.labels[i]
+		labels := e.labels[i][0] // tables have one sample
 		count, held := make([]bool, len(labels)), make([]int32, len(labels))
 		for s, of := range set.Splits[i] {
-			held[s] = -1
+			held[s] = crf.Unobserved
 			if f.data.observed != "" && of == f.data.observed {
 				held[s] = labels[s]
 			}
-			count[s] = of == f.split || (f.split == "" && held[s] < 0)
-			found = found || count[s]
+			count[s] = of == f.split || (f.split == "" && held[s] == crf.Unobserved)
 		}
 		e.count = append(e.count, count)
 		if f.data.observed != "" {
 			e.clamp = append(e.clamp, held)
 		}
-	}
-	if !found {
-		return usagef("--split %s: no node is in a split of that name", f.split)
 	}
 	return nil
 }
@@ -219,7 +227,7 @@ func (a *app) printEvaluation(scored []*scoredSet, results []evaluatedModel) err
 
 // writeEvaluation writes a folder with a report on all models.
 func writeEvaluation(dir string, scored []*scoredSet, results []evaluatedModel) error {
-	run, err := record.Create(dir)
+	run, err := createOutput(dir)
 	if err != nil {
 		return err
 	}

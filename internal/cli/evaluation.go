@@ -3,12 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
@@ -24,10 +25,10 @@ type evaluation struct {
 	name      string
 	set       *dataset.Set
 	instances []*crf.Instance
-	// labels holds the truth of each instance; clamp, if not nil, labels to hold
-	// fixed; count, if not nil, which nodes to compare.
-	labels, clamp [][]int32
-	count         [][]bool
+	// labels holds the truth of each instance: its samples, each of which counts.
+	labels [][][]int32
+	clamp  [][]int32 // labels to hold fixed in each instance; nil: none
+	count  [][]bool  // which nodes of each instance to compare; nil: all
 }
 
 // predictLimits bound the inference of predictions: a residual in log-messages of
@@ -43,76 +44,40 @@ func newEvaluation(name string, set *dataset.Set, instances []*crf.Instance) (*e
 	e := &evaluation{name: name, set: set, instances: instances}
 	for i, in := range instances {
 		if len(in.Samples()) == 0 {
-			return nil, dataf("%s: instance %d (%s) has no labels to compare with", name, i, in.Name)
+			return nil, dataf("instance %d (%s) has no labels to compare with", i, in.Name)
 		}
-		e.labels = append(e.labels, in.Samples()[0])
+		e.labels = append(e.labels, in.Samples())
 	}
 	return e, nil
 }
 
-// predictor returns what makes predictions with a model.
-func predictor(model *crf.Model, counting func(*graph.Graph) (*bp.Counting, error), limits bp.Limits) *infer.Predictor {
-	return &infer.Predictor{
-		Model: model, Limits: limits,
-		Counting: func(in *crf.Instance) (*bp.Counting, error) { return counting(in.Graph) },
-	}
-}
-
-// predictAll predicts every instance on several threads and hands the results to
-// use in the order of the instances.
-func predictAll(ctx context.Context, instances []*crf.Instance, clamp [][]int32, threads int, make func() *infer.Predictor, use func(i int, b *infer.Beliefs) error) error {
-	type answer struct {
-		beliefs *infer.Beliefs
-		err     error
-	}
-	answers := newQueue[answer](len(instances))
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var group sync.WaitGroup
-	defer group.Wait()
-	jobs := newQueueOfIndices(ctx, len(instances))
-	for range max(1, min(threads, len(instances))) {
-		p := make()
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			for i := range jobs {
-				var hold []int32
-				if clamp != nil {
-					hold = clamp[i]
+// check refuses to compare nothing.
+func (e *evaluation) check() error {
+	for i, samples := range e.labels {
+		for _, labels := range samples {
+			for s, y := range labels {
+				if y != crf.Unobserved && (e.count == nil || e.count[i][s]) {
+					return nil
 				}
-				b, err := p.Predict(ctx, instances[i], hold)
-				answers.put(i, answer{b, err})
 			}
-		}()
-	}
-	for i := range instances {
-		got, ok := answers.take(ctx, i)
-		if !ok {
-			return &exitError{exitInterrupted, fmt.Errorf("interrupted after %d of %d instances", i, len(instances))}
-		}
-		if got.err != nil {
-			return fmt.Errorf("instance %d (%s): %w", i, instances[i].Name, got.err)
-		}
-		if ctx.Err() != nil {
-			return &exitError{exitInterrupted, fmt.Errorf("interrupted after %d of %d instances", i, len(instances))}
-		}
-		if err := use(i, got.beliefs); err != nil {
-			return err
 		}
 	}
-	return nil
+	return dataf("no node that is to be compared has a label: all of theirs are -1")
 }
 
-// score predicts and compares everything.
-func (e *evaluation) score(ctx context.Context, threads int, make func() *infer.Predictor, each func(i int, b *infer.Beliefs) error) (*infer.Score, error) {
+// score predicts and compares every sample of labels with the prediction of its
+// instance.
+func (e *evaluation) score(ctx context.Context, w inference, each func(i int, b *infer.Beliefs) error) (*infer.Score, error) {
 	total := infer.NewScore(mostStates(e.set))
-	err := predictAll(ctx, e.instances, e.clamp, threads, make, func(i int, b *infer.Beliefs) error {
+	w.instances, w.clamp = e.instances, e.clamp
+	err := w.run(ctx, func(i int, b *infer.Beliefs) error {
 		var count []bool
 		if e.count != nil {
 			count = e.count[i]
 		}
-		total.Add(b, e.labels[i], count)
+		for _, truth := range e.labels[i] {
+			total.Add(b, truth, count)
+		}
 		if each != nil {
 			return each(i, b)
 		}
@@ -156,15 +121,18 @@ var lossMetrics = map[string]bool{"log_loss": true}
 func (t *training) prepareEvaluation(counting func(*graph.Graph) (*bp.Counting, error)) error {
 	for _, spec := range t.flags.eval {
 		name, path, ok := strings.Cut(spec, "=")
-		if !ok || name == "" || path == "" || strings.ContainsAny(name, "@.") {
-			return usagef("--eval %q: want NAME=PATH, such as dev=dev.txt", spec)
+		if !ok || name == "" || path == "" || strings.ContainsAny(name, "@.:/\\") {
+			return usagef("--eval %q: want NAME=PATH, such as dev=dev.txt, and a name without . : @ and slashes", spec)
 		}
 		if slices.ContainsFunc(t.evals, func(e *evaluation) bool { return e.name == name }) {
 			return usagef("--eval %s: the name %q is used twice", spec, name)
 		}
 		e, err := t.openEvaluation(name, path)
+		if err == nil {
+			err = e.check()
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("--eval %s: %w", name, err)
 		}
 		t.evals = append(t.evals, e)
 	}
@@ -176,11 +144,16 @@ func (t *training) prepareEvaluation(counting func(*graph.Graph) (*bp.Counting, 
 
 func (t *training) evaluateAll(m *crf.Model, counting func(*graph.Graph) (*bp.Counting, error)) (map[string]float64, error) {
 	values := map[string]float64{}
+	started := time.Now()
+	defer func() { t.evaluating += time.Since(started) }()
 	for _, e := range t.evals {
-		make := func() *infer.Predictor { return predictor(m, counting, evaluationLimits) }
+		work := inference{
+			threads: t.flags.threads, progress: t.progress.counter("evaluating " + e.name),
+			predictor: func() *infer.Predictor { return predictor(m, counting, evaluationLimits) },
+		}
 		// An evaluation is finished even when the run was interrupted: its result is
 		// part of the record.
-		score, err := e.score(context.Background(), t.flags.threads, make, nil)
+		score, err := e.score(context.Background(), work, nil)
 		if err != nil {
 			return nil, fmt.Errorf("evaluation %s: %w", e.name, err)
 		}
@@ -193,6 +166,7 @@ func (t *training) evaluateAll(m *crf.Model, counting func(*graph.Graph) (*bp.Co
 
 func (t *training) openEvaluation(name, path string) (*evaluation, error) {
 	o := t.flags.data.options(&loadedModel{model: &crf.Model{Schema: t.set.Schema}, recipe: &t.set.Recipe})
+	o.Bins, o.Neighbours, o.NoBias = 0, 0, false // they are in the recipe already
 	if t.set.Recipe.Kind == dataset.KindGraph {
 		return t.splitEvaluation(name, path, o)
 	}
@@ -213,7 +187,7 @@ func (t *training) openEvaluation(name, path string) (*evaluation, error) {
 	}
 	set, err := t.app.openData(paths, o)
 	if err != nil {
-		return nil, fmt.Errorf("--eval %s: %w", name, err)
+		return nil, err
 	}
 	instances := set.Instances
 	if t.flags.noEdges {
@@ -228,30 +202,47 @@ func (t *training) splitEvaluation(name, split string, o dataset.Options) (*eval
 	o.Observed = ""
 	set, err := t.app.openData(t.args, o)
 	if err != nil {
-		return nil, fmt.Errorf("--eval %s: %w", name, err)
+		return nil, err
 	}
 	e, err := newEvaluation(name, set, t.data)
 	if err != nil {
 		return nil, err
 	}
-	found := false
+	if problem := unknownSplit(set, split); problem != "" {
+		return nil, usagef("%s", problem)
+	}
 	for i, in := range set.Instances {
-		e.labels[i] = in.Samples()[0]
-		count := make([]bool, len(e.labels[i]))
+		e.labels[i] = in.Samples()
+		count := make([]bool, in.Graph.NumNodes())
 		for s, of := range set.Splits[i] {
 			count[s] = of == split
-			found = found || count[s]
 		}
 		e.count = append(e.count, count)
 		if t.flags.data.observed != "" {
 			e.clamp = append(e.clamp, t.data[i].Samples()[0])
 		}
 	}
-	if !found {
-		return nil, usagef("--eval %s=%s: no node is in a split of that name", name, split)
-	}
 	return e, nil
 }
+
+// unknownSplit says that no node of graph tables is in a split, "" if one is.
+func unknownSplit(set *dataset.Set, split string) string {
+	known := map[string]bool{}
+	for _, of := range set.Splits {
+		for _, name := range of {
+			if name != "" {
+				known[name] = true
+			}
+		}
+	}
+	if known[split] {
+		return ""
+	}
+	return fmt.Sprintf("no node is in a split %q; %s", split, nearestName(split, slices.Sorted(maps.Keys(known)), ""))
+}
+
+// earlyStopText writes METRIC@NAME:PATIENCE.
+func earlyStopText(e *learn.EarlyStop) string { return fmt.Sprintf("%s:%d", e.Metric, e.Patience) }
 
 // parseEarlyStop reads METRIC@NAME[:PATIENCE].
 func (t *training) parseEarlyStop() error {
@@ -268,7 +259,10 @@ func (t *training) parseEarlyStop() error {
 		}
 		metric, patience = m, n
 	}
-	name, set, _ := strings.Cut(metric, "@")
+	name, set, ok := strings.Cut(metric, "@")
+	if !ok || name == "" || set == "" {
+		return usagef("--early-stop %q: want METRIC@NAME[:PATIENCE], such as accuracy@dev:3 with --eval dev=PATH", spec)
+	}
 	var known []string
 	for _, e := range t.evals {
 		for m := range metricsOf(e.name, infer.NewScore(1)) {

@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
+	"math"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -101,6 +101,40 @@ func parseGraph(text string) (experiment.GraphSpec, error) {
 	return g, nil
 }
 
+// Bounds on what is generated: a slip of the pen must not ask for all memory.
+const (
+	mostGeneratedWeights = 1 << 28 // 2 GiB
+	mostGeneratedNumbers = 1 << 32 // node features of all instances, 32 GiB
+)
+
+// validate reports the first option whose value cannot be used.
+func (f *generateFlags) validate() error {
+	s := &f.spec
+	for _, o := range []struct {
+		name         string
+		value, least int
+	}{
+		{"states", s.States, 2}, {"node-features", s.NodeFeatures, 1}, {"edge-features", s.EdgeFeatures, 1}, {"samples", s.Samples, 1},
+		{"instances", s.Instances, 1}, {"sweeps", s.Sweeps, 1}, {"threads", f.threads, 1},
+	} {
+		if o.value < o.least {
+			return usagef("--%s %d: want at least %d", o.name, o.value, o.least)
+		}
+	}
+	if !(s.WeightScale > 0) || math.IsInf(s.WeightScale, 0) {
+		return usagef("--weight-scale %v: want a finite positive number", s.WeightScale)
+	}
+	k := float64(s.States)
+	if weights := k * (float64(s.NodeFeatures) + k*float64(s.EdgeFeatures)); weights > mostGeneratedWeights {
+		return usagef("--states %d, --node-features %d and --edge-features %d make %.3g weights, at most %d are supported", s.States, s.NodeFeatures, s.EdgeFeatures, weights, mostGeneratedWeights)
+	}
+	nodes := max(float64(s.Graph.Nodes), float64(s.Graph.Rows)*float64(s.Graph.Cols))
+	if numbers := nodes * float64(s.NodeFeatures) * float64(s.Instances); numbers > mostGeneratedNumbers {
+		return usagef("--graph %s, --node-features %d and --instances %d make %.3g features, at most %d are supported", f.graph, s.NodeFeatures, s.Instances, numbers, mostGeneratedNumbers)
+	}
+	return nil
+}
+
 func (a *app) generate(f *generateFlags, args []string) error {
 	if f.out == "" || len(args) > 0 {
 		return usagef("generate: want blockbp generate -o DIR --graph KIND:SIZE")
@@ -110,10 +144,10 @@ func (a *app) generate(f *generateFlags, args []string) error {
 	if s.Graph, err = parseGraph(f.graph); err != nil {
 		return err
 	}
-	if s.States < 2 || s.NodeFeatures < 1 || s.EdgeFeatures < 1 || s.Samples < 1 || s.Instances < 1 || s.Sweeps < 1 || !(s.WeightScale > 0) || f.threads < 1 {
-		return usagef("generate: states must be at least 2 and features, samples, instances, sweeps, weight-scale and threads positive")
+	if err := f.validate(); err != nil {
+		return err
 	}
-	if err := checkFreshFolder(f.out); err != nil {
+	if err := checkOutput(f.out); err != nil {
 		return err
 	}
 	generated, err := experiment.Generate(*s, f.threads)
@@ -123,7 +157,7 @@ func (a *app) generate(f *generateFlags, args []string) error {
 	if err := a.ctx.Err(); err != nil {
 		return err
 	}
-	run, err := record.Create(f.out)
+	run, err := createOutput(f.out)
 	if err != nil {
 		return err
 	}
@@ -138,7 +172,7 @@ func (a *app) generate(f *generateFlags, args []string) error {
 			return err
 		}
 	}
-	if err := a.writeTruth(run, generated); err != nil {
+	if err := writeTruth(run, f.graph, generated); err != nil {
 		return err
 	}
 	first := generated.Instances[0]
@@ -153,21 +187,33 @@ func (a *app) generate(f *generateFlags, args []string) error {
 			Seed      uint64 `json:"seed"`
 		}{f.out, s.Instances, first.Graph.NumNodes(), first.Graph.NumEdges(), s.Samples, generated.Truth.Layout.Size, s.Seed})
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: %d instances with %d nodes, %d edges and %d samples each; true weights in %s\n",
-		f.out, s.Instances, first.Graph.NumNodes(), first.Graph.NumEdges(), s.Samples, filepath.Join(f.out, truthFile))
+	_, err = fmt.Fprintf(a.stdout, "%s: %s with %d nodes, %d edges and %s each; true weights in %s\n",
+		f.out, counted(s.Instances, "instance"), first.Graph.NumNodes(), first.Graph.NumEdges(), counted(s.Samples, "sample"), filepath.Join(f.out, truthFile))
 	return err
 }
 
 // truthFile holds the weights that generated data were drawn from.
 const truthFile = "truth.safetensors"
 
-func (a *app) writeTruth(run *record.Run, g *experiment.Generated) error {
-	spec, err := json.Marshal(g.Spec)
-	if err != nil {
-		return err
-	}
+// syntheticOrigin is what the true model says of the data drawn from it: the
+// options of generate.
+type syntheticOrigin struct {
+	Graph        string  `json:"graph"`
+	States       int     `json:"states"`
+	NodeFeatures int     `json:"node_features"`
+	EdgeFeatures int     `json:"edge_features"`
+	Samples      int     `json:"samples"`
+	Instances    int     `json:"instances"`
+	WeightScale  float64 `json:"weight_scale"`
+	Sweeps       int     `json:"sweeps"`
+	Seed         uint64  `json:"seed"`
+}
+
+func writeTruth(run *record.Run, graph string, g *experiment.Generated) error {
+	s := g.Spec
+	origin := jsonText(syntheticOrigin{graph, s.States, s.NodeFeatures, s.EdgeFeatures, s.Samples, s.Instances, s.WeightScale, s.Sweeps, s.Seed})
 	recipe := dataset.Recipe{Kind: dataset.KindNPZ, NodeForm: dataset.FormDense, EdgeForm: dataset.FormDense}
-	if err := crf.Save(run.Path(truthFile), g.Truth, map[string]string{"synthetic": string(spec), dataset.RecipeKey: recipe.String()}); err != nil {
+	if err := crf.Save(run.Path(truthFile), g.Truth, map[string]string{metaSynthetic: origin, dataset.RecipeKey: recipe.String()}); err != nil {
 		return err
 	}
 	return run.WriteJSON("dataset.json", map[string]any{"states": g.Truth.Schema.NodeTypes[0].States})

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/blockbp/blockbp/internal/cli"
 )
@@ -40,6 +41,7 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(sharedFolder)
+	*cli.LineEvery = 10 * time.Millisecond
 	before := namesIn(".")
 	code := m.Run()
 	for _, name := range namesIn(".") {
@@ -256,6 +258,13 @@ func gridRun(t testing.TB) string {
 	})
 }
 
+// noReport is for runs whose figures nobody looks at.
+const noReport = "--report=false"
+
+// endless are options of a run that does not end by itself: its steps are too short
+// to get anywhere.
+var endless = []string{"--step", "fixed:1e-12", "--tol", "1e-300", "--max-passes", "1e15"}
+
 // trainResult is the object that train prints and writes to result.json.
 type trainResult struct {
 	Status        string             `json:"status"`
@@ -274,12 +283,20 @@ type trainResult struct {
 	ThetaSHA256   string             `json:"theta_sha256"`
 	PeakBytes     int64              `json:"peak_bytes"`
 	Eval          map[string]float64 `json:"eval"`
+
+	Seconds           float64 `json:"seconds"`
+	TrainingSeconds   float64 `json:"training_seconds"`
+	EvaluationSeconds float64 `json:"evaluation_seconds"`
+	ReportSeconds     float64 `json:"report_seconds"`
+	TotalSeconds      float64 `json:"total_seconds"`
 }
 
+// train trains without a report, which takes longer than most of these runs, unless
+// the arguments ask for one.
 func train(t testing.TB, args ...string) trainResult {
 	t.Helper()
 	var r trainResult
-	mustRun(t, slices.Concat([]string{"train"}, args, []string{"--json", "-q"})...).json(t, &r)
+	mustRun(t, slices.Concat([]string{"train", noReport}, args, []string{"--json", "-q"})...).json(t, &r)
 	return r
 }
 

@@ -99,7 +99,7 @@ func TestImages(t *testing.T) {
 	with, without := filepath.Join(folder, "with"), filepath.Join(folder, "without")
 	for _, neighbours := range []string{"4", "8"} {
 		dir := with + neighbours
-		r := train(t, data, "-o", dir, "--list", "train.txt", "--neighbours", neighbours, "--bins", "3", "--blocks", "2x2", "--l2", "1", "--rtol", "1e-7", "--eval", "test=test.txt", "--threads", "1")
+		r := train(t, data, "-o", dir, "--list", "train.txt", "--neighbours", neighbours, "--bins", "3", "--blocks", "2x2", "--l2", "1", "--rtol", "1e-7", "--eval", "test=test.txt", "--threads", "1", "--report")
 		if r.Status != "converged" || !(r.Eval["accuracy@test"] > 0.5) {
 			t.Errorf("--neighbours %s: %+v", neighbours, r)
 		}
@@ -108,8 +108,8 @@ func TestImages(t *testing.T) {
 		}
 		checkReport(t, filepath.Join(dir, "report.html"), "sky", "grass", "post", "blue", "Evaluation on test")
 		info := mustRun(t, "info", dir, "--json").object(t, "recipe")
-		if want := `"neighbours":` + neighbours; !strings.Contains(info["recipe"].(string), want) {
-			t.Errorf("the model's recipe is %s, without %s", info["recipe"], want)
+		if recipe, ok := info["recipe"].(map[string]any); !ok || fmt.Sprint(recipe["neighbours"]) != neighbours {
+			t.Errorf("the model's recipe is %v, without %s neighbours", info["recipe"], neighbours)
 		}
 	}
 	train(t, data, "-o", without, "--list", "train.txt", "--no-edges", "--l2", "1")
@@ -164,7 +164,9 @@ func TestImages(t *testing.T) {
 	for _, name := range []string{"pictures-with8", "pictures-without", "confusion-with8", "iou"} {
 		checkPNG(t, filepath.Join(compared, "plots", name+".png"))
 	}
-	mustRun(t, "check", data, "--list", "train.txt", "-m", with+"4")
+	if o := mustRun(t, "check", data, "--list", "train.txt", "-m", with+"4", "--neighbours", "8"); !strings.Contains(o.stderr, "note: --neighbours is 8, but the model was trained with 4") {
+		t.Errorf("check does not say that the model decides: stderr is %q", o.stderr)
+	}
 
 	// Images of one model may be named with dots, and no prediction is lost.
 	dotted := filepath.Join(folder, "dotted")

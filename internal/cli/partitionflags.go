@@ -72,7 +72,11 @@ func (r resolved) partitioner(seed uint64, smallest int) func(*crf.Instance) (*p
 		if p, ok := known[in.Graph]; ok {
 			return p, nil
 		}
-		of, blocks, err := r.assign(in, seed, smallest)
+		d, err := r.divide(in, smallest)
+		if err != nil {
+			return nil, err
+		}
+		of, blocks, err := d.assign(in, seed)
 		if err != nil {
 			return nil, err
 		}
@@ -84,35 +88,74 @@ func (r resolved) partitioner(seed uint64, smallest int) func(*crf.Instance) (*p
 	}
 }
 
-func (r resolved) assign(in *crf.Instance, seed uint64, smallest int) (of []int32, blocks int, err error) {
-	rows, cols, count := r.rows, r.cols, r.count
+// division is what a request comes to for one network.
+type division struct {
+	kind       string // tiles, range, bfs or metis
+	rows, cols int    // of tiles
+	count      int    // blocks
+}
+
+// divide decides what the request leaves open.
+func (r resolved) divide(in *crf.Instance, smallest int) (division, error) {
+	d := division(r)
 	grid := in.Rows > 0
-	if r.kind == "tiles" && !grid {
-		return nil, 0, usagef("tiles need a grid, and the nodes of %s lie on none: give --blocks a number, or grid_shape in the file", in.Name)
+	if d.kind == "tiles" && !grid {
+		return d, usagef("tiles need a grid, and the nodes of %s lie on none: give --blocks a number, or grid_shape in the file", in.Name)
 	}
-	if count == 0 && rows == 0 {
-		count = min(learn.DefaultBlocks, smallest)
-		if grid && r.kind == "auto" && in.Rows >= 4 && in.Cols >= 5 && smallest >= learn.DefaultBlocks {
-			rows, cols = 4, 5
-		}
+	asked := d.count > 0 || d.rows > 0
+	if !asked {
+		d.count = min(learn.DefaultBlocks, smallest)
 	}
-	if r.kind == "tiles" && rows == 0 {
-		rows, cols = tilesOf(count, in.Rows, in.Cols)
+	const autoRows, autoCols = 4, 5 // learn.DefaultBlocks, as squares of a landscape
+	switch wide := in.Rows >= autoRows && in.Cols >= autoCols && smallest >= learn.DefaultBlocks; {
+	case d.kind == "auto" && !asked && wide:
+		d.kind, d.rows, d.cols = "tiles", autoRows, autoCols
+	case d.kind == "auto":
+		d.kind = "bfs"
+	case d.kind == "tiles" && d.rows == 0:
+		d.rows, d.cols = tilesOf(d.count, in.Rows, in.Cols)
 	}
-	switch {
-	case rows > 0:
-		return partition.Tiles(in.Rows, in.Cols, rows, cols)
-	case r.kind == "range":
-		of, err = partition.Ranges(in.Graph.NumNodes(), count)
-	case r.kind == "metis":
-		of, err = partition.METIS(in.Graph, count, seed)
+	err := d.fits(in)
+	return d, err
+}
+
+// fits refuses more blocks than there are nodes.
+func (d *division) fits(in *crf.Instance) error {
+	switch n := in.Graph.NumNodes(); {
+	case d.rows > 0 && (d.rows > in.Rows || d.cols > in.Cols):
+		return usagef("%dx%d tiles are too many for a grid of %d rows and %d columns: give --blocks at most %dx%d", d.rows, d.cols, in.Rows, in.Cols, in.Rows, in.Cols)
+	case d.rows > 0:
+		d.count = d.rows * d.cols
+	case d.count > n:
+		return usagef("%d blocks are too many for %d nodes: give --blocks a number from 1 to %d", d.count, n, n)
+	}
+	return nil
+}
+
+// assign cuts the network.
+func (d *division) assign(in *crf.Instance, seed uint64) (of []int32, blocks int, err error) {
+	switch d.kind {
+	case "tiles":
+		return partition.Tiles(in.Rows, in.Cols, d.rows, d.cols)
+	case "range":
+		of, err = partition.Ranges(in.Graph.NumNodes(), d.count)
+	case "metis":
+		of, err = partition.METIS(in.Graph, d.count, seed)
 		if errors.Is(err, partition.ErrNoMETIS) {
 			err = usagef("--partition metis: %v", err)
 		}
 	default:
-		of, err = partition.BreadthFirst(in.Graph, count)
+		of, err = partition.BreadthFirst(in.Graph, d.count)
 	}
-	return of, count, err
+	return of, d.count, err
+}
+
+// blocks returns the value of --blocks that asks for this division.
+func (d *division) blocks() any {
+	if d.rows > 0 {
+		return fmt.Sprintf("%dx%d", d.rows, d.cols)
+	}
+	return d.count
 }
 
 // tilesOf splits a number of blocks into rows and columns of tiles whose shape
@@ -129,15 +172,4 @@ func tilesOf(count, gridRows, gridCols int) (rows, cols int) {
 		}
 	}
 	return rows, cols
-}
-
-// String describes the request for the record.
-func (r resolved) String() string {
-	switch {
-	case r.rows > 0:
-		return fmt.Sprintf("%dx%d tiles", r.rows, r.cols)
-	case r.count > 0:
-		return fmt.Sprintf("%d blocks (%s)", r.count, r.kind)
-	}
-	return "default"
 }

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -30,6 +33,9 @@ func (a *app) plotCommand() *cobra.Command {
 }
 
 func (a *app) plot(dir string) error {
+	if err := checkRunFolder(dir, record.MetricsFile); err != nil {
+		return err
+	}
 	run, err := record.Open(dir)
 	if err != nil {
 		return err
@@ -45,7 +51,22 @@ func (a *app) plot(dir string) error {
 		if err := writeFigure(run, c.file, c.curves); err != nil {
 			return err
 		}
-		fmt.Fprintln(a.stdout, run.Path(filepath.Join(plotFolder, c.file+".svg")))
+		if _, err := fmt.Fprintln(a.stdout, run.Path(filepath.Join(plotFolder, c.file+".svg"))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRunFolder looks whether a folder has what a run leaves in it.
+func checkRunFolder(dir, file string) error {
+	if _, err := os.Stat(dir); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(dir, file)); errors.Is(err, fs.ErrNotExist) {
+		return dataf("%s has no %s: it is no run folder, or its run has not come so far", dir, file)
+	} else if err != nil {
+		return err
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ type predictFlags struct {
 	tolerance             float64
 	maxSweeps             int
 	clamp, json, pictures bool
+	quiet                 bool
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -50,6 +51,7 @@ images also NAME.png, an indexed picture of the labels, and a page of pictures.`
 	fl.BoolVar(&f.pictures, "pictures", true, "images: write pictures.png, photographs beside predictions")
 	f.data.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd
 }
 
@@ -88,10 +90,18 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if f.model == "" || f.out == "" || len(args) == 0 {
 		return usagef("predict: want blockbp predict DATA -m MODEL -o OUT")
 	}
-	if !(f.tolerance > 0) || f.maxSweeps < 1 || f.threads < 1 {
-		return usagef("--tol %v, --max-sweeps %d and --threads %d: want positive numbers", f.tolerance, f.maxSweeps, f.threads)
+	switch {
+	case !(f.tolerance > 0):
+		return usagef("--tol %v: want a positive number", f.tolerance)
+	case f.maxSweeps < 1:
+		return usagef("--max-sweeps %d: want at least 1", f.maxSweeps)
+	case f.threads < 1:
+		return usagef("--threads %d: want at least 1", f.threads)
 	}
-	if err := checkFreshFolder(f.out); err != nil {
+	if err := f.data.validate(); err != nil {
+		return err
+	}
+	if err := checkOutput(f.out); err != nil {
 		return err
 	}
 	model, err := loadModel(f.model)
@@ -111,32 +121,58 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	instances := model.instances(set)
 	var clamp [][]int32
 	if f.clamp {
-		if clamp, err = heldLabels(instances); err != nil {
+		if clamp, err = a.heldLabels(instances); err != nil {
 			return err
 		}
 	}
-	run, err := record.Create(f.out)
+	if err := checkCounting(instances, counting); err != nil {
+		return err
+	}
+	run, err := createOutput(f.out)
 	if err != nil {
 		return err
 	}
 	p := &prediction{app: a, run: run, set: set, names: uniqueNames(instances)}
 	started := time.Now()
-	make := func() *infer.Predictor {
-		return predictor(model.model, counting, bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps})
+	work := inference{
+		instances: instances, clamp: clamp, threads: f.threads, progress: newCounter(a.stderr, f.quiet, "predicting"),
+		predictor: func() *infer.Predictor {
+			return predictor(model.model, counting, bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps})
+		},
 	}
-	if err := predictAll(a.ctx, instances, clamp, f.threads, make, p.write); err != nil {
+	if err := work.run(a.ctx, p.write); err != nil {
 		return err
 	}
 	return p.finish(f, time.Since(started))
 }
 
-func heldLabels(instances []*crf.Instance) ([][]int32, error) {
+// checkCounting makes the counting numbers of every network, so that what is wrong
+// with them is known before anything is written.
+func checkCounting(instances []*crf.Instance, counting func(*graph.Graph) (*bp.Counting, error)) error {
+	for i, in := range instances {
+		if _, err := counting(in.Graph); err != nil {
+			return dataf("instance %d (%s): %v", i, in.Name, err)
+		}
+	}
+	return nil
+}
+
+// heldLabels returns the labels to hold in each instance: a prediction has room
+// for one sample, the first.
+func (a *app) heldLabels(instances []*crf.Instance) ([][]int32, error) {
 	clamp := make([][]int32, len(instances))
+	several := 0
 	for i, in := range instances {
 		if len(in.Samples()) == 0 {
 			return nil, dataf("instance %d (%s) has no labels to hold; leave out --clamp", i, in.Name)
 		}
 		clamp[i] = in.Samples()[0]
+		if len(in.Samples()) > 1 {
+			several++
+		}
+	}
+	if several > 0 {
+		a.note("%d of %d instances have several samples of labels; --clamp holds the first of each", several, len(instances))
 	}
 	return clamp, nil
 }
@@ -217,11 +253,11 @@ func (p *prediction) finish(f *predictFlags, elapsed time.Duration) error {
 		return err
 	}
 	if unsettled > 0 {
-		fmt.Fprintf(p.app.stderr, "blockbp: note: inference of %d of %d instances did not converge; raise --max-sweeps\n", unsettled, len(p.instances))
+		p.app.note("inference of %d of %d instances did not converge; raise --max-sweeps", unsettled, len(p.instances))
 	}
 	if f.json {
 		return p.app.printJSON(summary)
 	}
-	_, err := fmt.Fprintf(p.app.stdout, "%d instances labelled in %.2f s: %s\n", len(p.instances), elapsed.Seconds(), f.out)
+	_, err := fmt.Fprintf(p.app.stdout, "%s labelled in %.2f s: %s\n", counted(len(p.instances), "instance"), elapsed.Seconds(), f.out)
 	return err
 }

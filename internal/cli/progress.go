@@ -25,17 +25,24 @@ type progress struct {
 	seen     bool
 }
 
+// lineEvery is the time between lines of progress; tests do not wait as long.
+var lineEvery = 5 * time.Second
+
 const (
-	lineEvery = 5 * time.Second
-	barEvery  = 100 * time.Millisecond
-	barSteps  = 1000
+	barEvery = 100 * time.Millisecond
+	barSteps = 1000
 )
+
+// newBar returns a bar of progress for a terminal.
+func newBar(out io.Writer, steps int) *progressbar.ProgressBar {
+	return progressbar.NewOptions(steps, progressbar.OptionSetWriter(out), progressbar.OptionSetPredictTime(false),
+		progressbar.OptionSetWidth(24), progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(false))
+}
 
 func newProgress(out io.Writer, quiet bool, s learn.Settings) *progress {
 	p := &progress{out: out, quiet: quiet, settings: s}
 	if isTerminal(out) && !quiet {
-		p.bar = progressbar.NewOptions(barSteps, progressbar.OptionSetWriter(out), progressbar.OptionSetPredictTime(false),
-			progressbar.OptionSetWidth(24), progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(false))
+		p.bar = newBar(out, barSteps)
 	} else {
 		p.next = time.Now().Add(lineEvery)
 	}
@@ -94,6 +101,12 @@ func (p *progress) timeLeft(e learn.Event, done float64) string {
 	elapsed := e.Elapsed.Seconds() - p.started
 	left := time.Duration(elapsed * (1 - done) / done * float64(time.Second))
 	return fmt.Sprintf("  about %s left", left.Round(time.Second))
+}
+
+// counter returns what shows a part of the work that is counted by itself.
+func (p *progress) counter(label string) *counter {
+	p.done() // its bar gives the line to the other
+	return newCounter(p.out, p.quiet, label)
 }
 
 // done removes the bar.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,33 +18,85 @@ type app struct {
 	ctx            context.Context
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	noted          map[string]bool // what note has said
+}
+
+// note says something on standard error that is no failure, once: the same data
+// may be read for several purposes.
+func (a *app) note(format string, arguments ...any) {
+	text := fmt.Sprintf(format, arguments...)
+	if a.noted[text] {
+		return
+	}
+	if a.noted == nil {
+		a.noted = map[string]bool{}
+	}
+	a.noted[text] = true
+	fmt.Fprintf(a.stderr, "blockbp: note: %s\n", text)
 }
 
 // Run executes the command line args (without the program's name) and returns
 // the exit code. Results go to stdout, progress and errors to stderr. When ctx
 // ends, long work is saved and the code is 130.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	a := &app{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr}
-	defer func() {
-		if r := recover(); r != nil {
-			fmt.Fprintf(stderr, "blockbp: internal error: %v\n\n%s\nThis is a bug in blockbp, not in your data: please report it with the lines above.\n", r, debug.Stack())
-			code = exitBug
-		}
-	}()
+	results := &output{w: stdout}
+	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: stderr}
 	root := a.command()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(results)
 	root.SetErr(stderr)
 	root.SetIn(stdin)
-	err := root.ExecuteContext(ctx)
+	err := guard(func() error { return root.ExecuteContext(ctx) })
 	if err == nil {
-		return exitDone
+		err = results.err
+	}
+	return a.end(err)
+}
+
+// helpCommand is "blockbp help VERB"; cobra's own succeeds for verbs that do not
+// exist.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [VERB]",
+		Short: "Explain a verb and its options",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			verb, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("unknown command %q; %s (blockbp --help lists all)", args[0], nearestCommand(cmd.Root(), args[0]))
+			}
+			verb.InitDefaultHelpFlag() // as --help lists it
+			return verb.Help()
+		},
+	}
+}
+
+// output remembers that something could not be written: not all of what writes to
+// it, such as help, looks.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// end reports what ended the command, if not success, and returns the exit code.
+func (a *app) end(err error) (code int) {
+	var b *bug
+	if errors.As(err, &b) {
+		b.report(a.stderr)
+		return exitBug
 	}
 	if errors.Is(err, context.Canceled) {
 		err = &exitError{exitInterrupted, errors.New("interrupted")}
 	}
-	if message := err.Error(); message != "" {
-		fmt.Fprintf(stderr, "blockbp: %s\n", message)
+	if err != nil {
+		fmt.Fprintf(a.stderr, "blockbp: %v\n", err)
 	}
 	return codeOf(err)
 }
@@ -72,21 +123,57 @@ Start with: blockbp demo`,
 	}
 	root.AddCommand(a.demoCommand(), a.trainCommand(), a.predictCommand(), a.evalCommand(), a.inferCommand(),
 		a.generateCommand(), a.infoCommand(), a.checkCommand(), a.plotCommand(), a.compareCommand())
+	root.SetHelpCommand(helpCommand())
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	return root
 }
 
-// flagError names the flag nearest to one that does not exist.
+// flagError says what was wrong with an option, in words of the command: the
+// nearest one to a name that does not exist, and what values one can have.
 func flagError(cmd *cobra.Command, err error) error {
+	var (
+		unknown *pflag.NotExistError
+		invalid *pflag.InvalidValueError
+		lacking *pflag.ValueRequiredError
+	)
 	message := err.Error()
-	const unknown = "unknown flag: --"
-	if name, ok := strings.CutPrefix(message, unknown); ok {
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		name := unknown.GetSpecifiedName()
 		message = fmt.Sprintf("unknown option --%s; %s", name, nearestName(name, names, "--"))
+	case errors.As(err, &unknown):
+		message = fmt.Sprintf("unknown option -%s", unknown.GetSpecifiedName())
+	case errors.As(err, &invalid):
+		message = fmt.Sprintf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), wantedOf(invalid.GetFlag()))
+	case errors.As(err, &lacking):
+		message = fmt.Sprintf("--%s: it needs a value", lacking.GetFlag().Name)
 	}
-	return usagef("%s: %s (blockbp %s --help lists all options)", cmd.Name(), message, cmd.Name())
+	if cmd.HasParent() {
+		message = cmd.Name() + ": " + message
+	}
+	return usagef("%s (%s --help lists all options)", message, cmd.CommandPath())
+}
+
+// wantedOf describes the values that a flag can have.
+func wantedOf(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "bool":
+		return "true or false"
+	case "int", "int64":
+		return "a whole number"
+	case "uint64":
+		return "a whole number from 0 to 18446744073709551615"
+	case "float64":
+		return "a number"
+	case "duration":
+		return "a time with its unit, such as 90s, 10m or 2h"
+	case "stringSlice":
+		return "texts separated by commas"
+	}
+	return "a text"
 }
 
 func nearestCommand(cmd *cobra.Command, name string) string {

@@ -43,7 +43,7 @@ type trainFlags struct {
 	evalEvery float64
 	earlyStop string
 
-	json, dryRun, requireConvergence, quiet bool
+	json, dryRun, requireConvergence, quiet, report bool
 }
 
 func (a *app) trainCommand() *cobra.Command {
@@ -95,6 +95,7 @@ graph tables; see docs/formats.md. The objective is
 	f.data.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print sizes and memory, and stop before training")
+	fl.BoolVar(&f.report, "report", true, "write plots and report.html; --report=false saves their time")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 if the run did not converge")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd
@@ -105,30 +106,36 @@ const resumeHere = "--out"
 
 // training is a train command on its way.
 type training struct {
-	app      *app
-	flags    *trainFlags
-	args     []string
-	options  map[string]option
-	set      *dataset.Set
-	data     []*crf.Instance
-	run      *record.Run
-	problem  learn.Problem
-	settings learn.Settings
-	evals    []*evaluation
-	resuming bool
-	metrics  *record.MetricsWriter // nil until the run changes its folder
-	last     int                   // iteration of the checkpoint to resume, −1 without one
-	optimum  []float64             // weights of --reference, or nil
-	progress *progress
+	app     *app
+	flags   *trainFlags
+	args    []string
+	started time.Time
+	earlier float64 // seconds of training before this start
+	// Time taken by evaluations: during training, and of the final model.
+	evaluating, evaluated time.Duration
+	unevaluated           bool // the evaluation of the final model was interrupted
+	options               map[string]option
+	recalled              map[string]string // options that a resumed run was started with: their sources
+	set                   *dataset.Set
+	data                  []*crf.Instance
+	run                   *record.Run
+	problem               learn.Problem
+	settings              learn.Settings
+	evals                 []*evaluation
+	resuming              bool
+	metrics               *record.MetricsWriter // nil until the run changes its folder
+	last                  int                   // iteration of the checkpoint to resume, −1 without one
+	optimum               []float64             // weights of --reference, or nil
+	progress              *progress
 }
 
 func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
-	t := &training{app: a, flags: f, args: args}
+	t := &training{app: a, flags: f, args: args, started: time.Now()}
 	if err := t.findResume(cmd); err != nil {
 		return err
 	}
 	var err error
-	if t.options, err = applyConfig(cmd, f.config); err != nil {
+	if t.options, err = applyConfig(cmd, f.config, t.recalled); err != nil {
 		return err
 	}
 	if err := t.prepare(); err != nil {
@@ -141,40 +148,6 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 		return err
 	}
 	return t.fit()
-}
-
-// findResume sees whether the command line asks to go on with a run, and if it
-// names no data takes data and options from that run.
-func (t *training) findResume(cmd *cobra.Command) error {
-	f := t.flags
-	if f.resume == "" {
-		return nil
-	}
-	t.resuming = true
-	if f.resume != resumeHere {
-		if f.out != "" && filepath.Clean(f.out) != filepath.Clean(f.resume) {
-			return usagef("--resume %s and --out %s name different folders", f.resume, f.out)
-		}
-		f.out = f.resume
-	}
-	if len(t.args) == 1 && isRunFolder(t.args[0]) {
-		if f.out != "" && filepath.Clean(f.out) != filepath.Clean(t.args[0]) {
-			return usagef("%s and %s are both run folders: which one is to be resumed?", f.out, t.args[0])
-		}
-		f.out, t.args = t.args[0], nil
-	}
-	if f.out == "" {
-		return usagef("--resume: name the run folder: blockbp train RUN --resume")
-	}
-	if len(t.args) > 0 {
-		return nil
-	}
-	return t.recallOptions(cmd)
-}
-
-func isRunFolder(path string) bool {
-	_, err := os.Stat(filepath.Join(path, configFile))
-	return err == nil
 }
 
 // prepare reads the data, makes problem and settings, and checks everything that
@@ -197,6 +170,12 @@ func (t *training) prepare() error {
 	cut, err := f.partition.resolve()
 	if err != nil {
 		return err
+	}
+	if !namedCounting(f.counting) && exists(f.counting) {
+		// The model and the checkpoint keep it, and may be used from another folder.
+		if f.counting, err = filepath.Abs(f.counting); err != nil {
+			return err
+		}
 	}
 	counting, err := countingFor(f.counting, f.seed, false)
 	if err != nil {
@@ -223,32 +202,39 @@ func (t *training) prepare() error {
 		CheckpointEvery: f.checkpointEvery, EvaluateEvery: f.evalEvery,
 		Partition: cut.partitioner(f.seed, smallest(t.data)),
 	}
+	if t.settings.Method == learn.InnerDual {
+		t.settings.InnerSweeps = 1 // the learner makes no more
+	}
 	if err := t.checkShapes(); err != nil {
 		return err
 	}
 	if err := t.settings.Validate(&t.problem); err != nil {
 		return usagef("%v", err)
 	}
-	return t.prepareEvaluation(counting)
+	if err := t.prepareEvaluation(counting); err != nil {
+		return err
+	}
+	t.warn()
+	return t.resolve(cut)
 }
 
 // checkShapes makes the counting numbers and blocks of every network, so that
 // what is wrong with them is known before anything is written.
 func (t *training) checkShapes() error {
 	observed := false
+	if err := checkCounting(t.data, t.problem.Counting); err != nil {
+		return err
+	}
 	for i, in := range t.data {
 		if len(in.Samples()) == 0 {
 			return dataf("instance %d (%s) has no labels to learn from", i, in.Name)
 		}
 		observed = observed || hasLabel(in)
-		if _, err := t.problem.Counting(in.Graph); err != nil {
-			return dataf("instance %d (%s): %v", i, in.Name, err)
-		}
 		if t.settings.Method != learn.BBPL {
 			continue
 		}
 		if _, err := t.settings.Partition(in); err != nil {
-			return usagef("--blocks: instance %d (%s): %v", i, in.Name, err)
+			return usagef("instance %d (%s): %v", i, in.Name, err)
 		}
 	}
 	if !observed {
@@ -301,7 +287,7 @@ func (f *trainFlags) validate() error {
 	if len(f.eval) == 0 && f.evalEvery > 0 {
 		return usagef("--eval-every is not used without --eval NAME=PATH")
 	}
-	return nil
+	return f.data.validate()
 }
 
 func smallest(data []*crf.Instance) int {
@@ -378,6 +364,25 @@ func checkFreshFolder(dir string) error {
 	return &record.NotEmptyError{Dir: dir, Holds: entries[0].Name()}
 }
 
+// createOutput makes the folder for the results of a verb that no run can be
+// resumed with.
+func createOutput(dir string) (*record.Run, error) {
+	if err := checkOutput(dir); err != nil {
+		return nil, err
+	}
+	return record.Create(dir)
+}
+
+// checkOutput refuses such a folder that holds something already. An empty path
+// stands for none.
+func checkOutput(dir string) error {
+	var taken *record.NotEmptyError
+	if dir == "" || !errors.As(checkFreshFolder(dir), &taken) {
+		return nil
+	}
+	return usagef("the folder %q is not empty (it holds %q): choose another for -o, or remove it", dir, taken.Holds)
+}
+
 // describe prints what a run would need.
 func (t *training) describe() error {
 	sizes, err := learn.Measure(t.problem, t.settings)
@@ -424,6 +429,7 @@ func (t *training) fit() error {
 		}
 		return saveCheckpoint(t.run.Dir(), s)
 	}
+	fitting := time.Now()
 	result, err := learn.Fit(a.ctx, t.problem, t.settings)
 	t.progress.done()
 	if t.metrics != nil {
@@ -436,18 +442,30 @@ func (t *training) fit() error {
 		if errors.As(err, &diverged) {
 			return t.writeFailure(diverged)
 		}
-		return err
+		return t.placeStateError(err)
 	}
+	t.earlier = max(0, result.Seconds-time.Since(fitting).Seconds())
 	if err := t.writeResult(result); err != nil {
 		return err
 	}
 	switch {
+	case t.unevaluated:
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, and blockbp train %s --resume makes up for the evaluation", result.Status, t.run.Path(modelFile), t.run.Dir())}
 	case result.Status == learn.Interrupted:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the state is saved: go on with blockbp train %s --resume", result.Iterations, t.run.Dir())}
 	case f.requireConvergence && result.Status != learn.Converged:
 		return &exitError{exitNotConverged, fmt.Errorf("not converged: %s", result.Reason)}
 	}
 	return nil
+}
+
+// placeStateError names the checkpoint that does not go with the run.
+func (t *training) placeStateError(err error) error {
+	var state *learn.StateError
+	if errors.As(err, &state) {
+		return fmt.Errorf("%s: %w", filepath.Join(t.run.Dir(), checkpointFile), err)
+	}
+	return err
 }
 
 // Record makes training a learn.Recorder.

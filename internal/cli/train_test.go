@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/safetensors"
@@ -68,7 +68,7 @@ func TestLimits(t *testing.T) {
 	} {
 		args := []string{gridData(t), "-o", filepath.Join(t.TempDir(), "run"), c.flag, c.value}
 		if c.flag == "--max-time" {
-			args = append(args, "--tol", "1e-300", "--max-passes", "1e12")
+			args = append(args, endless...)
 		}
 		if r := train(t, args...); r.Status != c.status || !strings.Contains(r.Reason, c.reason) || r.Converged != (c.status == "converged") {
 			t.Errorf("%s %s: %s (%s), want %s with %q", c.flag, c.value, r.Status, r.Reason, c.status, c.reason)
@@ -171,19 +171,16 @@ eval = ["a=`+filepath.ToSlash(gridData(t))+`"]
 		t.Errorf("the run with a configuration: %+v", r)
 	}
 	var saved struct {
-		Options map[string]struct{ Value, Source string }
+		Options map[string]savedOption
 	}
 	if err := json.Unmarshal([]byte(readFile(t, dir, "config.json")), &saved); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string][2]string{
-		"l2": {"5", "flag"}, "seed": {"9", "flag"}, "method": {"full", "config"}, "max-iter": {"5", "config"},
+	wantOptions(t, saved.Options, map[string]savedOption{
+		"l2": {5.0, "flag"}, "seed": {9.0, "flag"}, "method": {"full", "config"}, "max-iter": {5.0, "config"},
 		"counting": {"bethe", "config"}, "checkpoint-every": {"3m0s", "config"}, "order": {"cyclic", "default"}, "config": {config, "flag"},
-	} {
-		if got := saved.Options[name]; got.Value != want[0] || got.Source != want[1] {
-			t.Errorf("option %s is %q from %q, want %q from %q", name, got.Value, got.Source, want[0], want[1])
-		}
-	}
+		"require-convergence": {false, "config"}, "blocks": {1.0, "default"}, "partition": {nil, "default"}, "inner-sweeps": {300.0, "default"},
+	})
 }
 
 func TestConfigFileMistakes(t *testing.T) {
@@ -195,6 +192,7 @@ func TestConfigFileMistakes(t *testing.T) {
 		{"l2 = 1.0\nmetod = 'full'\n", []string{`unknown option "metod"`, "did you mean method?"}},
 		{"l2 = 'x'\n", []string{`option "l2"`, "x"}},
 		{"l2 = 1\nmethod = \n", []string{":2:"}},
+		{"l2 = [1.0, 2.0]\n", []string{`option "l2" is a list`, "a number"}},
 		{"[train]\nl2 = 1.0\n", []string{"train"}},
 		{"inner-sweeps = 2.5\n", []string{`option "inner-sweeps"`, "2.5"}},
 		{"config = 'other.toml'\n", []string{"config"}},
@@ -276,7 +274,7 @@ func TestCheckpointsInTime(t *testing.T) {
 		}
 		return seen || calls > 20000
 	}
-	o := runContext(ctx, "train", gridData(t), "-o", dir, "--checkpoint-every", "1ms", "--tol", "1e-300", "--max-passes", "1e12", "-q")
+	o := runContext(ctx, slices.Concat([]string{"train", gridData(t), "-o", dir, "--checkpoint-every", "1ms", "-q"}, endless)...)
 	if !seen {
 		t.Errorf("there was no checkpoint in 20000 iterations with --checkpoint-every 1ms (exit code %d)", o.code)
 	}
@@ -285,16 +283,129 @@ func TestCheckpointsInTime(t *testing.T) {
 // TestProgress: lines on stderr, none with --quiet, and nothing on stdout but the
 // result.
 func TestProgress(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped: it runs for the five seconds that it takes to show a line of progress")
-	}
 	t.Parallel()
-	args := []string{"train", gridData(t), "--tol", "1e-300", "--max-passes", "1e12", "--blocks", "4", "--max-time", (5500 * time.Millisecond).String(), "--json"}
+	args := slices.Concat([]string{"train", gridData(t), noReport, "--blocks", "4", "--json"}, endless, []string{"--max-passes", "1000"})
 	o := mustRun(t, append(args, "-o", filepath.Join(t.TempDir(), "run"))...)
 	if !regexp.MustCompile(`(?m)^iteration \d+  pass [\d.]+  objective [\d.]+  gradient [\de.+-]+  about \d+s left$`).MatchString(o.stderr) {
 		t.Errorf("progress is %q", o.stderr)
 	}
 	o.object(t, "status")
+	if o = mustRun(t, append(args, "-q", "-o", filepath.Join(t.TempDir(), "run"))...); o.stderr != "" {
+		t.Errorf("with --quiet stderr is %q", o.stderr)
+	}
+}
+
+// TestProgressOfEvaluation: predictions that take long are counted, wherever they
+// are made.
+func TestProgressOfEvaluation(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	data := filepath.Join(folder, "data")
+	mustRun(t, "generate", "-o", data, "--graph", "grid:16x16", "--states", "4", "--node-features", "2", "--edge-features", "2", "--samples", "1", "--instances", "40", "--sweeps", "1")
+	truth := filepath.Join(data, "truth.safetensors")
+	for _, c := range []struct {
+		labels string
+		args   []string
+	}{
+		{"evaluating truth", []string{"eval", data, "-m", truth}},
+		{"predicting", []string{"predict", data, "-m", truth, "-o", filepath.Join(folder, "predicted")}},
+		{"evaluating dev|final evaluation on dev", []string{"train", filepath.Join(data, "0.npz"), "--eval", "dev=" + data, noReport, "--init", truth, "--max-iter", "1", "-o", filepath.Join(folder, "run")}},
+	} {
+		o := mustRun(t, append(c.args, "--threads", "1")...)
+		for label := range strings.SplitSeq(c.labels, "|") {
+			if !regexp.MustCompile(`(?m)^` + label + `: \d+ of 40 instances$`).MatchString(o.stderr) {
+				t.Errorf("%s: stderr has no progress of %q: %q", o.command(), label, o.stderr)
+			}
+		}
+		if last := len(c.args) - 1; c.args[0] != "eval" {
+			c.args[last] += "-quietly"
+		}
+		if o = mustRun(t, append(c.args, "--threads", "1", "-q")...); o.stderr != "" {
+			t.Errorf("%s: stderr is %q", o.command(), o.stderr)
+		}
+	}
+}
+
+// TestStatesOfEvaluation: --states names the states of evaluation data as it does
+// those of the training data, and a number of states contradicts no names.
+func TestStatesOfEvaluation(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	one := readFile(t, gridData(t), "0.npz")
+	for name, states := range map[string]string{"three": "3", "named": `["low", "middle", "high"]`, "other": `["x", "y", "z"]`, "four": "4"} {
+		writeFile(t, filepath.Join(folder, name, "0.npz"), one)
+		writeFile(t, filepath.Join(folder, name, "dataset.json"), `{"states": `+states+`}`)
+	}
+	for i, c := range []struct {
+		data, eval, states string
+		code               int
+	}{
+		{"three", "three", "low,middle,high", 0},
+		{"named", "three", "", 0},
+		{"three", "named", "", 0},
+		{"other", "other", "low,middle,high", 0},
+		{"named", "other", "", 3},
+	} {
+		args := []string{"train", filepath.Join(folder, c.data), "-o", filepath.Join(folder, fmt.Sprint("run", i)), "--eval", "dev=" + filepath.Join(folder, c.eval), "--max-iter", "1", "-q", noReport}
+		if c.states != "" {
+			args = append(args, "--states", c.states)
+		}
+		if o := run(t, args...); o.code != c.code {
+			t.Errorf("%s: exit code %d, want %d: %s", o.command(), o.code, c.code, o.stderr)
+		}
+	}
+}
+
+// TestUnseenStates: without regularisation, states that no label has are named.
+func TestUnseenStates(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	data := filepath.Join(folder, "0.npz")
+	writeFile(t, data, npz(t, arrays{
+		"edges":                npy(t, []int{3, 2}, []int32{0, 1, 0, 2, 0, 3}),
+		"node_types":           npy(t, []int{4}, []int32{0, 0, 1, 2}),
+		"node_features.pixel":  npy(t, []int{2, 1}, []float64{1, 1}),
+		"node_features.region": npy(t, []int{1, 1}, []float64{1}),
+		"node_features.hidden": npy(t, []int{1, 1}, []float64{1}),
+		"edge_bins":            npy(t, []int{3}, []int32{0, 0, 0}),
+		"labels":               npy(t, []int{2, 4}, []int32{0, 2, -1, -1, 2, -1, 1, -1}), // nothing is asked of the hidden node
+	}))
+	writeFile(t, filepath.Join(folder, "dataset.json"), `{"node_types": [{"name": "pixel", "states": ["sky", "tree", "road"]}, {"name": "region", "states": ["in", "out"]}, {"name": "hidden", "states": 2}]}`)
+	note := "no label has state \"tree\" of node type \"pixel\", state \"in\" of node type \"region\": "
+	for i, c := range []struct {
+		l2   string
+		want bool
+	}{{"0", true}, {"1e-3", false}} {
+		// How the run ends is not the question here: there may be no optimum.
+		o := run(t, "train", data, "-o", filepath.Join(folder, fmt.Sprint("run", i)), "--l2", c.l2, "--max-iter", "2", "-q", noReport)
+		if got := strings.Contains(o.stderr, note) && strings.Contains(o.stderr, "give --l2 a positive value"); got != c.want {
+			t.Errorf("--l2 %s: stderr is %q", c.l2, o.stderr)
+		}
+	}
+	// Untied, by node.
+	o := run(t, "train", gridData(t)+"/0.npz", "-o", filepath.Join(folder, "untied"), "--untied", "--l2", "0", "--max-iter", "2", "-q", noReport)
+	if !regexp.MustCompile(`state "\d" of node type "node" at its node \d+, .* and \d+ more: `).MatchString(o.stderr) {
+		t.Errorf("--untied: stderr is %q", o.stderr)
+	}
+}
+
+// TestUnusedOptions: an option that the method has no use for is named.
+func TestUnusedOptions(t *testing.T) {
+	t.Parallel()
+	args := []string{"train", gridData(t), "--method", "inner-dual", "--max-iter", "2", "-q", noReport, "-o"}
+	o := mustRun(t, append(args, filepath.Join(t.TempDir(), "run"), "--blocks", "4", "--inner-sweeps", "9")...)
+	for _, name := range []string{"blocks", "inner-sweeps"} {
+		if !strings.Contains(o.stderr, "note: --"+name+" is not used by --method inner-dual\n") {
+			t.Errorf("stderr does not name --%s: %q", name, o.stderr)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	if o = mustRun(t, append(args, dir)...); o.stderr != "" {
+		t.Errorf("stderr is %q", o.stderr)
+	}
+	if o = mustRun(t, "train", dir, "--resume", "-q"); o.stderr != "" {
+		t.Errorf("resumed, stderr is %q", o.stderr)
+	}
 }
 
 // TestUntied learns weights for every node and edge.

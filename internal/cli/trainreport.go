@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
@@ -30,16 +31,24 @@ type scoredSet struct {
 // picturesPerSet is how many images of an evaluation set the report shows.
 const picturesPerSet = 6
 
-// finalEvaluation scores the final model on every evaluation set.
+// finalEvaluation scores the final model on every evaluation set. It returns no
+// scores where the run was interrupted, or is now.
 func (t *training) finalEvaluation(r *learn.Result) (*finalScores, error) {
-	final := &finalScores{}
 	if r.Status == learn.Interrupted || len(t.evals) == 0 {
-		return final, nil
+		return &finalScores{}, nil
 	}
-	final.values = map[string]record.Float{}
+	started := time.Now()
+	defer func() { t.evaluated = time.Since(started) }()
+	final := &finalScores{values: map[string]record.Float{}}
 	for _, e := range t.evals {
-		make := func() *infer.Predictor { return predictor(r.Model, t.problem.Counting, predictLimits) }
-		scored, err := e.scoreWithPictures(context.Background(), t.flags.threads, make)
+		scored, err := e.scoreWithPictures(t.app.ctx, inference{
+			threads: t.flags.threads, progress: t.progress.counter("final evaluation on " + e.name),
+			predictor: func() *infer.Predictor { return predictor(r.Model, t.problem.Counting, predictLimits) },
+		})
+		if t.app.ctx.Err() != nil {
+			t.unevaluated = true
+			return &finalScores{}, nil
+		}
 		if err != nil {
 			return nil, fmt.Errorf("evaluation %s: %w", e.name, err)
 		}
@@ -53,14 +62,14 @@ func (t *training) finalEvaluation(r *learn.Result) (*finalScores, error) {
 
 // scoreWithPictures scores a set and keeps, for images, what to draw of the first
 // few.
-func (e *evaluation) scoreWithPictures(ctx context.Context, threads int, make func() *infer.Predictor) (*scoredSet, error) {
+func (e *evaluation) scoreWithPictures(ctx context.Context, w inference) (*scoredSet, error) {
 	s := &scoredSet{name: e.name, classes: stateNames(e.set)}
 	var err error
-	s.score, err = e.score(ctx, threads, make, func(i int, b *infer.Beliefs) error {
+	s.score, err = e.score(ctx, w, func(i int, b *infer.Beliefs) error {
 		if i >= len(e.set.Images) || i >= picturesPerSet {
 			return nil
 		}
-		row, err := panelRow(e.set.Images[i], e.labels[i], b)
+		row, err := panelRow(e.set.Images[i], e.labels[i][0], b)
 		s.rows = append(s.rows, row)
 		return err
 	})
@@ -153,13 +162,14 @@ func verdictText(r *learn.Result) string {
 
 func resultValues(n numbersOfResult) []record.KeyValue {
 	return []record.KeyValue{
-		{Key: "objective L", Value: fmt.Sprintf("%.10g", float64(n.Objective))},
-		{Key: "gradient norm", Value: fmt.Sprintf("%.3g (at the start %.3g)", float64(n.GradNorm), float64(n.FirstGradNorm))},
+		{Key: "objective L", Value: orUnknown("%.10g", n.Objective)},
+		{Key: "gradient norm", Value: orUnknown("%.3g", n.GradNorm) + " (at the start " + orUnknown("%.3g", n.FirstGradNorm) + ")"},
 		{Key: "norm of the weights", Value: fmt.Sprintf("%.6g", n.ThetaNorm)},
 		{Key: "iterations", Value: strconv.Itoa(n.Iterations)},
 		{Key: "passes of messages", Value: fmt.Sprintf("%.1f, of which checks %.1f", n.Passes, n.CheckPasses)},
 		{Key: "passes of gradients", Value: fmt.Sprintf("%.1f", n.GradientPasses)},
-		{Key: "seconds", Value: fmt.Sprintf("%.2f, of which checks %.2f; %.3g per iteration", n.Seconds, n.CheckSeconds, float64(n.SecondsPerIter))},
+		{Key: "seconds of training", Value: fmt.Sprintf("%.2f, of which checks %.2f; %.3g per iteration", n.TrainingSeconds, n.CheckSeconds, float64(n.SecondsPerIter))},
+		{Key: "seconds of evaluation", Value: fmt.Sprintf("%.2f", n.EvaluationSeconds)},
 		{Key: "peak memory", Value: mebibytes(n.PeakBytes)},
 		{Key: "sha256 of the weights", Value: n.ThetaSHA256},
 	}

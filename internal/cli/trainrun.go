@@ -5,19 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
@@ -40,7 +33,7 @@ type runConfig struct {
 	Command string            `json:"command"`
 	Data    []string          `json:"data"` // absolute paths
 	Folder  string            `json:"folder"`
-	Options map[string]option `json:"options"` // resolved values and where each came from
+	Options map[string]option `json:"options"` // what the run uses, and where each value came from
 }
 
 // openRun makes the run folder, or opens the one to resume, and writes what is
@@ -79,6 +72,14 @@ func (t *training) writeConfig() (err error) {
 	if config.Folder, err = os.Getwd(); err != nil {
 		return err
 	}
+	out, err := filepath.Abs(t.run.Dir())
+	if err != nil {
+		return err
+	}
+	t.put("out", out)
+	if t.resuming {
+		t.put("resume", out)
+	}
 	return t.run.WriteJSON(configFile, config)
 }
 
@@ -88,149 +89,6 @@ func (t *training) sources() []dataset.Source {
 		all = append(all[:len(all):len(all)], e.set.Sources...)
 	}
 	return all
-}
-
-// reopenRun opens the run to resume and reads the state to go on from.
-func (t *training) reopenRun() (err error) {
-	if t.run, err = record.Open(t.flags.out); err != nil {
-		return err
-	}
-	if err := t.sameData(); err != nil {
-		return err
-	}
-	state, ok, err := loadCheckpoint(t.run.Dir())
-	if err != nil {
-		return err
-	}
-	t.last = -1
-	if ok {
-		t.settings.Resume = state
-		if t.last, err = state.Iteration(); err != nil {
-			return dataf("%s: %v", filepath.Join(t.run.Dir(), checkpointFile), err)
-		}
-	} else {
-		fmt.Fprintf(t.app.stderr, "blockbp: note: %s has no checkpoint yet; the run starts from the beginning\n", t.run.Dir())
-	}
-	return nil
-}
-
-// begin is called when the learner has accepted the state to go on from: only now
-// the folder of a resumed run changes.
-func (t *training) begin() (err error) {
-	if t.metrics != nil {
-		return nil
-	}
-	if err := t.writeConfig(); err != nil {
-		return err
-	}
-	if t.metrics, err = t.run.Metrics(); err != nil {
-		return err
-	}
-	return t.metrics.TruncateAfter(t.last)
-}
-
-// sameData refuses to resume on data that changed since the run began.
-func (t *training) sameData() error {
-	text, err := os.ReadFile(t.run.Path(dataFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	var before []dataset.Source
-	if err := json.Unmarshal(text, &before); err != nil {
-		return dataf("%s: %v", t.run.Path(dataFile), err)
-	}
-	now := t.sources()
-	for i := range max(len(before), len(now)) {
-		switch {
-		case i >= len(now):
-			return dataf("%s was part of the run in %s and is missing now: resume with the same data, or start a new run", before[i].Path, t.run.Dir())
-		case i >= len(before) || now[i].SHA256 != before[i].SHA256:
-			return dataf("%s changed since the run in %s began, or was not part of it: resume with the same data, or start a new run", now[i].Path, t.run.Dir())
-		}
-	}
-	return nil
-}
-
-// recallOptions sets the data and every option that the command line leaves open
-// to what the run to be resumed was started with.
-func (t *training) recallOptions(cmd *cobra.Command) error {
-	path := filepath.Join(t.flags.out, configFile)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	var config runConfig
-	if err := json.Unmarshal(text, &config); err != nil {
-		return dataf("%s: %v", path, err)
-	}
-	if config.Command != "train" || len(config.Data) == 0 {
-		return dataf("%s: not the configuration of a training run", path)
-	}
-	t.args = config.Data
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		o, ok := config.Options[f.Name]
-		if !ok || f.Changed || o.Source == sourceDefault || f.Name == "out" || f.Name == "resume" || f.Name == "config" {
-			return
-		}
-		value := rebase(f.Name, o.Value, config.Folder)
-		if setErr := setRecalled(f, value); setErr != nil && err == nil {
-			err = dataf("%s: option %q: %v", path, f.Name, setErr)
-		}
-		f.Changed = true // what was asked for once holds when the run is resumed again
-	})
-	return err
-}
-
-// pathOptions are the options whose values are paths, or NAME=PATH.
-var pathOptions = map[string]bool{"model": true, "init": true, "reference": true, "features": true, "list": true, "counting": true, "eval": true}
-
-// rebase makes a relative path of a recalled option right again: it was given in
-// the folder where the run was started.
-func rebase(name, value, folder string) string {
-	if !pathOptions[name] || value == "" {
-		return value
-	}
-	here := func(path string) string {
-		if moved := filepath.Join(folder, path); !filepath.IsAbs(path) && exists(moved) {
-			return moved
-		}
-		return path
-	}
-	if name == "model" && !filepath.IsAbs(value) {
-		return filepath.Join(folder, value) // to be written: it need not exist
-	}
-	if name != "eval" {
-		return here(value)
-	}
-	sets, err := readList(value)
-	if err != nil {
-		return value
-	}
-	for i, spec := range sets {
-		if set, path, ok := strings.Cut(spec, "="); ok {
-			sets[i] = set + "=" + here(path)
-		}
-	}
-	return "[" + strings.Join(sets, ",") + "]"
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// setRecalled sets a flag to the text that its String method once gave.
-func setRecalled(f *pflag.Flag, value string) error {
-	if list, ok := f.Value.(pflag.SliceValue); ok {
-		fields, err := readList(value)
-		if err != nil {
-			return err
-		}
-		return list.Replace(fields)
-	}
-	return f.Value.Set(value)
 }
 
 // numbersOfResult are the values of result.json and --json. NaN becomes null.
@@ -246,7 +104,11 @@ type numbersOfResult struct {
 	CheckPasses        float64                 `json:"check_passes"`
 	GradientPasses     float64                 `json:"gradient_passes"`
 	Seconds            float64                 `json:"seconds"`
+	TrainingSeconds    float64                 `json:"training_seconds"`
 	CheckSeconds       float64                 `json:"check_seconds"`
+	EvaluationSeconds  float64                 `json:"evaluation_seconds"`
+	ReportSeconds      record.Float            `json:"report_seconds"` // null until the report is written
+	TotalSeconds       float64                 `json:"total_seconds"`
 	SecondsPerIter     record.Float            `json:"seconds_per_iteration"`
 	Checked            bool                    `json:"checked"`
 	Residual           record.Float            `json:"bp_residual"`
@@ -267,10 +129,17 @@ func (t *training) numbers(r *learn.Result) numbersOfResult {
 		Status: r.Status, Reason: r.Reason, Converged: r.Status == learn.Converged,
 		Objective: record.Float(r.Objective), GradNorm: record.Float(r.GradientNorm), FirstGradNorm: record.Float(r.FirstGradientNorm),
 		Iterations: r.Iterations, Passes: r.Passes, CheckPasses: r.CheckPasses, GradientPasses: r.GradientPasses,
-		Seconds: r.Seconds, CheckSeconds: r.CheckSeconds, SecondsPerIter: record.Float((r.Seconds - r.CheckSeconds) / float64(r.Iterations)),
-		Checked: r.Checked, Residual: record.Float(r.Residual), InferenceConverged: r.InferenceConverged, Gap: record.Float(r.Gap), Convex: r.Convex,
+		Seconds: r.Seconds, TrainingSeconds: r.Seconds - t.evaluating.Seconds(), CheckSeconds: r.CheckSeconds,
+		EvaluationSeconds: (t.evaluating + t.evaluated).Seconds(), ReportSeconds: record.Float(math.NaN()), TotalSeconds: t.totalSeconds(),
+		SecondsPerIter: record.Float((r.Seconds - r.CheckSeconds) / float64(r.Iterations)),
+		Checked:        r.Checked, Residual: record.Float(r.Residual), InferenceConverged: r.InferenceConverged, Gap: record.Float(r.Gap), Convex: r.Convex,
 		StateBytes: r.StateBytes, PeakBytes: peakBytes(), ThetaSHA256: hashOf(r.Model.Weights),
 		Model: t.run.Path(modelFile), Run: t.run.Dir(),
+	}
+	if !r.Checked && !(r.FirstGradientNorm > 0) {
+		// It was interrupted before the first gradient was known.
+		unknown := record.Float(math.NaN())
+		n.Objective, n.GradNorm, n.FirstGradNorm = unknown, unknown, unknown
 	}
 	for _, w := range r.Model.Weights {
 		n.ThetaNorm += w * w
@@ -294,7 +163,7 @@ func hashOf(weights []float64) string {
 // that differs between two runs with the same result, such as times.
 func (t *training) modelMeta(r *learn.Result) map[string]string {
 	f := t.flags
-	summary, err := json.Marshal(struct {
+	summary := jsonText(struct {
 		Method     string       `json:"method"`
 		L2         float64      `json:"l2"`
 		Step       string       `json:"step"`
@@ -306,14 +175,11 @@ func (t *training) modelMeta(r *learn.Result) map[string]string {
 		Passes     float64      `json:"passes"`
 		Convex     bool         `json:"convex"`
 	}{f.method, f.l2, f.step, r.Status, r.Reason, record.Float(r.Objective), record.Float(r.GradientNorm), r.Iterations, r.Passes, r.Convex})
-	if err != nil {
-		panic("cli: " + err.Error()) // numbers and strings always marshal
-	}
 	meta := map[string]string{
 		dataset.RecipeKey: t.set.Recipe.String(),
 		metaCounting:      f.counting,
 		metaSeed:          strconv.FormatUint(f.seed, 10),
-		metaTraining:      string(summary),
+		metaTraining:      summary,
 	}
 	if f.noEdges {
 		meta[metaEdges] = edgesNone
@@ -338,19 +204,21 @@ func (t *training) writeResult(r *learn.Result) error {
 			return err
 		}
 	}
-	numbers := t.numbers(r)
 	final, err := t.finalEvaluation(r)
 	if err != nil {
 		return err
 	}
+	numbers := t.numbers(r)
 	numbers.Eval = final.values
+	// First without the time of the report: if that cannot be written, the numbers
+	// are there all the same.
 	if err := t.run.WriteJSON(resultFile, numbers); err != nil {
 		return err
 	}
-	if err := t.run.WriteMetricsCSV(); err != nil {
+	if err := t.writeReport(r, &numbers, final); err != nil {
 		return err
 	}
-	if err := writeTrainingReport(t.run, t.set, r, numbers, final); err != nil {
+	if err := t.run.WriteJSON(resultFile, numbers); err != nil {
 		return err
 	}
 	if t.flags.json {
@@ -359,18 +227,40 @@ func (t *training) writeResult(r *learn.Result) error {
 	return t.printResult(numbers)
 }
 
+// writeReport writes what people look at, and takes the time.
+func (t *training) writeReport(r *learn.Result, n *numbersOfResult, final *finalScores) error {
+	started := time.Now()
+	if err := t.run.WriteMetricsCSV(); err != nil {
+		return err
+	}
+	if t.flags.report {
+		if err := writeTrainingReport(t.run, t.set, r, *n, final); err != nil {
+			return err
+		}
+	}
+	n.ReportSeconds = record.Float(time.Since(started).Seconds())
+	n.TotalSeconds = t.totalSeconds()
+	return nil
+}
+
+// totalSeconds is the time since the command began, with the training of earlier
+// starts.
+func (t *training) totalSeconds() float64 { return t.earlier + time.Since(t.started).Seconds() }
+
 func (t *training) printResult(n numbersOfResult) error {
 	rows := [][]string{
 		{"status", string(n.Status)},
 		{"reason", n.Reason},
-		{"objective", fmt.Sprintf("%.10g", float64(n.Objective))},
-		{"gradient norm", fmt.Sprintf("%.3g", float64(n.GradNorm))},
+		{"objective", orUnknown("%.10g", n.Objective)},
+		{"gradient norm", orUnknown("%.3g", n.GradNorm)},
 		{"iterations", strconv.Itoa(n.Iterations)},
 		{"passes", fmt.Sprintf("%.1f, of which checks %.1f", n.Passes, n.CheckPasses)},
-		{"seconds", fmt.Sprintf("%.2f, of which checks %.2f", n.Seconds, n.CheckSeconds)},
+		{"seconds", fmt.Sprintf("%.2f, of which training %.2f (checks %.2f), evaluation %.2f, report %.2f", n.TotalSeconds, n.TrainingSeconds, n.CheckSeconds, n.EvaluationSeconds, float64(n.ReportSeconds))},
 		{"peak memory", mebibytes(n.PeakBytes)},
 		{"model", n.Model},
-		{"report", t.run.Path(record.ReportFile)},
+	}
+	if t.flags.report {
+		rows = append(rows, []string{"report", t.run.Path(record.ReportFile)})
 	}
 	for _, e := range t.evals {
 		for _, metric := range []string{"accuracy", "class_accuracy", "iou", "log_loss"} {
@@ -384,6 +274,14 @@ func (t *training) printResult(n numbersOfResult) error {
 	}
 	_, err := fmt.Fprintln(t.app.stdout, record.Table{Headers: []string{"result", "value"}, Rows: rows}.Text())
 	return err
+}
+
+// orUnknown formats a number that may not be known.
+func orUnknown(format string, x record.Float) string {
+	if math.IsNaN(float64(x)) {
+		return "not known"
+	}
+	return fmt.Sprintf(format, float64(x))
 }
 
 // writeFailure records a diverged run; the last good checkpoint stays.

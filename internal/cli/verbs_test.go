@@ -17,6 +17,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -128,7 +129,7 @@ func TestRunFolder(t *testing.T) {
 	folder := t.TempDir()
 	dir, model := filepath.Join(folder, "new", "run"), filepath.Join(folder, "copy.safetensors")
 	data := gridData(t)
-	r := train(t, data, "-o", dir, "-m", model, "--l2", "0.5", "--eval", "same="+data, "--threads", "1", "--eval-every", "10")
+	r := train(t, data, "-o", dir, "-m", model, "--l2", "0.5", "--eval", "same="+data, "--threads", "1", "--eval-every", "10", "--report")
 
 	want := []string{"checkpoint", "config.json", "data.json", "env.json", "metrics.csv", "metrics.jsonl", "model.safetensors", "plots", "report.html", "result.json"}
 	if got := namesIn(dir); !slices.Equal(got, want) {
@@ -144,6 +145,10 @@ func TestRunFolder(t *testing.T) {
 	t.Run("figures", func(t *testing.T) {
 		checkFigures(t, dir, "objective-seconds", "objective-passes", "gradient-seconds", "gradient-passes", "evaluation", "confusion-same")
 	})
+	// The evaluation of a run is that of eval: every sample counts.
+	if results := evaluate(t, data, "-m", dir, "--threads", "1"); !closeTo(results[0].Accuracy, r.Eval["accuracy@same"], 1e-12) || !closeTo(results[0].LogLoss, r.Eval["log_loss@same"], 1e-9) {
+		t.Errorf("eval says %+v, the run %v", results[0], r.Eval)
+	}
 	t.Run("report", func(t *testing.T) {
 		checkReport(t, filepath.Join(dir, "report.html"), "Training report", r.ThetaSHA256, "converged")
 	})
@@ -154,7 +159,7 @@ func checkConfig(t *testing.T, dir, data string) {
 		Command string
 		Data    []string
 		Folder  string
-		Options map[string]struct{ Value, Source string }
+		Options map[string]savedOption
 	}
 	if err := json.Unmarshal([]byte(readFile(t, dir, "config.json")), &config); err != nil {
 		t.Fatal(err)
@@ -162,16 +167,32 @@ func checkConfig(t *testing.T, dir, data string) {
 	if config.Command != "train" || !slices.Equal(config.Data, []string{data}) || !filepath.IsAbs(config.Folder) {
 		t.Errorf("command %q, data %q, folder %q", config.Command, config.Data, config.Folder)
 	}
-	for name, want := range map[string][2]string{
-		"l2": {"0.5", "flag"}, "method": {"bbpl", "default"}, "seed": {"1", "default"}, "counting": {"convex", "default"}, "out": {dir, "flag"},
-	} {
-		if got := config.Options[name]; got.Value != want[0] || got.Source != want[1] {
-			t.Errorf("option %s is %q from %q, want %q from %q", name, got.Value, got.Source, want[0], want[1])
-		}
-	}
+	wantOptions(t, config.Options, map[string]savedOption{
+		"l2": {0.5, "flag"}, "method": {"bbpl", "default"}, "seed": {1.0, "default"}, "counting": {"convex", "default"}, "out": {dir, "flag"},
+		// What the run used in the place of options that were left to it.
+		"blocks": {"4x5", "default"}, "partition": {"tiles", "default"}, "inner-sweeps": {2.0, "default"}, "inner-tol": {1e-3, "default"},
+		"rtol": {1e-5, "default"}, "tol": {nil, "default"}, "max-passes": {10000.0, "default"}, "max-iter": {nil, "default"},
+		"eval-every": {10.0, "flag"}, "eval": {[]any{"same=" + data}, "flag"}, "kind": {"npz", "default"}, "states": {[]any{"0", "1", "2"}, "default"},
+		"list": {nil, "default"}, "no-edges": {false, "default"}, "threads": {1.0, "flag"},
+	})
 	var environment map[string]any
 	if err := json.Unmarshal([]byte(readFile(t, dir, "env.json")), &environment); err != nil || len(environment) == 0 {
 		t.Errorf("env.json holds %v (%v)", environment, err)
+	}
+}
+
+// savedOption is an option in config.json.
+type savedOption struct {
+	Value  any
+	Source string
+}
+
+func wantOptions(t *testing.T, got, want map[string]savedOption) {
+	t.Helper()
+	for name, w := range want {
+		if g, ok := got[name]; !ok || !reflect.DeepEqual(g, w) {
+			t.Errorf("option %s is %v, want %v", name, g, w)
+		}
 	}
 }
 
@@ -271,6 +292,9 @@ func checkResult(t *testing.T, dir string, r trainResult) {
 	}
 	if saved.Objective != r.Objective || saved.ThetaSHA256 != r.ThetaSHA256 || saved.Status != r.Status || saved.Iterations != r.Iterations {
 		t.Errorf("result.json has %+v, --json printed %+v", saved, r)
+	}
+	if parts := saved.TrainingSeconds + saved.EvaluationSeconds + saved.ReportSeconds; !(saved.TrainingSeconds > 0) || !(saved.EvaluationSeconds > 0) || !(saved.ReportSeconds > 0) || parts > saved.TotalSeconds || saved.TrainingSeconds > saved.Seconds {
+		t.Errorf("seconds %v: training %v, evaluation %v, report %v, in all %v", saved.Seconds, saved.TrainingSeconds, saved.EvaluationSeconds, saved.ReportSeconds, saved.TotalSeconds)
 	}
 	if !strings.Contains(r.Reason, "≤") || r.PeakBytes <= 0 {
 		t.Errorf("reason %q does not quote the inequality that fired, or peak memory is %d", r.Reason, r.PeakBytes)
@@ -383,23 +407,19 @@ func TestDeterminism(t *testing.T) {
 func TestDefaultFolders(t *testing.T) {
 	data := gridData(t)
 	t.Chdir(t.TempDir())
+	writeFile(t, filepath.Join("blockbp-demo", "kept.txt"), "kept")
 	for range 3 {
-		mustRun(t, "train", data, "--max-iter", "1", "-q")
+		mustRun(t, "train", data, "--max-iter", "1", "-q", noReport)
 	}
-	for range 2 {
-		mustRun(t, "demo", "--side", "5")
-	}
-	var runs, demos int
+	mustRun(t, "demo", "--side", "5")
+	runs := 0
 	for _, name := range namesIn(".") {
-		switch {
-		case strings.HasPrefix(name, "run-"):
+		if strings.HasPrefix(name, "run-") {
 			runs++
-		case strings.HasPrefix(name, "blockbp-demo"):
-			demos++
 		}
 	}
-	if runs != 3 || demos != 2 {
-		t.Errorf("three runs and two demos made %q", namesIn("."))
+	if runs != 3 || !slices.Equal(namesIn("blockbp-demo"), []string{"kept.txt"}) || !slices.Contains(namesIn("blockbp-demo-2"), "report.html") {
+		t.Errorf("three runs and a demo beside another made %q", namesIn("."))
 	}
 }
 
@@ -494,14 +514,19 @@ func TestPredictAndEval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	right := 0
+	right, loss := 0, 0.0
 	for i, in := range predicted.Instances {
 		if !in.Converged || in.Nodes != 36 || in.Sweeps < 1 || in.Residual > 1e-9 {
 			t.Errorf("instance %d: %+v", i, in)
 		}
-		for s, y := range predictedLabels(t, in.File, 36, 3) {
-			if y == set.Instances[i].Samples()[0][s] {
-				right++
+		labels := predictedLabels(t, in.File, 36, 3)
+		_, belief := npyOf(t, in.File, "beliefs")
+		for _, sample := range set.Instances[i].Samples() {
+			for s, y := range sample {
+				loss -= math.Log(belief[s*3+int(y)])
+				if y == labels[s] {
+					right++
+				}
 			}
 		}
 	}
@@ -514,8 +539,13 @@ func TestPredictAndEval(t *testing.T) {
 	if len(results) != 2 {
 		t.Fatalf("eval printed %d models, want 2", len(results))
 	}
-	if want := float64(right) / 72; !closeTo(results[0].Accuracy, want, 1e-12) || results[0].Nodes != 72 {
-		t.Errorf("accuracy is %v of %d nodes, want %v of 72", results[0].Accuracy, results[0].Nodes, want)
+	// Every one of the three samples of an instance counts.
+	const compares = 3 * 72
+	if want := float64(right) / compares; !closeTo(results[0].Accuracy, want, 1e-12) || results[0].Nodes != compares {
+		t.Errorf("accuracy is %v of %d nodes, want %v of %d", results[0].Accuracy, results[0].Nodes, want, compares)
+	}
+	if want := loss / compares; !closeTo(results[0].LogLoss, want, 1e-4) {
+		t.Errorf("log loss is %v, want %v", results[0].LogLoss, want)
 	}
 	for _, r := range results {
 		r.check(t)
@@ -533,7 +563,9 @@ func TestPredictAndEval(t *testing.T) {
 
 	// Held labels stay.
 	held := filepath.Join(folder, "held")
-	mustRun(t, "predict", data, "-m", model, "-o", held, "--clamp", "--threads", "1")
+	if o := mustRun(t, "predict", data, "-m", model, "-o", held, "--clamp", "--threads", "1"); !strings.Contains(o.stderr, "2 of 2 instances have several samples") {
+		t.Errorf("predict --clamp does not say that it holds the first sample: %q", o.stderr)
+	}
 	if labels := predictedLabels(t, filepath.Join(held, "1.npz"), 36, 3); !slices.Equal(labels, set.Instances[1].Samples()[0]) {
 		t.Error("predict --clamp changed labels that are held")
 	}
@@ -623,34 +655,103 @@ func TestManyThreads(t *testing.T) {
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	data, dir := gridData(t), gridRun(t)
-	object := mustRun(t, "info", dir, "--json").object(t, "model", "weights", "norm_of_weights", "sha256_of_weights", "largest_weights", "training", "counting", "seed")
-	if object["weights"] != float64(3*2+9*2) || object["counting"] != "convex" {
-		t.Errorf("info of a run: %v", object)
-	}
 	var result trainResult
 	if err := json.Unmarshal([]byte(readFile(t, dir, "result.json")), &result); err != nil {
 		t.Fatal(err)
 	}
-	if object["sha256_of_weights"] != result.ThetaSHA256 {
-		t.Errorf("sha256 of the weights is %v, want %s", object["sha256_of_weights"], result.ThetaSHA256)
+	object := mustRun(t, "info", dir, "--weights", "3", "--json").object(t, "model", "training", "recipe")
+	wantFields(t, "info of a run", object, map[string]any{
+		"weights": float64(3*2 + 9*2), "counting": "convex", "seed": 1.0,
+		"norm_of_weights": result.ThetaNorm, "sha256_of_weights": result.ThetaSHA256,
+		"node_types": []any{map[string]any{"name": "node", "states": []any{"0", "1", "2"}, "features": 2.0}},
+		"edge_types": []any{map[string]any{"name": "edge", "u": 0.0, "v": 0.0, "features": 2.0}},
+	})
+	if training, ok := object["training"].(map[string]any); !ok || training["l2"] != 0.5 || training["status"] != "converged" {
+		t.Errorf("info of a run: training is %v", object["training"])
 	}
-	object = mustRun(t, "info", data, "--blocks", "2x3", "--json").object(t, "kind", "instances", "nodes", "edges", "samples", "unobserved_labels", "blocks", "edges_cut", "balance")
-	for key, want := range map[string]any{"kind": "npz", "instances": 2.0, "nodes": 72.0, "edges": 120.0, "samples": 6.0, "unobserved_labels": 0.0, "distinct_graphs": 1.0} {
-		if object[key] != want {
-			t.Errorf("info of data: %s is %v, want %v", key, object[key], want)
-		}
+	if largest, ok := object["largest_weights"].([]any); !ok || len(largest) != 3 {
+		t.Errorf("info of a run: largest weights are %v, want 3", object["largest_weights"])
 	}
-	if cut := fmt.Sprint(object["edges_cut"]); !strings.HasPrefix(cut, "18 ") { // 2 cuts across 6 rows, 1 across 6 columns
-		t.Errorf("edges cut: %q, want 18", cut)
+	object = mustRun(t, "info", data, "--blocks", "2x3", "--json").object(t)
+	wantFields(t, "info of data", object, map[string]any{
+		"kind": "npz", "instances": 2.0, "nodes": 72.0, "edges": 120.0, "samples": 6.0, "unobserved_labels": 0.0, "distinct_graphs": 1.0,
+		"blocks": 6.0, "edges_cut": 18.0, "cut_fraction": 18.0 / 60, // 2 cuts across 6 rows, 1 across 6 columns
+	})
+	if balance, ok := object["balance"].(float64); !ok || balance < 1 {
+		t.Errorf("info of data: balance is %v", object["balance"])
 	}
 	text := mustRun(t, "info", filepath.Join(dir, "model.safetensors"), "--weights", "3").stdout
-	if strings.Count(text, "edge.edge[")+strings.Count(text, "node.node[") != 3 {
+	if strings.Count(text, "edge.edge[")+strings.Count(text, "node.node[") != 3 || !strings.Contains(text, "training: method") {
 		t.Errorf("info --weights 3 printed\n%s", text)
 	}
 	network := writeFile(t, filepath.Join(t.TempDir(), "n.uai"), loopUAI)
-	object = mustRun(t, "info", network, "--json").object(t, "variables", "most_states", "factors", "largest_arity", "edges", "is_a_forest", "induced_width", "memory_for_exact_inference")
-	if object["variables"] != 3.0 || object["edges"] != 3.0 || object["is_a_forest"] != false || object["induced_width"] != 2.0 {
-		t.Errorf("info of a network: %v", object)
+	object = mustRun(t, "info", network, "--json").object(t)
+	wantFields(t, "info of a network", object, map[string]any{
+		"variables": 3.0, "most_states": 3.0, "factors": 5.0, "largest_arity": 2.0, "edges": 3.0, "is_a_forest": false, "induced_width": 2.0,
+		"exact_inference_bytes_is_lower_bound": false,
+	})
+	if bytes, ok := object["exact_inference_bytes"].(float64); !ok || bytes <= 0 {
+		t.Errorf("info of a network: memory is %v", object["exact_inference_bytes"])
+	}
+	truth := mustRun(t, "info", filepath.Join(data, "truth.safetensors"), "--json").object(t)
+	if synthetic, ok := truth["synthetic"].(map[string]any); !ok || synthetic["graph"] != "grid:6x6" || synthetic["weight_scale"] != 1.0 || synthetic["seed"] != 5.0 {
+		t.Errorf("info of a true model: %v", truth["synthetic"])
+	}
+	run(t, "info", network, network).wantFailure(t, 2, "one model, run or network")
+}
+
+func wantFields(t *testing.T, what string, got, want map[string]any) {
+	t.Helper()
+	for key, w := range want {
+		if !reflect.DeepEqual(got[key], w) {
+			t.Errorf("%s: %s is %v, want %v", what, key, got[key], w)
+		}
+	}
+}
+
+// TestNumbersInJSON: no verb hides numbers or objects in texts, and keys are in
+// snake case (but for the names of metrics, METRIC@SET).
+func TestNumbersInJSON(t *testing.T) {
+	t.Parallel()
+	data, dir, folder := gridData(t), gridRun(t), t.TempDir()
+	network := writeFile(t, filepath.Join(folder, "n.uai"), loopUAI)
+	for _, args := range [][]string{
+		{"info", dir}, {"info", data}, {"info", network}, {"info", filepath.Join(data, "truth.safetensors")},
+		{"check", data, network}, {"compare", dir, dir}, {"infer", network}, {"infer", network, "--task", "MAR", "--method", "exact"},
+		{"eval", data, "-m", dir}, {"predict", data, "-m", dir, "-o", filepath.Join(folder, "p")},
+		{"train", data, "--dry-run"}, {"train", data, "-o", filepath.Join(folder, "r"), "--max-iter", "1", "--eval", "dev=" + data, "-q"},
+		{"generate", "-o", filepath.Join(folder, "g"), "--graph", "chain:3", "--samples", "1", "--sweeps", "1"},
+		{"demo", "-o", filepath.Join(folder, "d"), "--side", "5"},
+	} {
+		o := mustRun(t, append(args, "--json")...)
+		wantPlainJSON(t, o.command(), "", o.object(t))
+	}
+}
+
+var (
+	snakeCase    = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*(@[a-z]+)?$`)
+	disguisedNot = regexp.MustCompile(`^(name|states|weight)$`) // texts that may look like numbers
+)
+
+func wantPlainJSON(t *testing.T, command, key string, value any) {
+	t.Helper()
+	switch value := value.(type) {
+	case map[string]any:
+		for k, v := range value {
+			if !snakeCase.MatchString(k) {
+				t.Errorf("%s: the key %q is not in snake case", command, k)
+			}
+			wantPlainJSON(t, command, k, v)
+		}
+	case []any:
+		for _, v := range value {
+			wantPlainJSON(t, command, key, v)
+		}
+	case string:
+		var other any
+		if json.Unmarshal([]byte(value), &other) == nil && !disguisedNot.MatchString(key) {
+			t.Errorf("%s: %s is the text %q", command, key, value)
+		}
 	}
 }
 

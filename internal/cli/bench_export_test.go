@@ -1,0 +1,4 @@
+package cli
+
+// BenchPlan says what bench measures, for tests that cannot wait for all of it.
+var BenchPlan = &benchPlan
