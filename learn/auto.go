@@ -265,6 +265,10 @@ func (a *Auto) isWorse() bool {
 	return a.problem.Objective() > safe+tolerableRise*math.Abs(safe)
 }
 
+// Safe returns the weights of the smallest objective that is sure: of the start, or
+// of a pass with held weights. It is the live slice.
+func (a *Auto) Safe() []float64 { return a.safeTheta }
+
 // descends reports that the objective fell although the gradient grew, which is
 // no setback. Only full inference knows its objective: the saddle value at stale
 // beliefs falls also where a step was much too long.

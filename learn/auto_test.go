@@ -55,3 +55,23 @@ func TestAutoOnSlowMessages(t *testing.T) {
 		})
 	}
 }
+
+// TestStoppedInTheMiddleOfAStep: a run that a limit ends anywhere has a model that
+// is no worse than the one it started from.
+func TestStoppedInTheMiddleOfAStep(t *testing.T) {
+	p := randomProblem(t, 3, problemOptions{rows: 1, cols: 6, states: 5, nodeDim: 2, edgeDim: 1})
+	for _, method := range []Method{BBPL, InnerDual} {
+		first := math.NaN()
+		for limit := 1; limit < 60; limit++ {
+			s := Settings{Method: method, MaxIterations: limit, Recorder: RecorderFunc(func(e Event) error {
+				if e.Iteration == 0 {
+					first = e.Objective
+				}
+				return nil
+			})}
+			if r := fit(t, p, s); r.Objective > first*(1+1e-6) {
+				t.Errorf("%s ended by iteration %d: objective %v, %v at the start", method, limit, r.Objective, first)
+			}
+		}
+	}
+}

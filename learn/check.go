@@ -3,6 +3,7 @@ package learn
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/bp"
 )
@@ -185,8 +186,33 @@ func (l *learner) endCheck() (done bool, err error) {
 		l.at.Reason = fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.at.GradientNorm, l.tolerance())
 		return true, l.checkpoint()
 	default:
+		if l.fallBack() {
+			l.startCheck(checkFinal)
+			return false, nil
+		}
 		return true, l.record(l.checkEvent())
 	}
+}
+
+// fallBack goes to the safe weights of a guarded rule where a limit ended the run
+// at weights that are worse than those at the start. It reports whether it did.
+func (l *learner) fallBack() bool {
+	rule, ok := l.settings.Step.(interface{ Safe() []float64 })
+	if !ok || !l.worseThanStart() {
+		return false
+	}
+	safe := rule.Safe()
+	if slices.Equal(safe, l.model.Weights) {
+		return false
+	}
+	copy(l.model.Weights, safe)
+	return true
+}
+
+// worseThanStart reports that the objective of a check is above that of the start
+// by more than the residuals of the two checks explain.
+func (l *learner) worseThanStart() bool {
+	return l.at.Objective > l.at.FirstObjective+l.slack(l.at.FirstResidual, l.at.Check.Residual)
 }
 
 func (l *learner) checkEvent() Event {

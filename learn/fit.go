@@ -410,7 +410,7 @@ func (l *learner) finish(status Status) (*Result, error) {
 		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
 			return nil, &DivergedError{Iteration: l.at.Iterations, Reason: fmt.Sprintf("the objective at the final weights is %v", r.Objective)}
 		}
-		if first := l.at.FirstObjective; r.Objective > first+l.slack(l.at.FirstResidual, check.Residual) && status != EarlyStopped && l.at.Iterations > 0 {
+		if first := l.at.FirstObjective; l.worseThanStart() && status != EarlyStopped && l.at.Iterations > 0 {
 			return nil, &DivergedError{Iteration: l.at.Iterations,
 				Reason: fmt.Sprintf("the objective at the final weights is %.6g, above %.6g at the start; %s", r.Objective, first, l.remedy())}
 		}
