@@ -40,12 +40,14 @@ var mayImport = map[string][]string{
 	// Records know nothing of learning.
 	"record": {"internal/atomicfile"},
 
-	"experiment": {"learn", "infer", "bp", "crf", "mrf", "graph", "dataset", "record"},
+	// It measures the kernels, and the machine that they run on.
+	"experiment": {"learn", "infer", "bp", "crf", "mrf", "graph", "dataset", "record", "internal/machine", "internal/simd"},
 
 	"internal/atomicfile":  {},
 	"internal/nearest":     {},
 	"internal/safetensors": {"internal/atomicfile"},
 	"internal/simd":        {},
+	"internal/machine":     {"internal/simd"},
 	"internal/oracle":      {"mrf", "graph"},
 
 	"internal/cli": {

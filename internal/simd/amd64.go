@@ -22,6 +22,13 @@ var avx512 = implementation{
 	messageBackward: anyMessageBackward512,
 	normaliseLog:    normaliseLog512,
 	pairProduct:     pairProduct512,
+	exponentiate:    exponentiate512,
+	absorb:          absorb512,
+	edgeBelief:      anyEdgeBelief512,
+	multiplyMatrix:  multiplyMatrix512,
+	scatterMatrix:   scatterMatrix512,
+	edgeBeliefs:     anyEdgeBeliefs512,
+	nodeUpdate:      anyNodeUpdate512,
 }
 
 var avx2 = implementation{
@@ -38,6 +45,13 @@ var avx2 = implementation{
 	messageBackward: messageBackward256,
 	normaliseLog:    normaliseLog256,
 	pairProduct:     pairProduct256,
+	exponentiate:    exponentiate256,
+	absorb:          absorb256,
+	edgeBelief:      anyEdgeBelief256,
+	multiplyMatrix:  multiplyMatrix256,
+	scatterMatrix:   scatterMatrix256,
+	edgeBeliefs:     edgeBeliefs256,
+	nodeUpdate:      nodeUpdate256,
 }
 
 // supported returns the implementations this machine can run, the best first.
@@ -143,4 +157,21 @@ func normaliseLog256(belief, sum []float64, rho float64) (possible bool) {
 	}
 	subtract(belief, math.Log(total))
 	return true
+}
+
+// anyEdgeBelief512 leaves edges with very many states to plain Go: their table is
+// large enough for the processor's memory to be the limit.
+func anyEdgeBelief512(dst, beliefU, messageU, beliefV, messageV, values []float64) (logZ, product float64, safe bool) {
+	if fused(len(beliefU), len(beliefV)) {
+		return edgeBelief512(dst, beliefU, messageU, beliefV, messageV, values)
+	}
+	return plainEdgeBelief(dst, beliefU, messageU, beliefV, messageV, values)
+}
+
+// anyEdgeBelief256 is anyEdgeBelief512 for AVX2.
+func anyEdgeBelief256(dst, beliefU, messageU, beliefV, messageV, values []float64) (logZ, product float64, safe bool) {
+	if fused(len(beliefU), len(beliefV)) {
+		return edgeBelief256(dst, beliefU, messageU, beliefV, messageV, values)
+	}
+	return plainEdgeBelief(dst, beliefU, messageU, beliefV, messageV, values)
 }

@@ -54,7 +54,32 @@ func TestExported(t *testing.T) {
 		t.Errorf("PairProduct: total %v", total)
 	}
 	approx("PairProduct", w, 3, 4, 6, 8)
+	if largest, safe := Exponentiate(out, []float64{3, 1, 99}, 0.5, -600); largest != 3 || !safe {
+		t.Errorf("Exponentiate: largest %v, safe %v", largest, safe)
+	}
+	approx("Exponentiate", out, 1, 1/math.E)
+	old, sum := []float64{0, 1}, []float64{5, 6, 99}
+	if residual := Absorb(old, []float64{2, 1, 99}, sum, 10, 0.5); residual != 1 {
+		t.Errorf("Absorb: residual %v", residual)
+	}
+	approx("Absorb", append(old, sum...), 1, 1, 15, 16, 99)
 	zero := []float64{0, 0}
+	logZ, product, safe := EdgeBelief(w, zero, []float64{0, 0, 9}, zero, []float64{1, 1, 9}, []float64{1, 2, 3, 2, 9})
+	if !safe {
+		t.Error("EdgeBelief: not safe")
+	}
+	approx("EdgeBelief", append(w, logZ, product), 0.125, 0.25, 0.375, 0.25, math.Log(8)-1, -1)
+	MultiplyMatrix(w, []float64{1, 10, 100, 2, 20, 200, 9}, values, 2, 3, 2)
+	approx("MultiplyMatrix", w, 531, 642, 1062, 1284)
+	w = []float64{1, 1, 1, 1, 9}
+	ScatterMatrix(w, []float64{1, 10, 100, 1000}, []float64{2, 3, 4, 5}, 2, 2, 2)
+	approx("ScatterMatrix", w, 403, 504, 4021, 5031, 9)
+	messages := []float64{0, 0, 7, 7}
+	residual, done, possible := NodeUpdate(out, sum[:2], zero, messages, []float64{1, 2, 3, 6}, []Incoming{{Message: 2, States: 2, Rho: 1}}, 1, 0, true)
+	if done != 1 || !possible || !same(residual, 7+math.Ln2, 1e-15, 0) {
+		t.Errorf("NodeUpdate: residual %v, done %d, possible %v", residual, done, possible)
+	}
+	approx("NodeUpdate", messages[2:], -math.Ln2, 0)
 	if !MessageForward(out, zero, zero, []float64{1, 2, 3, 6}) {
 		t.Error("MessageForward: not safe")
 	}
@@ -86,6 +111,15 @@ func TestShortSlices(t *testing.T) {
 		"MessageBackward": func() { MessageBackward(two, two, one, make([]float64, 4)) },
 		"NormaliseLog":    func() { NormaliseLog(two, one, 1) },
 		"PairProduct":     func() { PairProduct(three, two, two, make([]float64, 4)) },
+		"Exponentiate":    func() { Exponentiate(two, one, 1, -600) },
+		"Absorb message":  func() { Absorb(two, one, two, 1, 0) },
+		"Absorb sum":      func() { Absorb(two, two, one, 1, 0) },
+		"EdgeBelief":      func() { EdgeBelief(three, two, two, two, two, make([]float64, 4)) },
+		"EdgeBelief V":    func() { EdgeBelief(make([]float64, 4), two, two, two, one, make([]float64, 4)) },
+		"MultiplyMatrix":  func() { MultiplyMatrix(three, two, three, 2, 1, 2) },
+		"rows":            func() { MultiplyMatrix(three, two, three, -1, 1, 2) },
+		"ScatterMatrix":   func() { ScatterMatrix(three, two, three, 2, 1, 2) },
+		"NodeUpdate":      func() { NodeUpdate(two, one, nil, nil, nil, nil, 1, 0, true) },
 	} {
 		func() {
 			defer func() {
@@ -105,7 +139,7 @@ func TestRepeatable(t *testing.T) {
 		for n := range longest + 1 {
 			x := uniform(n * n)
 			left := uniform(n)
-			type result struct{ total, other, third float64 }
+			type result struct{ total, other, third, product, residual float64 }
 			var first result
 			for offset := range 9 {
 				values, _ := guarded(t, n*n, offset)
@@ -117,6 +151,15 @@ func TestRepeatable(t *testing.T) {
 				out, _ := guarded(t, n, offset)
 				with.tableVector(out, left, values)
 				for _, y := range out {
+					r.third += y
+				}
+				_, r.product, _ = with.edgeBelief(dst, out, left, left, out, values)
+				sum, _ := guarded(t, n, 8-offset)
+				copy(sum, left)
+				r.residual = with.absorb(out, left, sum, 0.7, 0.3)
+				with.exponentiate(dst, values, 0.9, -600)
+				with.multiplyMatrix(out, left, values, min(n, 1), n, n)
+				for _, y := range append(append(sum, dst...), out...) {
 					r.third += y
 				}
 				if offset == 0 {

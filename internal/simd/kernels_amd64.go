@@ -64,6 +64,41 @@ func messageForward512(out []float64, belief []float64, message []float64, value
 //go:noescape
 func messageBackward512(out []float64, belief []float64, message []float64, values []float64) (safe bool)
 
+// exponentiate512 is Exponentiate.
+//
+//go:noescape
+func exponentiate512(dst []float64, theta []float64, inverse float64, lowest float64) (largest float64, safe bool)
+
+// absorb512 is Absorb.
+//
+//go:noescape
+func absorb512(old []float64, message []float64, sum []float64, rho float64, damping float64) (residual float64)
+
+// edgeBelief512 is EdgeBelief for 1 to 64 states at both ends.
+//
+//go:noescape
+func edgeBelief512(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
+
+// multiplyMatrix512 is MultiplyMatrix.
+//
+//go:noescape
+func multiplyMatrix512(dst []float64, f []float64, w []float64, rows int, d int, k int)
+
+// scatterMatrix512 is ScatterMatrix.
+//
+//go:noescape
+func scatterMatrix512(w []float64, f []float64, t []float64, rows int, d int, k int)
+
+// nodeUpdate512 is NodeUpdate for a node of 1 to 8 states, as far as sources have so many; left counts the messages that are not done.
+//
+//go:noescape
+func nodeUpdate512(belief []float64, sum []float64, beliefs []float64, messages []float64, tables []float64, in *int, count int, rho float64, damping float64, normalise bool) (residual float64, left int, status int)
+
+// edgeBeliefs512 is EdgeBeliefs for 8 states at both ends, as far as whole groups of four edges are safe and inside the slices.
+//
+//go:noescape
+func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int) (done int)
+
 // exp256 is Exp.
 //
 //go:noescape
@@ -108,3 +143,28 @@ func scatterRows256(w []float64, f []float64, t []float64)
 //
 //go:noescape
 func pairProduct256(dst []float64, left []float64, right []float64, values []float64) (total float64)
+
+// exponentiate256 is Exponentiate.
+//
+//go:noescape
+func exponentiate256(dst []float64, theta []float64, inverse float64, lowest float64) (largest float64, safe bool)
+
+// absorb256 is Absorb.
+//
+//go:noescape
+func absorb256(old []float64, message []float64, sum []float64, rho float64, damping float64) (residual float64)
+
+// edgeBelief256 is EdgeBelief for 1 to 64 states at both ends.
+//
+//go:noescape
+func edgeBelief256(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
+
+// multiplyMatrix256 is MultiplyMatrix.
+//
+//go:noescape
+func multiplyMatrix256(dst []float64, f []float64, w []float64, rows int, d int, k int)
+
+// scatterMatrix256 is ScatterMatrix.
+//
+//go:noescape
+func scatterMatrix256(w []float64, f []float64, t []float64, rows int, d int, k int)

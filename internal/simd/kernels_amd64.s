@@ -68,244 +68,267 @@ DATA constants<>+480(SB)/8, $0xbd1a07bd8b34be7c
 DATA constants<>+488(SB)/8, $0xbd17c3f6b2143ead
 DATA constants<>+496(SB)/8, $0xbd35732325e617a3
 DATA constants<>+504(SB)/8, $0x3d32a88c41ba8752
-DATA constants<>+512(SB)/8, $0xffffffffffffffff
-DATA constants<>+520(SB)/8, $0xffffffffffffffff
-DATA constants<>+528(SB)/8, $0xffffffffffffffff
-DATA constants<>+536(SB)/8, $0xffffffffffffffff
-DATA constants<>+544(SB)/8, $0x0000000000000000
-DATA constants<>+552(SB)/8, $0x0000000000000000
-DATA constants<>+560(SB)/8, $0x0000000000000000
-DATA constants<>+568(SB)/8, $0x0000000000000000
-DATA constants<>+576(SB)/8, $0xfff0000000000000
-DATA constants<>+584(SB)/8, $0x7ff0000000000000
-DATA constants<>+592(SB)/8, $0x7ff8000000000001
-DATA constants<>+600(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+608(SB)/8, $0x7fefffffffffffff
-DATA constants<>+616(SB)/8, $0x7fffffffffffffff
-DATA constants<>+624(SB)/8, $0x3ff0000000000000
-DATA constants<>+632(SB)/8, $0x4000000000000000
-DATA constants<>+640(SB)/8, $0x3fe0000000000000
-DATA constants<>+648(SB)/8, $0x4086200000000000
-DATA constants<>+656(SB)/8, $0xc086200000000000
-DATA constants<>+664(SB)/8, $0xc089000000000000
-DATA constants<>+672(SB)/8, $0x4089000000000000
-DATA constants<>+680(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+688(SB)/8, $0x42f8000000000000
-DATA constants<>+696(SB)/8, $0x4338000000000000
-DATA constants<>+704(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+712(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+720(SB)/8, $0x3fe0000000000004
-DATA constants<>+728(SB)/8, $0x3fc5555555555557
-DATA constants<>+736(SB)/8, $0x3fa555555547135a
-DATA constants<>+744(SB)/8, $0x3f811111110abadb
-DATA constants<>+752(SB)/8, $0x3f56c185142ac2a7
-DATA constants<>+760(SB)/8, $0x3f2a01b65096352e
-DATA constants<>+768(SB)/8, $0x3fe0000000000009
-DATA constants<>+776(SB)/8, $0x3fc5555555555558
-DATA constants<>+784(SB)/8, $0x3fa55555555503f4
-DATA constants<>+792(SB)/8, $0x3f8111111110f808
-DATA constants<>+800(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+808(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+816(SB)/8, $0x3efa01993bea2625
-DATA constants<>+824(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+832(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+840(SB)/8, $0x3e5af631de754d99
-DATA constants<>+848(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+856(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+864(SB)/8, $0xbfe0000000000000
-DATA constants<>+872(SB)/8, $0x3fd55555555554e6
-DATA constants<>+880(SB)/8, $0xbfcffffffffffcc1
-DATA constants<>+888(SB)/8, $0x3fc9999999babcec
-DATA constants<>+896(SB)/8, $0xbfc5555555988dec
-DATA constants<>+904(SB)/8, $0x3fc249230840914f
-DATA constants<>+912(SB)/8, $0xbfbffffb9e5411de
-DATA constants<>+920(SB)/8, $0x3fbc803354f2ec44
-DATA constants<>+928(SB)/8, $0xbfb9a99aea277087
-DATA constants<>+936(SB)/8, $0x0000000003530400
-DATA constants<>+944(SB)/8, $0x3fe5555555555593
-DATA constants<>+952(SB)/8, $0x3fd999999997fa04
-DATA constants<>+960(SB)/8, $0x3fd2492494229359
-DATA constants<>+968(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+976(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+984(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+992(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+1000(SB)/8, $0x0010000000000000
-DATA constants<>+1008(SB)/8, $0x4350000000000000
-DATA constants<>+1016(SB)/8, $0xc04b000000000000
-DATA constants<>+1024(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+1032(SB)/8, $0x00095f619980c433
-DATA constants<>+1040(SB)/8, $0x000fffffffffffff
-DATA constants<>+1048(SB)/8, $0x4330000000000000
-DATA constants<>+1056(SB)/8, $0x43300000000003ff
-DATA constants<>+1064(SB)/8, $0x3fe0000000000009
-DATA constants<>+1072(SB)/8, $0x3fe0000000000009
-DATA constants<>+1080(SB)/8, $0x3fe0000000000009
-DATA constants<>+1088(SB)/8, $0x3fe0000000000009
-DATA constants<>+1096(SB)/8, $0x3fc5555555555558
-DATA constants<>+1104(SB)/8, $0x3fc5555555555558
-DATA constants<>+1112(SB)/8, $0x3fc5555555555558
-DATA constants<>+1120(SB)/8, $0x3fc5555555555558
-DATA constants<>+1128(SB)/8, $0x3fa55555555503f4
-DATA constants<>+1136(SB)/8, $0x3fa55555555503f4
-DATA constants<>+1144(SB)/8, $0x3fa55555555503f4
-DATA constants<>+1152(SB)/8, $0x3fa55555555503f4
-DATA constants<>+1160(SB)/8, $0x3f8111111110f808
-DATA constants<>+1168(SB)/8, $0x3f8111111110f808
-DATA constants<>+1176(SB)/8, $0x3f8111111110f808
-DATA constants<>+1184(SB)/8, $0x3f8111111110f808
-DATA constants<>+1192(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+1200(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+1208(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+1216(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+1224(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+1232(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+1240(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+1248(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+1256(SB)/8, $0x3efa01993bea2625
-DATA constants<>+1264(SB)/8, $0x3efa01993bea2625
-DATA constants<>+1272(SB)/8, $0x3efa01993bea2625
-DATA constants<>+1280(SB)/8, $0x3efa01993bea2625
-DATA constants<>+1288(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+1296(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+1304(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+1312(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+1320(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+1328(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+1336(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+1344(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+1352(SB)/8, $0x3e5af631de754d99
-DATA constants<>+1360(SB)/8, $0x3e5af631de754d99
-DATA constants<>+1368(SB)/8, $0x3e5af631de754d99
-DATA constants<>+1376(SB)/8, $0x3e5af631de754d99
-DATA constants<>+1384(SB)/8, $0x3fe5555555555593
-DATA constants<>+1392(SB)/8, $0x3fe5555555555593
-DATA constants<>+1400(SB)/8, $0x3fe5555555555593
-DATA constants<>+1408(SB)/8, $0x3fe5555555555593
-DATA constants<>+1416(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1424(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1432(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1440(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1448(SB)/8, $0x3fd2492494229359
-DATA constants<>+1456(SB)/8, $0x3fd2492494229359
-DATA constants<>+1464(SB)/8, $0x3fd2492494229359
-DATA constants<>+1472(SB)/8, $0x3fd2492494229359
-DATA constants<>+1480(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1488(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1496(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1504(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1512(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1520(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1528(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1536(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1544(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1552(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1560(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1568(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1576(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+1584(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+1592(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+1600(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+1608(SB)/8, $0xfff0000000000000
-DATA constants<>+1616(SB)/8, $0xfff0000000000000
-DATA constants<>+1624(SB)/8, $0xfff0000000000000
-DATA constants<>+1632(SB)/8, $0xfff0000000000000
-DATA constants<>+1640(SB)/8, $0x7ff0000000000000
-DATA constants<>+1648(SB)/8, $0x7ff0000000000000
-DATA constants<>+1656(SB)/8, $0x7ff0000000000000
-DATA constants<>+1664(SB)/8, $0x7ff0000000000000
-DATA constants<>+1672(SB)/8, $0x7ff8000000000001
-DATA constants<>+1680(SB)/8, $0x7ff8000000000001
-DATA constants<>+1688(SB)/8, $0x7ff8000000000001
-DATA constants<>+1696(SB)/8, $0x7ff8000000000001
-DATA constants<>+1704(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1712(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1720(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1728(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1736(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1744(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1752(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1760(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1768(SB)/8, $0x3ff0000000000000
-DATA constants<>+1776(SB)/8, $0x3ff0000000000000
-DATA constants<>+1784(SB)/8, $0x3ff0000000000000
-DATA constants<>+1792(SB)/8, $0x3ff0000000000000
-DATA constants<>+1800(SB)/8, $0x4000000000000000
-DATA constants<>+1808(SB)/8, $0x4000000000000000
-DATA constants<>+1816(SB)/8, $0x4000000000000000
-DATA constants<>+1824(SB)/8, $0x4000000000000000
-DATA constants<>+1832(SB)/8, $0x3fe0000000000000
-DATA constants<>+1840(SB)/8, $0x3fe0000000000000
-DATA constants<>+1848(SB)/8, $0x3fe0000000000000
-DATA constants<>+1856(SB)/8, $0x3fe0000000000000
-DATA constants<>+1864(SB)/8, $0x4086200000000000
-DATA constants<>+1872(SB)/8, $0x4086200000000000
-DATA constants<>+1880(SB)/8, $0x4086200000000000
-DATA constants<>+1888(SB)/8, $0x4086200000000000
-DATA constants<>+1896(SB)/8, $0xc089000000000000
-DATA constants<>+1904(SB)/8, $0xc089000000000000
-DATA constants<>+1912(SB)/8, $0xc089000000000000
-DATA constants<>+1920(SB)/8, $0xc089000000000000
-DATA constants<>+1928(SB)/8, $0x4089000000000000
-DATA constants<>+1936(SB)/8, $0x4089000000000000
-DATA constants<>+1944(SB)/8, $0x4089000000000000
-DATA constants<>+1952(SB)/8, $0x4089000000000000
-DATA constants<>+1960(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+1968(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+1976(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+1984(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+1992(SB)/8, $0x4338000000000000
-DATA constants<>+2000(SB)/8, $0x4338000000000000
-DATA constants<>+2008(SB)/8, $0x4338000000000000
-DATA constants<>+2016(SB)/8, $0x4338000000000000
-DATA constants<>+2024(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+2032(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+2040(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+2048(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+2056(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+2064(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+2072(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+2080(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+2088(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+2096(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+2104(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+2112(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+2120(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+2128(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+2136(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+2144(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+2152(SB)/8, $0x0010000000000000
-DATA constants<>+2160(SB)/8, $0x0010000000000000
-DATA constants<>+2168(SB)/8, $0x0010000000000000
-DATA constants<>+2176(SB)/8, $0x0010000000000000
-DATA constants<>+2184(SB)/8, $0x4350000000000000
-DATA constants<>+2192(SB)/8, $0x4350000000000000
-DATA constants<>+2200(SB)/8, $0x4350000000000000
-DATA constants<>+2208(SB)/8, $0x4350000000000000
-DATA constants<>+2216(SB)/8, $0xc04b000000000000
-DATA constants<>+2224(SB)/8, $0xc04b000000000000
-DATA constants<>+2232(SB)/8, $0xc04b000000000000
-DATA constants<>+2240(SB)/8, $0xc04b000000000000
-DATA constants<>+2248(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2256(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2264(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2272(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2280(SB)/8, $0x00095f619980c433
-DATA constants<>+2288(SB)/8, $0x00095f619980c433
-DATA constants<>+2296(SB)/8, $0x00095f619980c433
-DATA constants<>+2304(SB)/8, $0x00095f619980c433
-DATA constants<>+2312(SB)/8, $0x000fffffffffffff
-DATA constants<>+2320(SB)/8, $0x000fffffffffffff
-DATA constants<>+2328(SB)/8, $0x000fffffffffffff
-DATA constants<>+2336(SB)/8, $0x000fffffffffffff
-DATA constants<>+2344(SB)/8, $0x4330000000000000
-DATA constants<>+2352(SB)/8, $0x4330000000000000
-DATA constants<>+2360(SB)/8, $0x4330000000000000
-DATA constants<>+2368(SB)/8, $0x4330000000000000
-DATA constants<>+2376(SB)/8, $0x43300000000003ff
-DATA constants<>+2384(SB)/8, $0x43300000000003ff
-DATA constants<>+2392(SB)/8, $0x43300000000003ff
-DATA constants<>+2400(SB)/8, $0x43300000000003ff
-GLOBL constants<>(SB), RODATA|NOPTR, $2408
+DATA constants<>+512(SB)/8, $0x0000000000000000
+DATA constants<>+520(SB)/8, $0xbfaf0a30c01162a6
+DATA constants<>+528(SB)/8, $0xbfbe27076e2af2e6
+DATA constants<>+536(SB)/8, $0xbfc5ff3070a793d4
+DATA constants<>+544(SB)/8, $0xbfcc8ff7c79a9a22
+DATA constants<>+552(SB)/8, $0xbfd1675cababa60e
+DATA constants<>+560(SB)/8, $0xbfd4618bc21c5ec2
+DATA constants<>+568(SB)/8, $0xbfd739d7f6bbd007
+DATA constants<>+576(SB)/8, $0xbfd9f323ecbf984c
+DATA constants<>+584(SB)/8, $0xbfdc8ff7c79a9a22
+DATA constants<>+592(SB)/8, $0xbfdf128f5faf06ed
+DATA constants<>+600(SB)/8, $0xbfe0be72e4252a83
+DATA constants<>+608(SB)/8, $0xbfe1e85f5e7040d0
+DATA constants<>+616(SB)/8, $0xbfe307d7334f10be
+DATA constants<>+624(SB)/8, $0xbfe41d8fe84672ae
+DATA constants<>+632(SB)/8, $0xbfe52a2d265bc5ab
+DATA constants<>+640(SB)/8, $0xffffffffffffffff
+DATA constants<>+648(SB)/8, $0xffffffffffffffff
+DATA constants<>+656(SB)/8, $0xffffffffffffffff
+DATA constants<>+664(SB)/8, $0xffffffffffffffff
+DATA constants<>+672(SB)/8, $0x0000000000000000
+DATA constants<>+680(SB)/8, $0x0000000000000000
+DATA constants<>+688(SB)/8, $0x0000000000000000
+DATA constants<>+696(SB)/8, $0x0000000000000000
+DATA constants<>+704(SB)/8, $0xfff0000000000000
+DATA constants<>+712(SB)/8, $0x7ff0000000000000
+DATA constants<>+720(SB)/8, $0x7ff8000000000001
+DATA constants<>+728(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+736(SB)/8, $0x7fefffffffffffff
+DATA constants<>+744(SB)/8, $0x7c370d4f9e515f8d
+DATA constants<>+752(SB)/8, $0x7fffffffffffffff
+DATA constants<>+760(SB)/8, $0x3ff0000000000000
+DATA constants<>+768(SB)/8, $0x4000000000000000
+DATA constants<>+776(SB)/8, $0x3fe0000000000000
+DATA constants<>+784(SB)/8, $0x4086200000000000
+DATA constants<>+792(SB)/8, $0xc086200000000000
+DATA constants<>+800(SB)/8, $0x4072c00000000000
+DATA constants<>+808(SB)/8, $0xc089000000000000
+DATA constants<>+816(SB)/8, $0x4089000000000000
+DATA constants<>+824(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+832(SB)/8, $0x42f8000000000000
+DATA constants<>+840(SB)/8, $0x4338000000000000
+DATA constants<>+848(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+856(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+864(SB)/8, $0x3fe0000000000004
+DATA constants<>+872(SB)/8, $0x3fc5555555555557
+DATA constants<>+880(SB)/8, $0x3fa555555547135a
+DATA constants<>+888(SB)/8, $0x3f811111110abadb
+DATA constants<>+896(SB)/8, $0x3f56c185142ac2a7
+DATA constants<>+904(SB)/8, $0x3f2a01b65096352e
+DATA constants<>+912(SB)/8, $0x3fe0000000000009
+DATA constants<>+920(SB)/8, $0x3fc5555555555558
+DATA constants<>+928(SB)/8, $0x3fa55555555503f4
+DATA constants<>+936(SB)/8, $0x3f8111111110f808
+DATA constants<>+944(SB)/8, $0x3f56c16c185fdf71
+DATA constants<>+952(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+960(SB)/8, $0x3efa01993bea2625
+DATA constants<>+968(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+976(SB)/8, $0x3e928b40653e0bc5
+DATA constants<>+984(SB)/8, $0x3e5af631de754d99
+DATA constants<>+992(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+1000(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+1008(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+1016(SB)/8, $0xbfe0000000000000
+DATA constants<>+1024(SB)/8, $0x3fd55555555554e6
+DATA constants<>+1032(SB)/8, $0xbfcffffffffffcc1
+DATA constants<>+1040(SB)/8, $0x3fc9999999babcec
+DATA constants<>+1048(SB)/8, $0xbfc5555555988dec
+DATA constants<>+1056(SB)/8, $0x3fc249230840914f
+DATA constants<>+1064(SB)/8, $0xbfbffffb9e5411de
+DATA constants<>+1072(SB)/8, $0x3fbc803354f2ec44
+DATA constants<>+1080(SB)/8, $0xbfb9a99aea277087
+DATA constants<>+1088(SB)/8, $0x0000000003530400
+DATA constants<>+1096(SB)/8, $0x3fe5555555555593
+DATA constants<>+1104(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1112(SB)/8, $0x3fd2492494229359
+DATA constants<>+1120(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1128(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+1136(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+1144(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+1152(SB)/8, $0x0010000000000000
+DATA constants<>+1160(SB)/8, $0x4350000000000000
+DATA constants<>+1168(SB)/8, $0xc04b000000000000
+DATA constants<>+1176(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+1184(SB)/8, $0x00095f619980c433
+DATA constants<>+1192(SB)/8, $0x000fffffffffffff
+DATA constants<>+1200(SB)/8, $0x4330000000000000
+DATA constants<>+1208(SB)/8, $0x43300000000003ff
+DATA constants<>+1216(SB)/8, $0x3fe0000000000009
+DATA constants<>+1224(SB)/8, $0x3fe0000000000009
+DATA constants<>+1232(SB)/8, $0x3fe0000000000009
+DATA constants<>+1240(SB)/8, $0x3fe0000000000009
+DATA constants<>+1248(SB)/8, $0x3fc5555555555558
+DATA constants<>+1256(SB)/8, $0x3fc5555555555558
+DATA constants<>+1264(SB)/8, $0x3fc5555555555558
+DATA constants<>+1272(SB)/8, $0x3fc5555555555558
+DATA constants<>+1280(SB)/8, $0x3fa55555555503f4
+DATA constants<>+1288(SB)/8, $0x3fa55555555503f4
+DATA constants<>+1296(SB)/8, $0x3fa55555555503f4
+DATA constants<>+1304(SB)/8, $0x3fa55555555503f4
+DATA constants<>+1312(SB)/8, $0x3f8111111110f808
+DATA constants<>+1320(SB)/8, $0x3f8111111110f808
+DATA constants<>+1328(SB)/8, $0x3f8111111110f808
+DATA constants<>+1336(SB)/8, $0x3f8111111110f808
+DATA constants<>+1344(SB)/8, $0x3f56c16c185fdf71
+DATA constants<>+1352(SB)/8, $0x3f56c16c185fdf71
+DATA constants<>+1360(SB)/8, $0x3f56c16c185fdf71
+DATA constants<>+1368(SB)/8, $0x3f56c16c185fdf71
+DATA constants<>+1376(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+1384(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+1392(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+1400(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+1408(SB)/8, $0x3efa01993bea2625
+DATA constants<>+1416(SB)/8, $0x3efa01993bea2625
+DATA constants<>+1424(SB)/8, $0x3efa01993bea2625
+DATA constants<>+1432(SB)/8, $0x3efa01993bea2625
+DATA constants<>+1440(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+1448(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+1456(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+1464(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+1472(SB)/8, $0x3e928b40653e0bc5
+DATA constants<>+1480(SB)/8, $0x3e928b40653e0bc5
+DATA constants<>+1488(SB)/8, $0x3e928b40653e0bc5
+DATA constants<>+1496(SB)/8, $0x3e928b40653e0bc5
+DATA constants<>+1504(SB)/8, $0x3e5af631de754d99
+DATA constants<>+1512(SB)/8, $0x3e5af631de754d99
+DATA constants<>+1520(SB)/8, $0x3e5af631de754d99
+DATA constants<>+1528(SB)/8, $0x3e5af631de754d99
+DATA constants<>+1536(SB)/8, $0x3fe5555555555593
+DATA constants<>+1544(SB)/8, $0x3fe5555555555593
+DATA constants<>+1552(SB)/8, $0x3fe5555555555593
+DATA constants<>+1560(SB)/8, $0x3fe5555555555593
+DATA constants<>+1568(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1576(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1584(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1592(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1600(SB)/8, $0x3fd2492494229359
+DATA constants<>+1608(SB)/8, $0x3fd2492494229359
+DATA constants<>+1616(SB)/8, $0x3fd2492494229359
+DATA constants<>+1624(SB)/8, $0x3fd2492494229359
+DATA constants<>+1632(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1640(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1648(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1656(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1664(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+1672(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+1680(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+1688(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+1696(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+1704(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+1712(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+1720(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+1728(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+1736(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+1744(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+1752(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+1760(SB)/8, $0xfff0000000000000
+DATA constants<>+1768(SB)/8, $0xfff0000000000000
+DATA constants<>+1776(SB)/8, $0xfff0000000000000
+DATA constants<>+1784(SB)/8, $0xfff0000000000000
+DATA constants<>+1792(SB)/8, $0x7ff0000000000000
+DATA constants<>+1800(SB)/8, $0x7ff0000000000000
+DATA constants<>+1808(SB)/8, $0x7ff0000000000000
+DATA constants<>+1816(SB)/8, $0x7ff0000000000000
+DATA constants<>+1824(SB)/8, $0x7ff8000000000001
+DATA constants<>+1832(SB)/8, $0x7ff8000000000001
+DATA constants<>+1840(SB)/8, $0x7ff8000000000001
+DATA constants<>+1848(SB)/8, $0x7ff8000000000001
+DATA constants<>+1856(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1864(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1872(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1880(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1888(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1896(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1904(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1912(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1920(SB)/8, $0x3ff0000000000000
+DATA constants<>+1928(SB)/8, $0x3ff0000000000000
+DATA constants<>+1936(SB)/8, $0x3ff0000000000000
+DATA constants<>+1944(SB)/8, $0x3ff0000000000000
+DATA constants<>+1952(SB)/8, $0x4000000000000000
+DATA constants<>+1960(SB)/8, $0x4000000000000000
+DATA constants<>+1968(SB)/8, $0x4000000000000000
+DATA constants<>+1976(SB)/8, $0x4000000000000000
+DATA constants<>+1984(SB)/8, $0x3fe0000000000000
+DATA constants<>+1992(SB)/8, $0x3fe0000000000000
+DATA constants<>+2000(SB)/8, $0x3fe0000000000000
+DATA constants<>+2008(SB)/8, $0x3fe0000000000000
+DATA constants<>+2016(SB)/8, $0x4086200000000000
+DATA constants<>+2024(SB)/8, $0x4086200000000000
+DATA constants<>+2032(SB)/8, $0x4086200000000000
+DATA constants<>+2040(SB)/8, $0x4086200000000000
+DATA constants<>+2048(SB)/8, $0xc086200000000000
+DATA constants<>+2056(SB)/8, $0xc086200000000000
+DATA constants<>+2064(SB)/8, $0xc086200000000000
+DATA constants<>+2072(SB)/8, $0xc086200000000000
+DATA constants<>+2080(SB)/8, $0xc089000000000000
+DATA constants<>+2088(SB)/8, $0xc089000000000000
+DATA constants<>+2096(SB)/8, $0xc089000000000000
+DATA constants<>+2104(SB)/8, $0xc089000000000000
+DATA constants<>+2112(SB)/8, $0x4089000000000000
+DATA constants<>+2120(SB)/8, $0x4089000000000000
+DATA constants<>+2128(SB)/8, $0x4089000000000000
+DATA constants<>+2136(SB)/8, $0x4089000000000000
+DATA constants<>+2144(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+2152(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+2160(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+2168(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+2176(SB)/8, $0x4338000000000000
+DATA constants<>+2184(SB)/8, $0x4338000000000000
+DATA constants<>+2192(SB)/8, $0x4338000000000000
+DATA constants<>+2200(SB)/8, $0x4338000000000000
+DATA constants<>+2208(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+2216(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+2224(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+2232(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+2240(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+2248(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+2256(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+2264(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+2272(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+2280(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+2288(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+2296(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+2304(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+2312(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+2320(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+2328(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+2336(SB)/8, $0x0010000000000000
+DATA constants<>+2344(SB)/8, $0x0010000000000000
+DATA constants<>+2352(SB)/8, $0x0010000000000000
+DATA constants<>+2360(SB)/8, $0x0010000000000000
+DATA constants<>+2368(SB)/8, $0x4350000000000000
+DATA constants<>+2376(SB)/8, $0x4350000000000000
+DATA constants<>+2384(SB)/8, $0x4350000000000000
+DATA constants<>+2392(SB)/8, $0x4350000000000000
+DATA constants<>+2400(SB)/8, $0xc04b000000000000
+DATA constants<>+2408(SB)/8, $0xc04b000000000000
+DATA constants<>+2416(SB)/8, $0xc04b000000000000
+DATA constants<>+2424(SB)/8, $0xc04b000000000000
+DATA constants<>+2432(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2440(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2448(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2456(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2464(SB)/8, $0x00095f619980c433
+DATA constants<>+2472(SB)/8, $0x00095f619980c433
+DATA constants<>+2480(SB)/8, $0x00095f619980c433
+DATA constants<>+2488(SB)/8, $0x00095f619980c433
+DATA constants<>+2496(SB)/8, $0x000fffffffffffff
+DATA constants<>+2504(SB)/8, $0x000fffffffffffff
+DATA constants<>+2512(SB)/8, $0x000fffffffffffff
+DATA constants<>+2520(SB)/8, $0x000fffffffffffff
+DATA constants<>+2528(SB)/8, $0x4330000000000000
+DATA constants<>+2536(SB)/8, $0x4330000000000000
+DATA constants<>+2544(SB)/8, $0x4330000000000000
+DATA constants<>+2552(SB)/8, $0x4330000000000000
+DATA constants<>+2560(SB)/8, $0x43300000000003ff
+DATA constants<>+2568(SB)/8, $0x43300000000003ff
+DATA constants<>+2576(SB)/8, $0x43300000000003ff
+DATA constants<>+2584(SB)/8, $0x43300000000003ff
+GLOBL constants<>(SB), RODATA|NOPTR, $2592
 
 // func exp512(dst []float64, x []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
@@ -313,18 +336,18 @@ TEXT ·exp512(SB), $0-48
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+616(SB), Z0
-	VBROADCASTSD constants<>+648(SB), Z1
-	VBROADCASTSD constants<>+680(SB), Z2
-	VBROADCASTSD constants<>+688(SB), Z3
-	VBROADCASTSD constants<>+704(SB), Z4
-	VBROADCASTSD constants<>+712(SB), Z5
-	VBROADCASTSD constants<>+720(SB), Z6
-	VBROADCASTSD constants<>+728(SB), Z7
-	VBROADCASTSD constants<>+736(SB), Z8
-	VBROADCASTSD constants<>+744(SB), Z9
-	VBROADCASTSD constants<>+752(SB), Z10
-	VBROADCASTSD constants<>+760(SB), Z11
+	VBROADCASTSD constants<>+752(SB), Z0
+	VBROADCASTSD constants<>+784(SB), Z1
+	VBROADCASTSD constants<>+824(SB), Z2
+	VBROADCASTSD constants<>+832(SB), Z3
+	VBROADCASTSD constants<>+848(SB), Z4
+	VBROADCASTSD constants<>+856(SB), Z5
+	VBROADCASTSD constants<>+864(SB), Z6
+	VBROADCASTSD constants<>+872(SB), Z7
+	VBROADCASTSD constants<>+880(SB), Z8
+	VBROADCASTSD constants<>+888(SB), Z9
+	VBROADCASTSD constants<>+896(SB), Z10
+	VBROADCASTSD constants<>+904(SB), Z11
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
 	JLT          rest2
@@ -335,9 +358,9 @@ whole1:
 	VCMPPD       $0x06, Z1, Z13, K1
 	KTESTB       K1, K1
 	JZ           quick3
-	VBROADCASTSD constants<>+664(SB), Z13
+	VBROADCASTSD constants<>+808(SB), Z13
 	VMAXPD       Z12, Z13, Z12
-	VBROADCASTSD constants<>+672(SB), Z13
+	VBROADCASTSD constants<>+816(SB), Z13
 	VMINPD       Z12, Z13, Z12
 	VMOVAPD      Z3, Z13
 	VFMADD231PD  Z2, Z12, Z13
@@ -406,9 +429,9 @@ done4:
 	VCMPPD       $0x06, Z1, Z13, K1
 	KTESTB       K1, K1
 	JZ           quick5
-	VBROADCASTSD constants<>+664(SB), Z13
+	VBROADCASTSD constants<>+808(SB), Z13
 	VMAXPD       Z12, Z13, Z12
-	VBROADCASTSD constants<>+672(SB), Z13
+	VBROADCASTSD constants<>+816(SB), Z13
 	VMINPD       Z12, Z13, Z12
 	VMOVAPD      Z3, Z13
 	VFMADD231PD  Z2, Z12, Z13
@@ -487,9 +510,9 @@ whole7:
 	VCMPPD       $0x06, Z1, Z13, K1
 	KTESTB       K1, K1
 	JZ           quick9
-	VBROADCASTSD constants<>+664(SB), Z13
+	VBROADCASTSD constants<>+808(SB), Z13
 	VMAXPD       Z12, Z13, Z12
-	VBROADCASTSD constants<>+672(SB), Z13
+	VBROADCASTSD constants<>+816(SB), Z13
 	VMINPD       Z12, Z13, Z12
 	VMOVAPD      Z3, Z13
 	VFMADD231PD  Z2, Z12, Z13
@@ -569,9 +592,9 @@ rest8:
 	VCMPPD       $0x06, Z1, Z0, K1
 	KTESTB       K1, K1
 	JZ           quick12
-	VBROADCASTSD constants<>+664(SB), Z0
+	VBROADCASTSD constants<>+808(SB), Z0
 	VMAXPD       Z12, Z0, Z12
-	VBROADCASTSD constants<>+672(SB), Z0
+	VBROADCASTSD constants<>+816(SB), Z0
 	VMINPD       Z12, Z0, Z12
 	VMOVAPD      Z3, Z0
 	VFMADD231PD  Z2, Z12, Z0
@@ -671,19 +694,19 @@ TEXT ·log512(SB), $0-48
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+848(SB), Z0
-	VBROADCASTSD constants<>+856(SB), Z1
-	VBROADCASTSD constants<>+864(SB), Z2
-	VBROADCASTSD constants<>+872(SB), Z3
-	VBROADCASTSD constants<>+880(SB), Z4
-	VBROADCASTSD constants<>+888(SB), Z5
-	VBROADCASTSD constants<>+896(SB), Z6
-	VBROADCASTSD constants<>+904(SB), Z7
-	VBROADCASTSD constants<>+912(SB), Z8
-	VBROADCASTSD constants<>+920(SB), Z9
-	VBROADCASTSD constants<>+928(SB), Z10
-	VBROADCASTSD constants<>+624(SB), Z11
-	VBROADCASTSD constants<>+936(SB), Z12
+	VBROADCASTSD constants<>+992(SB), Z0
+	VBROADCASTSD constants<>+1000(SB), Z1
+	VBROADCASTSD constants<>+1016(SB), Z2
+	VBROADCASTSD constants<>+1024(SB), Z3
+	VBROADCASTSD constants<>+1032(SB), Z4
+	VBROADCASTSD constants<>+1040(SB), Z5
+	VBROADCASTSD constants<>+1048(SB), Z6
+	VBROADCASTSD constants<>+1056(SB), Z7
+	VBROADCASTSD constants<>+1064(SB), Z8
+	VBROADCASTSD constants<>+1072(SB), Z9
+	VBROADCASTSD constants<>+1080(SB), Z10
+	VBROADCASTSD constants<>+760(SB), Z11
+	VBROADCASTSD constants<>+1088(SB), Z12
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
 	JLT          rest19
@@ -898,19 +921,19 @@ TEXT ·expShift512(SB), $0-64
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+616(SB), Z0
-	VBROADCASTSD constants<>+648(SB), Z1
-	VBROADCASTSD constants<>+680(SB), Z2
-	VBROADCASTSD constants<>+688(SB), Z3
-	VBROADCASTSD constants<>+704(SB), Z4
-	VBROADCASTSD constants<>+712(SB), Z5
-	VBROADCASTSD constants<>+720(SB), Z6
-	VBROADCASTSD constants<>+728(SB), Z7
-	VBROADCASTSD constants<>+736(SB), Z8
-	VBROADCASTSD constants<>+744(SB), Z9
-	VBROADCASTSD constants<>+752(SB), Z10
-	VBROADCASTSD constants<>+760(SB), Z11
-	VPXORQ       Z13, Z13, Z13
+	VBROADCASTSD constants<>+752(SB), Z0
+	VBROADCASTSD constants<>+784(SB), Z1
+	VBROADCASTSD constants<>+824(SB), Z2
+	VBROADCASTSD constants<>+832(SB), Z3
+	VBROADCASTSD constants<>+848(SB), Z4
+	VBROADCASTSD constants<>+856(SB), Z5
+	VBROADCASTSD constants<>+864(SB), Z6
+	VBROADCASTSD constants<>+872(SB), Z7
+	VBROADCASTSD constants<>+880(SB), Z8
+	VBROADCASTSD constants<>+888(SB), Z9
+	VBROADCASTSD constants<>+896(SB), Z10
+	VBROADCASTSD constants<>+904(SB), Z11
+	VXORPD       Z13, Z13, Z13
 	VBROADCASTSD shift+48(FP), Z12
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
@@ -923,9 +946,9 @@ whole27:
 	VCMPPD       $0x06, Z1, Z15, K1
 	KTESTB       K1, K1
 	JZ           quick29
-	VBROADCASTSD constants<>+664(SB), Z15
+	VBROADCASTSD constants<>+808(SB), Z15
 	VMAXPD       Z14, Z15, Z14
-	VBROADCASTSD constants<>+672(SB), Z15
+	VBROADCASTSD constants<>+816(SB), Z15
 	VMINPD       Z14, Z15, Z14
 	VMOVAPD      Z3, Z15
 	VFMADD231PD  Z2, Z14, Z15
@@ -1007,9 +1030,9 @@ rest28:
 	VCMPPD       $0x06, Z1, Z0, K2
 	KTESTB       K2, K2
 	JZ           quick32
-	VBROADCASTSD constants<>+664(SB), Z0
+	VBROADCASTSD constants<>+808(SB), Z0
 	VMAXPD       Z14, Z0, Z14
-	VBROADCASTSD constants<>+672(SB), Z0
+	VBROADCASTSD constants<>+816(SB), Z0
 	VMINPD       Z14, Z0, Z14
 	VMOVAPD      Z3, Z0
 	VFMADD231PD  Z2, Z14, Z0
@@ -1117,7 +1140,7 @@ done31:
 TEXT ·max512(SB), $0-32
 	MOVQ         x_base+0(FP), AX
 	MOVQ         x_len+8(FP), CX
-	VBROADCASTSD constants<>+576(SB), Z0
+	VBROADCASTSD constants<>+704(SB), Z0
 	KXORB        K1, K1, K1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000008
@@ -1153,7 +1176,7 @@ done40:
 	VMAXPD       Z1, Z0, Z0
 	KTESTB       K1, K1
 	JZ           numbers41
-	VBROADCASTSD constants<>+592(SB), Z0
+	VBROADCASTSD constants<>+720(SB), Z0
 
 numbers41:
 	MOVSD X0, ret+24(FP)
@@ -1260,14 +1283,14 @@ TEXT ·vectorTable512(SB), $0-72
 panel51:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
 	JLT    rows55
@@ -1312,23 +1335,23 @@ rest52:
 	KMOVB  CX, K1
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
 	JLT    rows58
 
 row57:
-	VBROADCASTSD (CX), Z0
-	VFMADD231PD  (R10), Z0, K1, Z9
-	VBROADCASTSD 8(CX), Z0
-	VFMADD231PD  (R10)(DI*1), Z0, K1, Z10
-	VBROADCASTSD 16(CX), Z0
-	VFMADD231PD  (R10)(DI*2), Z0, K1, Z11
-	VBROADCASTSD 24(CX), Z0
-	VFMADD231PD  (R10)(R8*1), Z0, K1, Z12
+	VBROADCASTSD (CX), Z4
+	VFMADD231PD  (R10), Z4, K1, Z0
+	VBROADCASTSD 8(CX), Z4
+	VFMADD231PD  (R10)(DI*1), Z4, K1, Z1
+	VBROADCASTSD 16(CX), Z4
+	VFMADD231PD  (R10)(DI*2), Z4, K1, Z2
+	VBROADCASTSD 24(CX), Z4
+	VFMADD231PD  (R10)(R8*1), Z4, K1, Z3
 	ADDQ         $0x00000020, CX
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
@@ -1340,8 +1363,8 @@ rows58:
 	JLT  rows60
 
 row59:
-	VBROADCASTSD (CX), Z0
-	VFMADD231PD  (R10), Z0, K1, Z9
+	VBROADCASTSD (CX), Z4
+	VFMADD231PD  (R10), Z4, K1, Z0
 	ADDQ         $0x00000008, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
@@ -1349,17 +1372,17 @@ row59:
 	JGE          row59
 
 rows60:
-	VADDPD  Z11, Z9, Z9
-	VADDPD  Z12, Z10, Z10
-	VADDPD  Z10, Z9, Z9
+	VADDPD  Z2, Z0, Z0
+	VADDPD  Z3, Z1, Z1
+	VADDPD  Z1, Z0, Z0
 	TESTQ   $0x00000007, R11
 	JNZ     partial61
-	VMOVUPD Z9, (AX)(R9*1)
+	VMOVUPD Z0, (AX)(R9*1)
 	JMP     stored64
 
 partial61:
 	LEAQ       (AX)(R9*1), AX
-	VMOVAPD    Z9, Z0
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R11
 	JZ         noFour62
 	VMOVUPD    Y0, (AX)
@@ -1390,31 +1413,31 @@ wider56:
 	KMOVB  CX, K1
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
 	JLT    rows67
 
 row66:
-	VBROADCASTSD (CX), Z0
-	VFMADD231PD  (R10), Z0, Z9
-	VFMADD231PD  64(R10), Z0, K1, Z10
-	VBROADCASTSD 8(CX), Z0
-	VFMADD231PD  (R10)(DI*1), Z0, Z11
-	VFMADD231PD  64(R10)(DI*1), Z0, K1, Z12
-	VBROADCASTSD 16(CX), Z0
-	VFMADD231PD  (R10)(DI*2), Z0, Z13
-	VFMADD231PD  64(R10)(DI*2), Z0, K1, Z14
-	VBROADCASTSD 24(CX), Z0
-	VFMADD231PD  (R10)(R8*1), Z0, Z15
-	VFMADD231PD  64(R10)(R8*1), Z0, K1, Z16
+	VBROADCASTSD (CX), Z8
+	VFMADD231PD  (R10), Z8, Z0
+	VFMADD231PD  64(R10), Z8, K1, Z1
+	VBROADCASTSD 8(CX), Z8
+	VFMADD231PD  (R10)(DI*1), Z8, Z2
+	VFMADD231PD  64(R10)(DI*1), Z8, K1, Z3
+	VBROADCASTSD 16(CX), Z8
+	VFMADD231PD  (R10)(DI*2), Z8, Z4
+	VFMADD231PD  64(R10)(DI*2), Z8, K1, Z5
+	VBROADCASTSD 24(CX), Z8
+	VFMADD231PD  (R10)(R8*1), Z8, Z6
+	VFMADD231PD  64(R10)(R8*1), Z8, K1, Z7
 	ADDQ         $0x00000020, CX
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
@@ -1426,9 +1449,9 @@ rows67:
 	JLT  rows69
 
 row68:
-	VBROADCASTSD (CX), Z0
-	VFMADD231PD  (R10), Z0, Z9
-	VFMADD231PD  64(R10), Z0, K1, Z10
+	VBROADCASTSD (CX), Z8
+	VFMADD231PD  (R10), Z8, Z0
+	VFMADD231PD  64(R10), Z8, K1, Z1
 	ADDQ         $0x00000008, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
@@ -1436,21 +1459,21 @@ row68:
 	JGE          row68
 
 rows69:
-	VADDPD  Z13, Z9, Z9
-	VADDPD  Z14, Z10, Z10
-	VADDPD  Z15, Z11, Z11
-	VADDPD  Z16, Z12, Z12
-	VADDPD  Z11, Z9, Z9
-	VADDPD  Z12, Z10, Z10
-	VMOVUPD Z9, (AX)(R9*1)
+	VADDPD  Z4, Z0, Z0
+	VADDPD  Z5, Z1, Z1
+	VADDPD  Z6, Z2, Z2
+	VADDPD  Z7, Z3, Z3
+	VADDPD  Z2, Z0, Z0
+	VADDPD  Z3, Z1, Z1
+	VMOVUPD Z0, (AX)(R9*1)
 	TESTQ   $0x00000007, R11
 	JNZ     partial70
-	VMOVUPD Z10, 64(AX)(R9*1)
+	VMOVUPD Z1, 64(AX)(R9*1)
 	JMP     stored73
 
 partial70:
 	LEAQ       64(AX)(R9*1), AX
-	VMOVAPD    Z10, Z0
+	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R11
 	JZ         noFour71
 	VMOVUPD    Y0, (AX)
@@ -1481,25 +1504,25 @@ wider65:
 	KMOVB  CX, K1
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
 	JLT    rows76
 
 row75:
-	VBROADCASTSD (CX), Z0
-	VFMADD231PD  (R10), Z0, Z9
-	VFMADD231PD  64(R10), Z0, Z10
-	VFMADD231PD  128(R10), Z0, K1, Z11
-	VBROADCASTSD 8(CX), Z0
-	VFMADD231PD  (R10)(DI*1), Z0, Z12
-	VFMADD231PD  64(R10)(DI*1), Z0, Z13
-	VFMADD231PD  128(R10)(DI*1), Z0, K1, Z14
+	VBROADCASTSD (CX), Z6
+	VFMADD231PD  (R10), Z6, Z0
+	VFMADD231PD  64(R10), Z6, Z1
+	VFMADD231PD  128(R10), Z6, K1, Z2
+	VBROADCASTSD 8(CX), Z6
+	VFMADD231PD  (R10)(DI*1), Z6, Z3
+	VFMADD231PD  64(R10)(DI*1), Z6, Z4
+	VFMADD231PD  128(R10)(DI*1), Z6, K1, Z5
 	ADDQ         $0x00000010, CX
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
@@ -1511,10 +1534,10 @@ rows76:
 	JLT  rows78
 
 row77:
-	VBROADCASTSD (CX), Z0
-	VFMADD231PD  (R10), Z0, Z9
-	VFMADD231PD  64(R10), Z0, Z10
-	VFMADD231PD  128(R10), Z0, K1, Z11
+	VBROADCASTSD (CX), Z6
+	VFMADD231PD  (R10), Z6, Z0
+	VFMADD231PD  64(R10), Z6, Z1
+	VFMADD231PD  128(R10), Z6, K1, Z2
 	ADDQ         $0x00000008, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
@@ -1522,19 +1545,19 @@ row77:
 	JGE          row77
 
 rows78:
-	VADDPD  Z12, Z9, Z9
-	VADDPD  Z13, Z10, Z10
-	VADDPD  Z14, Z11, Z11
-	VMOVUPD Z9, (AX)(R9*1)
-	VMOVUPD Z10, 64(AX)(R9*1)
+	VADDPD  Z3, Z0, Z0
+	VADDPD  Z4, Z1, Z1
+	VADDPD  Z5, Z2, Z2
+	VMOVUPD Z0, (AX)(R9*1)
+	VMOVUPD Z1, 64(AX)(R9*1)
 	TESTQ   $0x00000007, R11
 	JNZ     partial79
-	VMOVUPD Z11, 128(AX)(R9*1)
+	VMOVUPD Z2, 128(AX)(R9*1)
 	JMP     stored82
 
 partial79:
 	LEAQ       128(AX)(R9*1), AX
-	VMOVAPD    Z11, Z0
+	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R11
 	JZ         noFour80
 	VMOVUPD    Y0, (AX)
@@ -1565,29 +1588,29 @@ wider74:
 	KMOVB  CX, K1
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
 	JLT    rows85
 
 row84:
-	VBROADCASTSD (CX), Z0
-	VFMADD231PD  (R10), Z0, Z9
-	VFMADD231PD  64(R10), Z0, Z10
-	VFMADD231PD  128(R10), Z0, Z11
-	VFMADD231PD  192(R10), Z0, K1, Z12
-	VBROADCASTSD 8(CX), Z0
-	VFMADD231PD  (R10)(DI*1), Z0, Z13
-	VFMADD231PD  64(R10)(DI*1), Z0, Z14
-	VFMADD231PD  128(R10)(DI*1), Z0, Z15
-	VFMADD231PD  192(R10)(DI*1), Z0, K1, Z16
+	VBROADCASTSD (CX), Z8
+	VFMADD231PD  (R10), Z8, Z0
+	VFMADD231PD  64(R10), Z8, Z1
+	VFMADD231PD  128(R10), Z8, Z2
+	VFMADD231PD  192(R10), Z8, K1, Z3
+	VBROADCASTSD 8(CX), Z8
+	VFMADD231PD  (R10)(DI*1), Z8, Z4
+	VFMADD231PD  64(R10)(DI*1), Z8, Z5
+	VFMADD231PD  128(R10)(DI*1), Z8, Z6
+	VFMADD231PD  192(R10)(DI*1), Z8, K1, Z7
 	ADDQ         $0x00000010, CX
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
@@ -1599,11 +1622,11 @@ rows85:
 	JLT  rows87
 
 row86:
-	VBROADCASTSD (CX), Z0
-	VFMADD231PD  (R10), Z0, Z9
-	VFMADD231PD  64(R10), Z0, Z10
-	VFMADD231PD  128(R10), Z0, Z11
-	VFMADD231PD  192(R10), Z0, K1, Z12
+	VBROADCASTSD (CX), Z8
+	VFMADD231PD  (R10), Z8, Z0
+	VFMADD231PD  64(R10), Z8, Z1
+	VFMADD231PD  128(R10), Z8, Z2
+	VFMADD231PD  192(R10), Z8, K1, Z3
 	ADDQ         $0x00000008, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
@@ -1611,21 +1634,21 @@ row86:
 	JGE          row86
 
 rows87:
-	VADDPD  Z13, Z9, Z9
-	VADDPD  Z14, Z10, Z10
-	VADDPD  Z15, Z11, Z11
-	VADDPD  Z16, Z12, Z12
-	VMOVUPD Z9, (AX)(R9*1)
-	VMOVUPD Z10, 64(AX)(R9*1)
-	VMOVUPD Z11, 128(AX)(R9*1)
+	VADDPD  Z4, Z0, Z0
+	VADDPD  Z5, Z1, Z1
+	VADDPD  Z6, Z2, Z2
+	VADDPD  Z7, Z3, Z3
+	VMOVUPD Z0, (AX)(R9*1)
+	VMOVUPD Z1, 64(AX)(R9*1)
+	VMOVUPD Z2, 128(AX)(R9*1)
 	TESTQ   $0x00000007, R11
 	JNZ     partial88
-	VMOVUPD Z12, 192(AX)(R9*1)
+	VMOVUPD Z3, 192(AX)(R9*1)
 	JMP     stored91
 
 partial88:
 	LEAQ       192(AX)(R9*1), AX
-	VMOVAPD    Z12, Z0
+	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R11
 	JZ         noFour89
 	VMOVUPD    Y0, (AX)
@@ -1656,22 +1679,22 @@ wider83:
 	KMOVB  CX, K1
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
 	JLT    rows94
 
 row93:
-	VBROADCASTSD (CX), Z0
-	VFMADD231PD  (R10), Z0, Z9
-	VFMADD231PD  64(R10), Z0, Z10
-	VFMADD231PD  128(R10), Z0, Z11
-	VFMADD231PD  192(R10), Z0, Z12
-	VFMADD231PD  256(R10), Z0, K1, Z13
+	VBROADCASTSD (CX), Z5
+	VFMADD231PD  (R10), Z5, Z0
+	VFMADD231PD  64(R10), Z5, Z1
+	VFMADD231PD  128(R10), Z5, Z2
+	VFMADD231PD  192(R10), Z5, Z3
+	VFMADD231PD  256(R10), Z5, K1, Z4
 	ADDQ         $0x00000008, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
@@ -1679,18 +1702,18 @@ row93:
 	JGE          row93
 
 rows94:
-	VMOVUPD Z9, (AX)(R9*1)
-	VMOVUPD Z10, 64(AX)(R9*1)
-	VMOVUPD Z11, 128(AX)(R9*1)
-	VMOVUPD Z12, 192(AX)(R9*1)
+	VMOVUPD Z0, (AX)(R9*1)
+	VMOVUPD Z1, 64(AX)(R9*1)
+	VMOVUPD Z2, 128(AX)(R9*1)
+	VMOVUPD Z3, 192(AX)(R9*1)
 	TESTQ   $0x00000007, R11
 	JNZ     partial95
-	VMOVUPD Z13, 256(AX)(R9*1)
+	VMOVUPD Z4, 256(AX)(R9*1)
 	JMP     stored98
 
 partial95:
 	LEAQ       256(AX)(R9*1), AX
-	VMOVAPD    Z13, Z0
+	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R11
 	JZ         noFour96
 	VMOVUPD    Y0, (AX)
@@ -1721,24 +1744,24 @@ wider92:
 	KMOVB  CX, K1
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
 	JLT    rows101
 
 row100:
-	VBROADCASTSD (CX), Z0
-	VFMADD231PD  (R10), Z0, Z9
-	VFMADD231PD  64(R10), Z0, Z10
-	VFMADD231PD  128(R10), Z0, Z11
-	VFMADD231PD  192(R10), Z0, Z12
-	VFMADD231PD  256(R10), Z0, Z13
-	VFMADD231PD  320(R10), Z0, K1, Z14
+	VBROADCASTSD (CX), Z6
+	VFMADD231PD  (R10), Z6, Z0
+	VFMADD231PD  64(R10), Z6, Z1
+	VFMADD231PD  128(R10), Z6, Z2
+	VFMADD231PD  192(R10), Z6, Z3
+	VFMADD231PD  256(R10), Z6, Z4
+	VFMADD231PD  320(R10), Z6, K1, Z5
 	ADDQ         $0x00000008, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
@@ -1746,19 +1769,19 @@ row100:
 	JGE          row100
 
 rows101:
-	VMOVUPD Z9, (AX)(R9*1)
-	VMOVUPD Z10, 64(AX)(R9*1)
-	VMOVUPD Z11, 128(AX)(R9*1)
-	VMOVUPD Z12, 192(AX)(R9*1)
-	VMOVUPD Z13, 256(AX)(R9*1)
+	VMOVUPD Z0, (AX)(R9*1)
+	VMOVUPD Z1, 64(AX)(R9*1)
+	VMOVUPD Z2, 128(AX)(R9*1)
+	VMOVUPD Z3, 192(AX)(R9*1)
+	VMOVUPD Z4, 256(AX)(R9*1)
 	TESTQ   $0x00000007, R11
 	JNZ     partial102
-	VMOVUPD Z14, 320(AX)(R9*1)
+	VMOVUPD Z5, 320(AX)(R9*1)
 	JMP     stored105
 
 partial102:
 	LEAQ       320(AX)(R9*1), AX
-	VMOVAPD    Z14, Z0
+	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R11
 	JZ         noFour103
 	VMOVUPD    Y0, (AX)
@@ -1789,26 +1812,26 @@ wider99:
 	KMOVB  CX, K1
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
 	JLT    rows108
 
 row107:
-	VBROADCASTSD (CX), Z0
-	VFMADD231PD  (R10), Z0, Z9
-	VFMADD231PD  64(R10), Z0, Z10
-	VFMADD231PD  128(R10), Z0, Z11
-	VFMADD231PD  192(R10), Z0, Z12
-	VFMADD231PD  256(R10), Z0, Z13
-	VFMADD231PD  320(R10), Z0, Z14
-	VFMADD231PD  384(R10), Z0, K1, Z15
+	VBROADCASTSD (CX), Z7
+	VFMADD231PD  (R10), Z7, Z0
+	VFMADD231PD  64(R10), Z7, Z1
+	VFMADD231PD  128(R10), Z7, Z2
+	VFMADD231PD  192(R10), Z7, Z3
+	VFMADD231PD  256(R10), Z7, Z4
+	VFMADD231PD  320(R10), Z7, Z5
+	VFMADD231PD  384(R10), Z7, K1, Z6
 	ADDQ         $0x00000008, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
@@ -1816,20 +1839,20 @@ row107:
 	JGE          row107
 
 rows108:
-	VMOVUPD Z9, (AX)(R9*1)
-	VMOVUPD Z10, 64(AX)(R9*1)
-	VMOVUPD Z11, 128(AX)(R9*1)
-	VMOVUPD Z12, 192(AX)(R9*1)
-	VMOVUPD Z13, 256(AX)(R9*1)
-	VMOVUPD Z14, 320(AX)(R9*1)
+	VMOVUPD Z0, (AX)(R9*1)
+	VMOVUPD Z1, 64(AX)(R9*1)
+	VMOVUPD Z2, 128(AX)(R9*1)
+	VMOVUPD Z3, 192(AX)(R9*1)
+	VMOVUPD Z4, 256(AX)(R9*1)
+	VMOVUPD Z5, 320(AX)(R9*1)
 	TESTQ   $0x00000007, R11
 	JNZ     partial109
-	VMOVUPD Z15, 384(AX)(R9*1)
+	VMOVUPD Z6, 384(AX)(R9*1)
 	JMP     stored112
 
 partial109:
 	LEAQ       384(AX)(R9*1), AX
-	VMOVAPD    Z15, Z0
+	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R11
 	JZ         noFour110
 	VMOVUPD    Y0, (AX)
@@ -1858,28 +1881,28 @@ wider106:
 	KMOVB  CX, K1
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
 	JLT    rows115
 
 row114:
-	VBROADCASTSD (CX), Z0
-	VFMADD231PD  (R10), Z0, Z9
-	VFMADD231PD  64(R10), Z0, Z10
-	VFMADD231PD  128(R10), Z0, Z11
-	VFMADD231PD  192(R10), Z0, Z12
-	VFMADD231PD  256(R10), Z0, Z13
-	VFMADD231PD  320(R10), Z0, Z14
-	VFMADD231PD  384(R10), Z0, Z15
-	VFMADD231PD  448(R10), Z0, K1, Z16
+	VBROADCASTSD (CX), Z8
+	VFMADD231PD  (R10), Z8, Z0
+	VFMADD231PD  64(R10), Z8, Z1
+	VFMADD231PD  128(R10), Z8, Z2
+	VFMADD231PD  192(R10), Z8, Z3
+	VFMADD231PD  256(R10), Z8, Z4
+	VFMADD231PD  320(R10), Z8, Z5
+	VFMADD231PD  384(R10), Z8, Z6
+	VFMADD231PD  448(R10), Z8, K1, Z7
 	ADDQ         $0x00000008, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
@@ -1887,21 +1910,21 @@ row114:
 	JGE          row114
 
 rows115:
-	VMOVUPD Z9, (AX)(R9*1)
-	VMOVUPD Z10, 64(AX)(R9*1)
-	VMOVUPD Z11, 128(AX)(R9*1)
-	VMOVUPD Z12, 192(AX)(R9*1)
-	VMOVUPD Z13, 256(AX)(R9*1)
-	VMOVUPD Z14, 320(AX)(R9*1)
-	VMOVUPD Z15, 384(AX)(R9*1)
+	VMOVUPD Z0, (AX)(R9*1)
+	VMOVUPD Z1, 64(AX)(R9*1)
+	VMOVUPD Z2, 128(AX)(R9*1)
+	VMOVUPD Z3, 192(AX)(R9*1)
+	VMOVUPD Z4, 256(AX)(R9*1)
+	VMOVUPD Z5, 320(AX)(R9*1)
+	VMOVUPD Z6, 384(AX)(R9*1)
 	TESTQ   $0x00000007, R11
 	JNZ     partial116
-	VMOVUPD Z16, 448(AX)(R9*1)
+	VMOVUPD Z7, 448(AX)(R9*1)
 	JMP     stored119
 
 partial116:
 	LEAQ       448(AX)(R9*1), AX
-	VMOVAPD    Z16, Z0
+	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R11
 	JZ         noFour117
 	VMOVUPD    Y0, (AX)
@@ -1942,14 +1965,14 @@ TEXT ·tableVector512(SB), $0-72
 	JLT  rest121
 
 block120:
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
 	MOVQ   DX, R11
 	MOVQ   SI, R12
 	XORQ   R13, R13
@@ -1992,27 +2015,27 @@ rest124:
 
 done126:
 	VUNPCKLPD  Z1, Z0, Z8
-	VUNPCKHPD  Z1, Z0, Z17
-	VADDPD     Z17, Z8, Z8
-	VUNPCKLPD  Z3, Z2, Z17
-	VUNPCKHPD  Z3, Z2, Z18
-	VADDPD     Z18, Z17, Z17
-	VUNPCKLPD  Z5, Z4, Z18
-	VUNPCKHPD  Z5, Z4, Z19
-	VADDPD     Z19, Z18, Z18
-	VUNPCKLPD  Z7, Z6, Z19
-	VUNPCKHPD  Z7, Z6, Z20
-	VADDPD     Z20, Z19, Z19
-	VSHUFF64X2 $0x88, Z17, Z8, Z20
-	VSHUFF64X2 $0xdd, Z17, Z8, Z8
-	VADDPD     Z8, Z20, Z20
-	VSHUFF64X2 $0x88, Z19, Z18, Z8
-	VSHUFF64X2 $0xdd, Z19, Z18, Z17
-	VADDPD     Z17, Z8, Z8
-	VSHUFF64X2 $0x88, Z8, Z20, Z17
-	VSHUFF64X2 $0xdd, Z8, Z20, Z8
-	VADDPD     Z8, Z17, Z17
-	VMOVUPD    Z17, (AX)
+	VUNPCKHPD  Z1, Z0, Z0
+	VADDPD     Z0, Z8, Z8
+	VUNPCKLPD  Z3, Z2, Z0
+	VUNPCKHPD  Z3, Z2, Z1
+	VADDPD     Z1, Z0, Z0
+	VUNPCKLPD  Z5, Z4, Z1
+	VUNPCKHPD  Z5, Z4, Z2
+	VADDPD     Z2, Z1, Z1
+	VUNPCKLPD  Z7, Z6, Z2
+	VUNPCKHPD  Z7, Z6, Z3
+	VADDPD     Z3, Z2, Z2
+	VSHUFF64X2 $0x88, Z0, Z8, Z3
+	VSHUFF64X2 $0xdd, Z0, Z8, Z0
+	VADDPD     Z0, Z3, Z3
+	VSHUFF64X2 $0x88, Z2, Z1, Z0
+	VSHUFF64X2 $0xdd, Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VSHUFF64X2 $0x88, Z0, Z3, Z1
+	VSHUFF64X2 $0xdd, Z0, Z3, Z0
+	VADDPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (AX)
 	ADDQ       $0x00000040, AX
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
@@ -2025,43 +2048,43 @@ rest121:
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000008
 	JLT    rest129
 
 whole128:
-	VMOVUPD     (DX), Z0
-	VFMADD231PD (SI), Z0, Z9
+	VMOVUPD     (DX), Z8
+	VFMADD231PD (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
 	JLE         column130
-	VFMADD231PD (SI)(DI*1), Z0, Z10
+	VFMADD231PD (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
 	JLE         column130
-	VFMADD231PD (SI)(DI*2), Z0, Z11
+	VFMADD231PD (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
 	JLE         column130
-	VFMADD231PD (SI)(R8*1), Z0, Z12
+	VFMADD231PD (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
 	JLE         column130
-	VFMADD231PD (SI)(DI*4), Z0, Z13
+	VFMADD231PD (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
 	JLE         column130
-	VFMADD231PD (SI)(R9*1), Z0, Z14
+	VFMADD231PD (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
 	JLE         column130
-	VFMADD231PD (SI)(R8*2), Z0, Z15
+	VFMADD231PD (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
 	JLE         column130
-	VFMADD231PD (SI)(R10*1), Z0, Z16
+	VFMADD231PD (SI)(R10*1), Z8, Z7
 
 column130:
 	ADDQ $0x00000040, DX
@@ -2077,52 +2100,52 @@ rest129:
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVB       R11, K1
-	VMOVUPD.Z   (DX), K1, Z0
-	VFMADD231PD (SI), Z0, K1, Z9
+	VMOVUPD.Z   (DX), K1, Z8
+	VFMADD231PD (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
 	JLE         column132
-	VFMADD231PD (SI)(DI*1), Z0, K1, Z10
+	VFMADD231PD (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
 	JLE         column132
-	VFMADD231PD (SI)(DI*2), Z0, K1, Z11
+	VFMADD231PD (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
 	JLE         column132
-	VFMADD231PD (SI)(R8*1), Z0, K1, Z12
+	VFMADD231PD (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
 	JLE         column132
-	VFMADD231PD (SI)(DI*4), Z0, K1, Z13
+	VFMADD231PD (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
 	JLE         column132
-	VFMADD231PD (SI)(R9*1), Z0, K1, Z14
+	VFMADD231PD (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
 	JLE         column132
-	VFMADD231PD (SI)(R8*2), Z0, K1, Z15
+	VFMADD231PD (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
 	JLE         column132
-	VFMADD231PD (SI)(R10*1), Z0, K1, Z16
+	VFMADD231PD (SI)(R10*1), Z8, K1, Z7
 
 column132:
 done131:
-	VUNPCKLPD  Z10, Z9, Z0
-	VUNPCKHPD  Z10, Z9, Z1
+	VUNPCKLPD  Z1, Z0, Z8
+	VUNPCKHPD  Z1, Z0, Z0
+	VADDPD     Z0, Z8, Z8
+	VUNPCKLPD  Z3, Z2, Z0
+	VUNPCKHPD  Z3, Z2, Z1
 	VADDPD     Z1, Z0, Z0
-	VUNPCKLPD  Z12, Z11, Z1
-	VUNPCKHPD  Z12, Z11, Z2
+	VUNPCKLPD  Z5, Z4, Z1
+	VUNPCKHPD  Z5, Z4, Z2
 	VADDPD     Z2, Z1, Z1
-	VUNPCKLPD  Z14, Z13, Z2
-	VUNPCKHPD  Z14, Z13, Z3
+	VUNPCKLPD  Z7, Z6, Z2
+	VUNPCKHPD  Z7, Z6, Z3
 	VADDPD     Z3, Z2, Z2
-	VUNPCKLPD  Z16, Z15, Z3
-	VUNPCKHPD  Z16, Z15, Z4
-	VADDPD     Z4, Z3, Z3
-	VSHUFF64X2 $0x88, Z1, Z0, Z4
-	VSHUFF64X2 $0xdd, Z1, Z0, Z0
-	VADDPD     Z0, Z4, Z4
-	VSHUFF64X2 $0x88, Z3, Z2, Z0
-	VSHUFF64X2 $0xdd, Z3, Z2, Z1
+	VSHUFF64X2 $0x88, Z0, Z8, Z3
+	VSHUFF64X2 $0xdd, Z0, Z8, Z0
+	VADDPD     Z0, Z3, Z3
+	VSHUFF64X2 $0x88, Z2, Z1, Z0
+	VSHUFF64X2 $0xdd, Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
-	VSHUFF64X2 $0x88, Z0, Z4, Z1
-	VSHUFF64X2 $0xdd, Z0, Z4, Z0
+	VSHUFF64X2 $0x88, Z0, Z3, Z1
+	VSHUFF64X2 $0xdd, Z0, Z3, Z0
 	VADDPD     Z0, Z1, Z1
 	TESTQ      $0x00000007, CX
 	JNZ        partial133
@@ -2901,7 +2924,7 @@ TEXT ·pairProduct512(SB), $0-104
 	MOVQ   right_len+56(FP), DI
 	MOVQ   DI, R8
 	SHLQ   $0x03, R8
-	VPXORQ Z0, Z0, Z0
+	VXORPD Z0, Z0, Z0
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000040
@@ -2919,10 +2942,10 @@ panel214:
 	VMOVUPD 320(SI)(R9*1), Z6
 	VMOVUPD 384(SI)(R9*1), Z7
 	VMOVUPD 448(SI)(R9*1), Z8
-	VPXORQ  Z9, Z9, Z9
-	VPXORQ  Z10, Z10, Z10
-	VPXORQ  Z11, Z11, Z11
-	VPXORQ  Z12, Z12, Z12
+	VXORPD  Z9, Z9, Z9
+	VXORPD  Z10, Z10, Z10
+	VXORPD  Z11, Z11, Z11
+	VXORPD  Z12, Z12, Z12
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000001
 	JLT     rows218
@@ -2990,75 +3013,75 @@ rest215:
 	LEAQ      (CX)(R9*1), R10
 	LEAQ      (AX)(R9*1), R11
 	VMOVUPD.Z (SI)(R9*1), K1, Z1
-	VPXORQ    Z15, Z15, Z15
-	VPXORQ    Z16, Z16, Z16
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
 	JLT       rows221
 
 row220:
-	VBROADCASTSD (DI), Z2
-	VMULPD.Z     (R10), Z2, K1, Z2
-	VMULPD       Z1, Z2, Z2
+	VBROADCASTSD (DI), Z4
+	VMULPD.Z     (R10), Z4, K1, Z4
+	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
 	JNZ          partial222
-	VMOVUPD      Z2, (R11)
+	VMOVUPD      Z4, (R11)
 	JMP          stored225
 
 partial222:
 	LEAQ       (R11), CX
-	VMOVAPD    Z2, Z3
+	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
 	JZ         noFour223
-	VMOVUPD    Y3, (CX)
-	VSHUFF64X2 $0x4e, Z3, Z3, Z3
+	VMOVUPD    Y5, (CX)
+	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
 noFour223:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo224
-	VMOVUPD    X3, (CX)
-	VSHUFF64X2 $0xb1, Z3, Z3, Z3
+	VMOVUPD    X5, (CX)
+	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
 noTwo224:
 	TESTQ  $0x00000001, R12
 	JZ     stored225
-	VMOVSD X3, (CX)
+	VMOVSD X5, (CX)
 
 stored225:
-	VADDPD       Z2, Z15, K1, Z15
-	VBROADCASTSD 8(DI), Z2
-	VMULPD.Z     (R10)(R8*1), Z2, K1, Z2
-	VMULPD       Z1, Z2, Z2
+	VADDPD       Z4, Z2, K1, Z2
+	VBROADCASTSD 8(DI), Z4
+	VMULPD.Z     (R10)(R8*1), Z4, K1, Z4
+	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
 	JNZ          partial226
-	VMOVUPD      Z2, (R11)(R8*1)
+	VMOVUPD      Z4, (R11)(R8*1)
 	JMP          stored229
 
 partial226:
 	LEAQ       (R11)(R8*1), CX
-	VMOVAPD    Z2, Z3
+	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
 	JZ         noFour227
-	VMOVUPD    Y3, (CX)
-	VSHUFF64X2 $0x4e, Z3, Z3, Z3
+	VMOVUPD    Y5, (CX)
+	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
 noFour227:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo228
-	VMOVUPD    X3, (CX)
-	VSHUFF64X2 $0xb1, Z3, Z3, Z3
+	VMOVUPD    X5, (CX)
+	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
 noTwo228:
 	TESTQ  $0x00000001, R12
 	JZ     stored229
-	VMOVSD X3, (CX)
+	VMOVSD X5, (CX)
 
 stored229:
-	VADDPD Z2, Z16, K1, Z16
+	VADDPD Z4, Z3, K1, Z3
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
@@ -3071,37 +3094,37 @@ rows221:
 	JLT  rows231
 
 row230:
-	VBROADCASTSD (DI), Z2
-	VMULPD.Z     (R10), Z2, K1, Z2
-	VMULPD       Z1, Z2, Z2
+	VBROADCASTSD (DI), Z4
+	VMULPD.Z     (R10), Z4, K1, Z4
+	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
 	JNZ          partial232
-	VMOVUPD      Z2, (R11)
+	VMOVUPD      Z4, (R11)
 	JMP          stored235
 
 partial232:
 	LEAQ       (R11), CX
-	VMOVAPD    Z2, Z3
+	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
 	JZ         noFour233
-	VMOVUPD    Y3, (CX)
-	VSHUFF64X2 $0x4e, Z3, Z3, Z3
+	VMOVUPD    Y5, (CX)
+	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
 noFour233:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo234
-	VMOVUPD    X3, (CX)
-	VSHUFF64X2 $0xb1, Z3, Z3, Z3
+	VMOVUPD    X5, (CX)
+	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
 noTwo234:
 	TESTQ  $0x00000001, R12
 	JZ     stored235
-	VMOVSD X3, (CX)
+	VMOVSD X5, (CX)
 
 stored235:
-	VADDPD Z2, Z15, K1, Z15
+	VADDPD Z4, Z2, K1, Z2
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
@@ -3110,8 +3133,8 @@ stored235:
 	JGE    row230
 
 rows231:
-	VADDPD Z15, Z0, Z0
-	VADDPD Z16, Z0, Z0
+	VADDPD Z2, Z0, Z0
+	VADDPD Z3, Z0, Z0
 	JMP    done216
 
 wider219:
@@ -3126,83 +3149,83 @@ wider219:
 	LEAQ      (AX)(R9*1), R11
 	VMOVUPD   (SI)(R9*1), Z1
 	VMOVUPD.Z 64(SI)(R9*1), K1, Z2
-	VPXORQ    Z15, Z15, Z15
-	VPXORQ    Z16, Z16, Z16
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
 	JLT       rows238
 
 row237:
-	VBROADCASTSD (DI), Z3
-	VMULPD       (R10), Z3, Z4
-	VMULPD       Z1, Z4, Z4
-	VMOVUPD      Z4, (R11)
-	VADDPD       Z4, Z15, Z15
-	VMULPD.Z     64(R10), Z3, K1, Z3
-	VMULPD       Z2, Z3, Z3
+	VBROADCASTSD (DI), Z5
+	VMULPD       (R10), Z5, Z6
+	VMULPD       Z1, Z6, Z6
+	VMOVUPD      Z6, (R11)
+	VADDPD       Z6, Z3, Z3
+	VMULPD.Z     64(R10), Z5, K1, Z5
+	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
 	JNZ          partial239
-	VMOVUPD      Z3, 64(R11)
+	VMOVUPD      Z5, 64(R11)
 	JMP          stored242
 
 partial239:
 	LEAQ       64(R11), CX
-	VMOVAPD    Z3, Z4
+	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
 	JZ         noFour240
-	VMOVUPD    Y4, (CX)
-	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	VMOVUPD    Y6, (CX)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
 noFour240:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo241
-	VMOVUPD    X4, (CX)
-	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	VMOVUPD    X6, (CX)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
 noTwo241:
 	TESTQ  $0x00000001, R12
 	JZ     stored242
-	VMOVSD X4, (CX)
+	VMOVSD X6, (CX)
 
 stored242:
-	VADDPD       Z3, Z16, K1, Z16
-	VBROADCASTSD 8(DI), Z3
-	VMULPD       (R10)(R8*1), Z3, Z4
-	VMULPD       Z1, Z4, Z4
-	VMOVUPD      Z4, (R11)(R8*1)
-	VADDPD       Z4, Z15, Z15
-	VMULPD.Z     64(R10)(R8*1), Z3, K1, Z3
-	VMULPD       Z2, Z3, Z3
+	VADDPD       Z5, Z4, K1, Z4
+	VBROADCASTSD 8(DI), Z5
+	VMULPD       (R10)(R8*1), Z5, Z6
+	VMULPD       Z1, Z6, Z6
+	VMOVUPD      Z6, (R11)(R8*1)
+	VADDPD       Z6, Z3, Z3
+	VMULPD.Z     64(R10)(R8*1), Z5, K1, Z5
+	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
 	JNZ          partial243
-	VMOVUPD      Z3, 64(R11)(R8*1)
+	VMOVUPD      Z5, 64(R11)(R8*1)
 	JMP          stored246
 
 partial243:
 	LEAQ       64(R11)(R8*1), CX
-	VMOVAPD    Z3, Z4
+	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
 	JZ         noFour244
-	VMOVUPD    Y4, (CX)
-	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	VMOVUPD    Y6, (CX)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
 noFour244:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo245
-	VMOVUPD    X4, (CX)
-	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	VMOVUPD    X6, (CX)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
 noTwo245:
 	TESTQ  $0x00000001, R12
 	JZ     stored246
-	VMOVSD X4, (CX)
+	VMOVSD X6, (CX)
 
 stored246:
-	VADDPD Z3, Z16, K1, Z16
+	VADDPD Z5, Z4, K1, Z4
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
@@ -3215,41 +3238,41 @@ rows238:
 	JLT  rows248
 
 row247:
-	VBROADCASTSD (DI), Z3
-	VMULPD       (R10), Z3, Z4
-	VMULPD       Z1, Z4, Z4
-	VMOVUPD      Z4, (R11)
-	VADDPD       Z4, Z15, Z15
-	VMULPD.Z     64(R10), Z3, K1, Z3
-	VMULPD       Z2, Z3, Z3
+	VBROADCASTSD (DI), Z5
+	VMULPD       (R10), Z5, Z6
+	VMULPD       Z1, Z6, Z6
+	VMOVUPD      Z6, (R11)
+	VADDPD       Z6, Z3, Z3
+	VMULPD.Z     64(R10), Z5, K1, Z5
+	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
 	JNZ          partial249
-	VMOVUPD      Z3, 64(R11)
+	VMOVUPD      Z5, 64(R11)
 	JMP          stored252
 
 partial249:
 	LEAQ       64(R11), CX
-	VMOVAPD    Z3, Z4
+	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
 	JZ         noFour250
-	VMOVUPD    Y4, (CX)
-	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	VMOVUPD    Y6, (CX)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
 noFour250:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo251
-	VMOVUPD    X4, (CX)
-	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	VMOVUPD    X6, (CX)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
 noTwo251:
 	TESTQ  $0x00000001, R12
 	JZ     stored252
-	VMOVSD X4, (CX)
+	VMOVSD X6, (CX)
 
 stored252:
-	VADDPD Z3, Z16, K1, Z16
+	VADDPD Z5, Z4, K1, Z4
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
@@ -3258,8 +3281,8 @@ stored252:
 	JGE    row247
 
 rows248:
-	VADDPD Z15, Z0, Z0
-	VADDPD Z16, Z0, Z0
+	VADDPD Z3, Z0, Z0
+	VADDPD Z4, Z0, Z0
 	JMP    done216
 
 wider236:
@@ -3275,92 +3298,92 @@ wider236:
 	VMOVUPD   (SI)(R9*1), Z1
 	VMOVUPD   64(SI)(R9*1), Z2
 	VMOVUPD.Z 128(SI)(R9*1), K1, Z3
-	VPXORQ    Z15, Z15, Z15
-	VPXORQ    Z16, Z16, Z16
-	VPXORQ    Z17, Z17, Z17
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	VXORPD    Z6, Z6, Z6
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
 	JLT       rows255
 
 row254:
-	VBROADCASTSD (DI), Z4
-	VMULPD       (R10), Z4, Z5
-	VMULPD       Z1, Z5, Z5
-	VMOVUPD      Z5, (R11)
-	VADDPD       Z5, Z15, Z15
-	VMULPD       64(R10), Z4, Z5
-	VMULPD       Z2, Z5, Z5
-	VMOVUPD      Z5, 64(R11)
-	VADDPD       Z5, Z16, Z16
-	VMULPD.Z     128(R10), Z4, K1, Z4
-	VMULPD       Z3, Z4, Z4
+	VBROADCASTSD (DI), Z7
+	VMULPD       (R10), Z7, Z8
+	VMULPD       Z1, Z8, Z8
+	VMOVUPD      Z8, (R11)
+	VADDPD       Z8, Z4, Z4
+	VMULPD       64(R10), Z7, Z8
+	VMULPD       Z2, Z8, Z8
+	VMOVUPD      Z8, 64(R11)
+	VADDPD       Z8, Z5, Z5
+	VMULPD.Z     128(R10), Z7, K1, Z7
+	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
 	JNZ          partial256
-	VMOVUPD      Z4, 128(R11)
+	VMOVUPD      Z7, 128(R11)
 	JMP          stored259
 
 partial256:
 	LEAQ       128(R11), CX
-	VMOVAPD    Z4, Z5
+	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
 	JZ         noFour257
-	VMOVUPD    Y5, (CX)
-	VSHUFF64X2 $0x4e, Z5, Z5, Z5
+	VMOVUPD    Y8, (CX)
+	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
 noFour257:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo258
-	VMOVUPD    X5, (CX)
-	VSHUFF64X2 $0xb1, Z5, Z5, Z5
+	VMOVUPD    X8, (CX)
+	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
 noTwo258:
 	TESTQ  $0x00000001, R12
 	JZ     stored259
-	VMOVSD X5, (CX)
+	VMOVSD X8, (CX)
 
 stored259:
-	VADDPD       Z4, Z17, K1, Z17
-	VBROADCASTSD 8(DI), Z4
-	VMULPD       (R10)(R8*1), Z4, Z5
-	VMULPD       Z1, Z5, Z5
-	VMOVUPD      Z5, (R11)(R8*1)
-	VADDPD       Z5, Z15, Z15
-	VMULPD       64(R10)(R8*1), Z4, Z5
-	VMULPD       Z2, Z5, Z5
-	VMOVUPD      Z5, 64(R11)(R8*1)
-	VADDPD       Z5, Z16, Z16
-	VMULPD.Z     128(R10)(R8*1), Z4, K1, Z4
-	VMULPD       Z3, Z4, Z4
+	VADDPD       Z7, Z6, K1, Z6
+	VBROADCASTSD 8(DI), Z7
+	VMULPD       (R10)(R8*1), Z7, Z8
+	VMULPD       Z1, Z8, Z8
+	VMOVUPD      Z8, (R11)(R8*1)
+	VADDPD       Z8, Z4, Z4
+	VMULPD       64(R10)(R8*1), Z7, Z8
+	VMULPD       Z2, Z8, Z8
+	VMOVUPD      Z8, 64(R11)(R8*1)
+	VADDPD       Z8, Z5, Z5
+	VMULPD.Z     128(R10)(R8*1), Z7, K1, Z7
+	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
 	JNZ          partial260
-	VMOVUPD      Z4, 128(R11)(R8*1)
+	VMOVUPD      Z7, 128(R11)(R8*1)
 	JMP          stored263
 
 partial260:
 	LEAQ       128(R11)(R8*1), CX
-	VMOVAPD    Z4, Z5
+	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
 	JZ         noFour261
-	VMOVUPD    Y5, (CX)
-	VSHUFF64X2 $0x4e, Z5, Z5, Z5
+	VMOVUPD    Y8, (CX)
+	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
 noFour261:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo262
-	VMOVUPD    X5, (CX)
-	VSHUFF64X2 $0xb1, Z5, Z5, Z5
+	VMOVUPD    X8, (CX)
+	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
 noTwo262:
 	TESTQ  $0x00000001, R12
 	JZ     stored263
-	VMOVSD X5, (CX)
+	VMOVSD X8, (CX)
 
 stored263:
-	VADDPD Z4, Z17, K1, Z17
+	VADDPD Z7, Z6, K1, Z6
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
@@ -3373,45 +3396,45 @@ rows255:
 	JLT  rows265
 
 row264:
-	VBROADCASTSD (DI), Z4
-	VMULPD       (R10), Z4, Z5
-	VMULPD       Z1, Z5, Z5
-	VMOVUPD      Z5, (R11)
-	VADDPD       Z5, Z15, Z15
-	VMULPD       64(R10), Z4, Z5
-	VMULPD       Z2, Z5, Z5
-	VMOVUPD      Z5, 64(R11)
-	VADDPD       Z5, Z16, Z16
-	VMULPD.Z     128(R10), Z4, K1, Z4
-	VMULPD       Z3, Z4, Z4
+	VBROADCASTSD (DI), Z7
+	VMULPD       (R10), Z7, Z8
+	VMULPD       Z1, Z8, Z8
+	VMOVUPD      Z8, (R11)
+	VADDPD       Z8, Z4, Z4
+	VMULPD       64(R10), Z7, Z8
+	VMULPD       Z2, Z8, Z8
+	VMOVUPD      Z8, 64(R11)
+	VADDPD       Z8, Z5, Z5
+	VMULPD.Z     128(R10), Z7, K1, Z7
+	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
 	JNZ          partial266
-	VMOVUPD      Z4, 128(R11)
+	VMOVUPD      Z7, 128(R11)
 	JMP          stored269
 
 partial266:
 	LEAQ       128(R11), CX
-	VMOVAPD    Z4, Z5
+	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
 	JZ         noFour267
-	VMOVUPD    Y5, (CX)
-	VSHUFF64X2 $0x4e, Z5, Z5, Z5
+	VMOVUPD    Y8, (CX)
+	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
 noFour267:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo268
-	VMOVUPD    X5, (CX)
-	VSHUFF64X2 $0xb1, Z5, Z5, Z5
+	VMOVUPD    X8, (CX)
+	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
 noTwo268:
 	TESTQ  $0x00000001, R12
 	JZ     stored269
-	VMOVSD X5, (CX)
+	VMOVSD X8, (CX)
 
 stored269:
-	VADDPD Z4, Z17, K1, Z17
+	VADDPD Z7, Z6, K1, Z6
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
@@ -3420,9 +3443,9 @@ stored269:
 	JGE    row264
 
 rows265:
-	VADDPD Z15, Z0, Z0
-	VADDPD Z16, Z0, Z0
-	VADDPD Z17, Z0, Z0
+	VADDPD Z4, Z0, Z0
+	VADDPD Z5, Z0, Z0
+	VADDPD Z6, Z0, Z0
 	JMP    done216
 
 wider253:
@@ -3439,101 +3462,101 @@ wider253:
 	VMOVUPD   64(SI)(R9*1), Z2
 	VMOVUPD   128(SI)(R9*1), Z3
 	VMOVUPD.Z 192(SI)(R9*1), K1, Z4
-	VPXORQ    Z15, Z15, Z15
-	VPXORQ    Z16, Z16, Z16
-	VPXORQ    Z17, Z17, Z17
-	VPXORQ    Z18, Z18, Z18
+	VXORPD    Z5, Z5, Z5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	VXORPD    Z8, Z8, Z8
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
 	JLT       rows272
 
 row271:
-	VBROADCASTSD (DI), Z5
-	VMULPD       (R10), Z5, Z6
-	VMULPD       Z1, Z6, Z6
-	VMOVUPD      Z6, (R11)
-	VADDPD       Z6, Z15, Z15
-	VMULPD       64(R10), Z5, Z6
-	VMULPD       Z2, Z6, Z6
-	VMOVUPD      Z6, 64(R11)
-	VADDPD       Z6, Z16, Z16
-	VMULPD       128(R10), Z5, Z6
-	VMULPD       Z3, Z6, Z6
-	VMOVUPD      Z6, 128(R11)
-	VADDPD       Z6, Z17, Z17
-	VMULPD.Z     192(R10), Z5, K1, Z5
-	VMULPD       Z4, Z5, Z5
+	VBROADCASTSD (DI), Z9
+	VMULPD       (R10), Z9, Z10
+	VMULPD       Z1, Z10, Z10
+	VMOVUPD      Z10, (R11)
+	VADDPD       Z10, Z5, Z5
+	VMULPD       64(R10), Z9, Z10
+	VMULPD       Z2, Z10, Z10
+	VMOVUPD      Z10, 64(R11)
+	VADDPD       Z10, Z6, Z6
+	VMULPD       128(R10), Z9, Z10
+	VMULPD       Z3, Z10, Z10
+	VMOVUPD      Z10, 128(R11)
+	VADDPD       Z10, Z7, Z7
+	VMULPD.Z     192(R10), Z9, K1, Z9
+	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
 	JNZ          partial273
-	VMOVUPD      Z5, 192(R11)
+	VMOVUPD      Z9, 192(R11)
 	JMP          stored276
 
 partial273:
 	LEAQ       192(R11), CX
-	VMOVAPD    Z5, Z6
+	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
 	JZ         noFour274
-	VMOVUPD    Y6, (CX)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	VMOVUPD    Y10, (CX)
+	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
 noFour274:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo275
-	VMOVUPD    X6, (CX)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	VMOVUPD    X10, (CX)
+	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
 noTwo275:
 	TESTQ  $0x00000001, R12
 	JZ     stored276
-	VMOVSD X6, (CX)
+	VMOVSD X10, (CX)
 
 stored276:
-	VADDPD       Z5, Z18, K1, Z18
-	VBROADCASTSD 8(DI), Z5
-	VMULPD       (R10)(R8*1), Z5, Z6
-	VMULPD       Z1, Z6, Z6
-	VMOVUPD      Z6, (R11)(R8*1)
-	VADDPD       Z6, Z15, Z15
-	VMULPD       64(R10)(R8*1), Z5, Z6
-	VMULPD       Z2, Z6, Z6
-	VMOVUPD      Z6, 64(R11)(R8*1)
-	VADDPD       Z6, Z16, Z16
-	VMULPD       128(R10)(R8*1), Z5, Z6
-	VMULPD       Z3, Z6, Z6
-	VMOVUPD      Z6, 128(R11)(R8*1)
-	VADDPD       Z6, Z17, Z17
-	VMULPD.Z     192(R10)(R8*1), Z5, K1, Z5
-	VMULPD       Z4, Z5, Z5
+	VADDPD       Z9, Z8, K1, Z8
+	VBROADCASTSD 8(DI), Z9
+	VMULPD       (R10)(R8*1), Z9, Z10
+	VMULPD       Z1, Z10, Z10
+	VMOVUPD      Z10, (R11)(R8*1)
+	VADDPD       Z10, Z5, Z5
+	VMULPD       64(R10)(R8*1), Z9, Z10
+	VMULPD       Z2, Z10, Z10
+	VMOVUPD      Z10, 64(R11)(R8*1)
+	VADDPD       Z10, Z6, Z6
+	VMULPD       128(R10)(R8*1), Z9, Z10
+	VMULPD       Z3, Z10, Z10
+	VMOVUPD      Z10, 128(R11)(R8*1)
+	VADDPD       Z10, Z7, Z7
+	VMULPD.Z     192(R10)(R8*1), Z9, K1, Z9
+	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
 	JNZ          partial277
-	VMOVUPD      Z5, 192(R11)(R8*1)
+	VMOVUPD      Z9, 192(R11)(R8*1)
 	JMP          stored280
 
 partial277:
 	LEAQ       192(R11)(R8*1), CX
-	VMOVAPD    Z5, Z6
+	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
 	JZ         noFour278
-	VMOVUPD    Y6, (CX)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	VMOVUPD    Y10, (CX)
+	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
 noFour278:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo279
-	VMOVUPD    X6, (CX)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	VMOVUPD    X10, (CX)
+	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
 noTwo279:
 	TESTQ  $0x00000001, R12
 	JZ     stored280
-	VMOVSD X6, (CX)
+	VMOVSD X10, (CX)
 
 stored280:
-	VADDPD Z5, Z18, K1, Z18
+	VADDPD Z9, Z8, K1, Z8
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
@@ -3546,49 +3569,49 @@ rows272:
 	JLT  rows282
 
 row281:
-	VBROADCASTSD (DI), Z5
-	VMULPD       (R10), Z5, Z6
-	VMULPD       Z1, Z6, Z6
-	VMOVUPD      Z6, (R11)
-	VADDPD       Z6, Z15, Z15
-	VMULPD       64(R10), Z5, Z6
-	VMULPD       Z2, Z6, Z6
-	VMOVUPD      Z6, 64(R11)
-	VADDPD       Z6, Z16, Z16
-	VMULPD       128(R10), Z5, Z6
-	VMULPD       Z3, Z6, Z6
-	VMOVUPD      Z6, 128(R11)
-	VADDPD       Z6, Z17, Z17
-	VMULPD.Z     192(R10), Z5, K1, Z5
-	VMULPD       Z4, Z5, Z5
+	VBROADCASTSD (DI), Z9
+	VMULPD       (R10), Z9, Z10
+	VMULPD       Z1, Z10, Z10
+	VMOVUPD      Z10, (R11)
+	VADDPD       Z10, Z5, Z5
+	VMULPD       64(R10), Z9, Z10
+	VMULPD       Z2, Z10, Z10
+	VMOVUPD      Z10, 64(R11)
+	VADDPD       Z10, Z6, Z6
+	VMULPD       128(R10), Z9, Z10
+	VMULPD       Z3, Z10, Z10
+	VMOVUPD      Z10, 128(R11)
+	VADDPD       Z10, Z7, Z7
+	VMULPD.Z     192(R10), Z9, K1, Z9
+	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
 	JNZ          partial283
-	VMOVUPD      Z5, 192(R11)
+	VMOVUPD      Z9, 192(R11)
 	JMP          stored286
 
 partial283:
 	LEAQ       192(R11), CX
-	VMOVAPD    Z5, Z6
+	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
 	JZ         noFour284
-	VMOVUPD    Y6, (CX)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	VMOVUPD    Y10, (CX)
+	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
 noFour284:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo285
-	VMOVUPD    X6, (CX)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	VMOVUPD    X10, (CX)
+	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
 noTwo285:
 	TESTQ  $0x00000001, R12
 	JZ     stored286
-	VMOVSD X6, (CX)
+	VMOVSD X10, (CX)
 
 stored286:
-	VADDPD Z5, Z18, K1, Z18
+	VADDPD Z9, Z8, K1, Z8
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
@@ -3597,10 +3620,10 @@ stored286:
 	JGE    row281
 
 rows282:
-	VADDPD Z15, Z0, Z0
-	VADDPD Z16, Z0, Z0
-	VADDPD Z17, Z0, Z0
-	VADDPD Z18, Z0, Z0
+	VADDPD Z5, Z0, Z0
+	VADDPD Z6, Z0, Z0
+	VADDPD Z7, Z0, Z0
+	VADDPD Z8, Z0, Z0
 	JMP    done216
 
 wider270:
@@ -3618,62 +3641,62 @@ wider270:
 	VMOVUPD   128(SI)(R9*1), Z3
 	VMOVUPD   192(SI)(R9*1), Z4
 	VMOVUPD.Z 256(SI)(R9*1), K1, Z5
-	VPXORQ    Z15, Z15, Z15
-	VPXORQ    Z16, Z16, Z16
-	VPXORQ    Z17, Z17, Z17
-	VPXORQ    Z18, Z18, Z18
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Z9, Z9, Z9
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
 	JLT       rows289
 
 row288:
-	VBROADCASTSD (DI), Z6
-	VMULPD       (R10), Z6, Z7
-	VMULPD       Z1, Z7, Z7
-	VMOVUPD      Z7, (R11)
-	VADDPD       Z7, Z15, Z15
-	VMULPD       64(R10), Z6, Z7
-	VMULPD       Z2, Z7, Z7
-	VMOVUPD      Z7, 64(R11)
-	VADDPD       Z7, Z16, Z16
-	VMULPD       128(R10), Z6, Z7
-	VMULPD       Z3, Z7, Z7
-	VMOVUPD      Z7, 128(R11)
-	VADDPD       Z7, Z17, Z17
-	VMULPD       192(R10), Z6, Z7
-	VMULPD       Z4, Z7, Z7
-	VMOVUPD      Z7, 192(R11)
-	VADDPD       Z7, Z18, Z18
-	VMULPD.Z     256(R10), Z6, K1, Z6
-	VMULPD       Z5, Z6, Z6
+	VBROADCASTSD (DI), Z10
+	VMULPD       (R10), Z10, Z11
+	VMULPD       Z1, Z11, Z11
+	VMOVUPD      Z11, (R11)
+	VADDPD       Z11, Z6, Z6
+	VMULPD       64(R10), Z10, Z11
+	VMULPD       Z2, Z11, Z11
+	VMOVUPD      Z11, 64(R11)
+	VADDPD       Z11, Z7, Z7
+	VMULPD       128(R10), Z10, Z11
+	VMULPD       Z3, Z11, Z11
+	VMOVUPD      Z11, 128(R11)
+	VADDPD       Z11, Z8, Z8
+	VMULPD       192(R10), Z10, Z11
+	VMULPD       Z4, Z11, Z11
+	VMOVUPD      Z11, 192(R11)
+	VADDPD       Z11, Z9, Z9
+	VMULPD.Z     256(R10), Z10, K1, Z10
+	VMULPD       Z5, Z10, Z10
 	TESTQ        $0x00000007, R12
 	JNZ          partial290
-	VMOVUPD      Z6, 256(R11)
+	VMOVUPD      Z10, 256(R11)
 	JMP          stored293
 
 partial290:
 	LEAQ       256(R11), CX
-	VMOVAPD    Z6, Z7
+	VMOVAPD    Z10, Z11
 	TESTQ      $0x00000004, R12
 	JZ         noFour291
-	VMOVUPD    Y7, (CX)
-	VSHUFF64X2 $0x4e, Z7, Z7, Z7
+	VMOVUPD    Y11, (CX)
+	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, CX
 
 noFour291:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo292
-	VMOVUPD    X7, (CX)
-	VSHUFF64X2 $0xb1, Z7, Z7, Z7
+	VMOVUPD    X11, (CX)
+	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, CX
 
 noTwo292:
 	TESTQ  $0x00000001, R12
 	JZ     stored293
-	VMOVSD X7, (CX)
+	VMOVSD X11, (CX)
 
 stored293:
-	VADDPD Z6, Z15, K1, Z15
+	VADDPD Z10, Z6, K1, Z6
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
@@ -3682,10 +3705,10 @@ stored293:
 	JGE    row288
 
 rows289:
-	VADDPD Z15, Z0, Z0
-	VADDPD Z16, Z0, Z0
-	VADDPD Z17, Z0, Z0
-	VADDPD Z18, Z0, Z0
+	VADDPD Z6, Z0, Z0
+	VADDPD Z7, Z0, Z0
+	VADDPD Z8, Z0, Z0
+	VADDPD Z9, Z0, Z0
 	JMP    done216
 
 wider287:
@@ -3704,66 +3727,66 @@ wider287:
 	VMOVUPD   192(SI)(R9*1), Z4
 	VMOVUPD   256(SI)(R9*1), Z5
 	VMOVUPD.Z 320(SI)(R9*1), K1, Z6
-	VPXORQ    Z15, Z15, Z15
-	VPXORQ    Z16, Z16, Z16
-	VPXORQ    Z17, Z17, Z17
-	VPXORQ    Z18, Z18, Z18
+	VXORPD    Z7, Z7, Z7
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Z9, Z9, Z9
+	VXORPD    Z10, Z10, Z10
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
 	JLT       rows296
 
 row295:
-	VBROADCASTSD (DI), Z7
-	VMULPD       (R10), Z7, Z8
-	VMULPD       Z1, Z8, Z8
-	VMOVUPD      Z8, (R11)
-	VADDPD       Z8, Z15, Z15
-	VMULPD       64(R10), Z7, Z8
-	VMULPD       Z2, Z8, Z8
-	VMOVUPD      Z8, 64(R11)
-	VADDPD       Z8, Z16, Z16
-	VMULPD       128(R10), Z7, Z8
-	VMULPD       Z3, Z8, Z8
-	VMOVUPD      Z8, 128(R11)
-	VADDPD       Z8, Z17, Z17
-	VMULPD       192(R10), Z7, Z8
-	VMULPD       Z4, Z8, Z8
-	VMOVUPD      Z8, 192(R11)
-	VADDPD       Z8, Z18, Z18
-	VMULPD       256(R10), Z7, Z8
-	VMULPD       Z5, Z8, Z8
-	VMOVUPD      Z8, 256(R11)
-	VADDPD       Z8, Z15, Z15
-	VMULPD.Z     320(R10), Z7, K1, Z7
-	VMULPD       Z6, Z7, Z7
+	VBROADCASTSD (DI), Z11
+	VMULPD       (R10), Z11, Z12
+	VMULPD       Z1, Z12, Z12
+	VMOVUPD      Z12, (R11)
+	VADDPD       Z12, Z7, Z7
+	VMULPD       64(R10), Z11, Z12
+	VMULPD       Z2, Z12, Z12
+	VMOVUPD      Z12, 64(R11)
+	VADDPD       Z12, Z8, Z8
+	VMULPD       128(R10), Z11, Z12
+	VMULPD       Z3, Z12, Z12
+	VMOVUPD      Z12, 128(R11)
+	VADDPD       Z12, Z9, Z9
+	VMULPD       192(R10), Z11, Z12
+	VMULPD       Z4, Z12, Z12
+	VMOVUPD      Z12, 192(R11)
+	VADDPD       Z12, Z10, Z10
+	VMULPD       256(R10), Z11, Z12
+	VMULPD       Z5, Z12, Z12
+	VMOVUPD      Z12, 256(R11)
+	VADDPD       Z12, Z7, Z7
+	VMULPD.Z     320(R10), Z11, K1, Z11
+	VMULPD       Z6, Z11, Z11
 	TESTQ        $0x00000007, R12
 	JNZ          partial297
-	VMOVUPD      Z7, 320(R11)
+	VMOVUPD      Z11, 320(R11)
 	JMP          stored300
 
 partial297:
 	LEAQ       320(R11), CX
-	VMOVAPD    Z7, Z8
+	VMOVAPD    Z11, Z12
 	TESTQ      $0x00000004, R12
 	JZ         noFour298
-	VMOVUPD    Y8, (CX)
-	VSHUFF64X2 $0x4e, Z8, Z8, Z8
+	VMOVUPD    Y12, (CX)
+	VSHUFF64X2 $0x4e, Z12, Z12, Z12
 	ADDQ       $0x00000020, CX
 
 noFour298:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo299
-	VMOVUPD    X8, (CX)
-	VSHUFF64X2 $0xb1, Z8, Z8, Z8
+	VMOVUPD    X12, (CX)
+	VSHUFF64X2 $0xb1, Z12, Z12, Z12
 	ADDQ       $0x00000010, CX
 
 noTwo299:
 	TESTQ  $0x00000001, R12
 	JZ     stored300
-	VMOVSD X8, (CX)
+	VMOVSD X12, (CX)
 
 stored300:
-	VADDPD Z7, Z16, K1, Z16
+	VADDPD Z11, Z8, K1, Z8
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
@@ -3772,10 +3795,10 @@ stored300:
 	JGE    row295
 
 rows296:
-	VADDPD Z15, Z0, Z0
-	VADDPD Z16, Z0, Z0
-	VADDPD Z17, Z0, Z0
-	VADDPD Z18, Z0, Z0
+	VADDPD Z7, Z0, Z0
+	VADDPD Z8, Z0, Z0
+	VADDPD Z9, Z0, Z0
+	VADDPD Z10, Z0, Z0
 	JMP    done216
 
 wider294:
@@ -3795,70 +3818,70 @@ wider294:
 	VMOVUPD   256(SI)(R9*1), Z5
 	VMOVUPD   320(SI)(R9*1), Z6
 	VMOVUPD.Z 384(SI)(R9*1), K1, Z7
-	VPXORQ    Z15, Z15, Z15
-	VPXORQ    Z16, Z16, Z16
-	VPXORQ    Z17, Z17, Z17
-	VPXORQ    Z18, Z18, Z18
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Z9, Z9, Z9
+	VXORPD    Z10, Z10, Z10
+	VXORPD    Z11, Z11, Z11
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
 	JLT       rows303
 
 row302:
-	VBROADCASTSD (DI), Z8
-	VMULPD       (R10), Z8, Z9
-	VMULPD       Z1, Z9, Z9
-	VMOVUPD      Z9, (R11)
-	VADDPD       Z9, Z15, Z15
-	VMULPD       64(R10), Z8, Z9
-	VMULPD       Z2, Z9, Z9
-	VMOVUPD      Z9, 64(R11)
-	VADDPD       Z9, Z16, Z16
-	VMULPD       128(R10), Z8, Z9
-	VMULPD       Z3, Z9, Z9
-	VMOVUPD      Z9, 128(R11)
-	VADDPD       Z9, Z17, Z17
-	VMULPD       192(R10), Z8, Z9
-	VMULPD       Z4, Z9, Z9
-	VMOVUPD      Z9, 192(R11)
-	VADDPD       Z9, Z18, Z18
-	VMULPD       256(R10), Z8, Z9
-	VMULPD       Z5, Z9, Z9
-	VMOVUPD      Z9, 256(R11)
-	VADDPD       Z9, Z15, Z15
-	VMULPD       320(R10), Z8, Z9
-	VMULPD       Z6, Z9, Z9
-	VMOVUPD      Z9, 320(R11)
-	VADDPD       Z9, Z16, Z16
-	VMULPD.Z     384(R10), Z8, K1, Z8
-	VMULPD       Z7, Z8, Z8
+	VBROADCASTSD (DI), Z12
+	VMULPD       (R10), Z12, Z13
+	VMULPD       Z1, Z13, Z13
+	VMOVUPD      Z13, (R11)
+	VADDPD       Z13, Z8, Z8
+	VMULPD       64(R10), Z12, Z13
+	VMULPD       Z2, Z13, Z13
+	VMOVUPD      Z13, 64(R11)
+	VADDPD       Z13, Z9, Z9
+	VMULPD       128(R10), Z12, Z13
+	VMULPD       Z3, Z13, Z13
+	VMOVUPD      Z13, 128(R11)
+	VADDPD       Z13, Z10, Z10
+	VMULPD       192(R10), Z12, Z13
+	VMULPD       Z4, Z13, Z13
+	VMOVUPD      Z13, 192(R11)
+	VADDPD       Z13, Z11, Z11
+	VMULPD       256(R10), Z12, Z13
+	VMULPD       Z5, Z13, Z13
+	VMOVUPD      Z13, 256(R11)
+	VADDPD       Z13, Z8, Z8
+	VMULPD       320(R10), Z12, Z13
+	VMULPD       Z6, Z13, Z13
+	VMOVUPD      Z13, 320(R11)
+	VADDPD       Z13, Z9, Z9
+	VMULPD.Z     384(R10), Z12, K1, Z12
+	VMULPD       Z7, Z12, Z12
 	TESTQ        $0x00000007, R12
 	JNZ          partial304
-	VMOVUPD      Z8, 384(R11)
+	VMOVUPD      Z12, 384(R11)
 	JMP          stored307
 
 partial304:
 	LEAQ       384(R11), CX
-	VMOVAPD    Z8, Z9
+	VMOVAPD    Z12, Z13
 	TESTQ      $0x00000004, R12
 	JZ         noFour305
-	VMOVUPD    Y9, (CX)
-	VSHUFF64X2 $0x4e, Z9, Z9, Z9
+	VMOVUPD    Y13, (CX)
+	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, CX
 
 noFour305:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo306
-	VMOVUPD    X9, (CX)
-	VSHUFF64X2 $0xb1, Z9, Z9, Z9
+	VMOVUPD    X13, (CX)
+	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, CX
 
 noTwo306:
 	TESTQ  $0x00000001, R12
 	JZ     stored307
-	VMOVSD X9, (CX)
+	VMOVSD X13, (CX)
 
 stored307:
-	VADDPD Z8, Z17, K1, Z17
+	VADDPD Z12, Z10, K1, Z10
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
@@ -3867,10 +3890,10 @@ stored307:
 	JGE    row302
 
 rows303:
-	VADDPD Z15, Z0, Z0
-	VADDPD Z16, Z0, Z0
-	VADDPD Z17, Z0, Z0
-	VADDPD Z18, Z0, Z0
+	VADDPD Z8, Z0, Z0
+	VADDPD Z9, Z0, Z0
+	VADDPD Z10, Z0, Z0
+	VADDPD Z11, Z0, Z0
 	JMP    done216
 
 wider301:
@@ -3889,74 +3912,74 @@ wider301:
 	VMOVUPD   320(SI)(R9*1), Z6
 	VMOVUPD   384(SI)(R9*1), Z7
 	VMOVUPD.Z 448(SI)(R9*1), K1, Z8
-	VPXORQ    Z15, Z15, Z15
-	VPXORQ    Z16, Z16, Z16
-	VPXORQ    Z17, Z17, Z17
-	VPXORQ    Z18, Z18, Z18
+	VXORPD    Z9, Z9, Z9
+	VXORPD    Z10, Z10, Z10
+	VXORPD    Z11, Z11, Z11
+	VXORPD    Z12, Z12, Z12
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
 	JLT       rows310
 
 row309:
-	VBROADCASTSD (DI), Z9
-	VMULPD       (R10), Z9, Z10
-	VMULPD       Z1, Z10, Z10
-	VMOVUPD      Z10, (R11)
-	VADDPD       Z10, Z15, Z15
-	VMULPD       64(R10), Z9, Z10
-	VMULPD       Z2, Z10, Z10
-	VMOVUPD      Z10, 64(R11)
-	VADDPD       Z10, Z16, Z16
-	VMULPD       128(R10), Z9, Z10
-	VMULPD       Z3, Z10, Z10
-	VMOVUPD      Z10, 128(R11)
-	VADDPD       Z10, Z17, Z17
-	VMULPD       192(R10), Z9, Z10
-	VMULPD       Z4, Z10, Z10
-	VMOVUPD      Z10, 192(R11)
-	VADDPD       Z10, Z18, Z18
-	VMULPD       256(R10), Z9, Z10
-	VMULPD       Z5, Z10, Z10
-	VMOVUPD      Z10, 256(R11)
-	VADDPD       Z10, Z15, Z15
-	VMULPD       320(R10), Z9, Z10
-	VMULPD       Z6, Z10, Z10
-	VMOVUPD      Z10, 320(R11)
-	VADDPD       Z10, Z16, Z16
-	VMULPD       384(R10), Z9, Z10
-	VMULPD       Z7, Z10, Z10
-	VMOVUPD      Z10, 384(R11)
-	VADDPD       Z10, Z17, Z17
-	VMULPD.Z     448(R10), Z9, K1, Z9
-	VMULPD       Z8, Z9, Z9
+	VBROADCASTSD (DI), Z13
+	VMULPD       (R10), Z13, Z14
+	VMULPD       Z1, Z14, Z14
+	VMOVUPD      Z14, (R11)
+	VADDPD       Z14, Z9, Z9
+	VMULPD       64(R10), Z13, Z14
+	VMULPD       Z2, Z14, Z14
+	VMOVUPD      Z14, 64(R11)
+	VADDPD       Z14, Z10, Z10
+	VMULPD       128(R10), Z13, Z14
+	VMULPD       Z3, Z14, Z14
+	VMOVUPD      Z14, 128(R11)
+	VADDPD       Z14, Z11, Z11
+	VMULPD       192(R10), Z13, Z14
+	VMULPD       Z4, Z14, Z14
+	VMOVUPD      Z14, 192(R11)
+	VADDPD       Z14, Z12, Z12
+	VMULPD       256(R10), Z13, Z14
+	VMULPD       Z5, Z14, Z14
+	VMOVUPD      Z14, 256(R11)
+	VADDPD       Z14, Z9, Z9
+	VMULPD       320(R10), Z13, Z14
+	VMULPD       Z6, Z14, Z14
+	VMOVUPD      Z14, 320(R11)
+	VADDPD       Z14, Z10, Z10
+	VMULPD       384(R10), Z13, Z14
+	VMULPD       Z7, Z14, Z14
+	VMOVUPD      Z14, 384(R11)
+	VADDPD       Z14, Z11, Z11
+	VMULPD.Z     448(R10), Z13, K1, Z13
+	VMULPD       Z8, Z13, Z13
 	TESTQ        $0x00000007, R12
 	JNZ          partial311
-	VMOVUPD      Z9, 448(R11)
+	VMOVUPD      Z13, 448(R11)
 	JMP          stored314
 
 partial311:
 	LEAQ       448(R11), CX
-	VMOVAPD    Z9, Z10
+	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, R12
 	JZ         noFour312
-	VMOVUPD    Y10, (CX)
-	VSHUFF64X2 $0x4e, Z10, Z10, Z10
+	VMOVUPD    Y14, (CX)
+	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, CX
 
 noFour312:
 	TESTQ      $0x00000002, R12
 	JZ         noTwo313
-	VMOVUPD    X10, (CX)
-	VSHUFF64X2 $0xb1, Z10, Z10, Z10
+	VMOVUPD    X14, (CX)
+	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, CX
 
 noTwo313:
 	TESTQ  $0x00000001, R12
 	JZ     stored314
-	VMOVSD X10, (CX)
+	VMOVSD X14, (CX)
 
 stored314:
-	VADDPD Z9, Z18, K1, Z18
+	VADDPD Z13, Z12, K1, Z12
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
@@ -3965,10 +3988,10 @@ stored314:
 	JGE    row309
 
 rows310:
-	VADDPD Z15, Z0, Z0
-	VADDPD Z16, Z0, Z0
-	VADDPD Z17, Z0, Z0
-	VADDPD Z18, Z0, Z0
+	VADDPD Z9, Z0, Z0
+	VADDPD Z10, Z0, Z0
+	VADDPD Z11, Z0, Z0
+	VADDPD Z12, Z0, Z0
 
 done216:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
@@ -3988,7 +4011,7 @@ TEXT ·normaliseLog512(SB), $0-57
 	MOVQ              sum_base+24(FP), CX
 	MOVQ              sum_len+32(FP), DX
 	VBROADCASTSD      rho+48(FP), Z0
-	VBROADCASTSD      constants<>+576(SB), Z1
+	VBROADCASTSD      constants<>+704(SB), Z1
 	CMPQ              DX, $0x00000008
 	JGT               long316
 	MOVQ              $-1, BX
@@ -4004,31 +4027,31 @@ TEXT ·normaliseLog512(SB), $0-57
 	VMAXPD            Z3, Z1, Z1
 	VPERMILPD         $0x55, Z1, Z3
 	VMAXPD            Z3, Z1, Z1
-	VPANDQ.BCST       constants<>+616(SB), Z1, Z3
-	VCMPPD.BCST       $0x1e, constants<>+608(SB), Z3, K2
+	VPANDQ.BCST       constants<>+752(SB), Z1, Z3
+	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z3, K2
 	KORTESTB          K2, K1
 	JNZ               impossible315
 	VSUBPD            Z1, Z2, Z2
 	VDIVPD            Z0, Z2, Z2
 	VMOVAPD           Z2, Z0
-	VCMPPD.BCST       $0x05, constants<>+656(SB), Z0, K1
-	VBROADCASTSD      constants<>+688(SB), Z1
-	VFMADD231PD.BCST  constants<>+680(SB), Z0, Z1
-	VSUBPD.BCST       constants<>+688(SB), Z1, Z3
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
+	VBROADCASTSD      constants<>+832(SB), Z1
+	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z1
+	VSUBPD.BCST       constants<>+832(SB), Z1, Z3
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constants<>+704(SB), Z3, Z0
-	VFNMADD231PD.BCST constants<>+712(SB), Z3, Z0
+	VFNMADD231PD.BCST constants<>+848(SB), Z3, Z0
+	VFNMADD231PD.BCST constants<>+856(SB), Z3, Z0
 	VMOVAPD           Z1, Z4
 	VMOVAPD           Z1, Z3
 	VMOVUPD           constants<>+128(SB), Z5
 	VPERMI2PD         constants<>+192(SB), Z5, Z3
 	VMULPD            Z0, Z0, Z5
-	VBROADCASTSD      constants<>+720(SB), Z6
-	VFMADD231PD.BCST  constants<>+728(SB), Z0, Z6
-	VBROADCASTSD      constants<>+736(SB), Z7
-	VFMADD231PD.BCST  constants<>+744(SB), Z0, Z7
-	VBROADCASTSD      constants<>+752(SB), Z8
-	VFMADD231PD.BCST  constants<>+760(SB), Z0, Z8
+	VBROADCASTSD      constants<>+864(SB), Z6
+	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z6
+	VBROADCASTSD      constants<>+880(SB), Z7
+	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z7
+	VBROADCASTSD      constants<>+896(SB), Z8
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z8
 	VADDPD            Z0, Z3, Z3
 	VFMADD231PD       Z8, Z5, Z7
 	VFMADD231PD       Z7, Z5, Z6
@@ -4050,32 +4073,32 @@ TEXT ·normaliseLog512(SB), $0-57
 	VRNDSCALEPD       $0x58, Z3, Z3
 	VGETEXPPD         Z3, Z4
 	VSUBPD            Z4, Z1, Z1
-	VFMSUB213PD.BCST  constants<>+624(SB), Z3, Z0
+	VFMSUB213PD.BCST  constants<>+760(SB), Z3, Z0
 	VPSRLQ            $0x30, Z3, Z3
 	VMOVAPD           Z3, Z4
 	VMOVUPD           constants<>+256(SB), Z5
 	VPERMI2PD         constants<>+320(SB), Z5, Z4
 	VMOVUPD           constants<>+384(SB), Z5
 	VPERMI2PD         constants<>+448(SB), Z5, Z3
-	VFMADD231PD.BCST  constants<>+848(SB), Z1, Z4
-	VFMADD231PD.BCST  constants<>+856(SB), Z1, Z3
+	VFMADD231PD.BCST  constants<>+992(SB), Z1, Z4
+	VFMADD231PD.BCST  constants<>+1000(SB), Z1, Z3
 	VADDPD            Z0, Z4, Z1
 	VSUBPD            Z4, Z1, Z4
 	VSUBPD            Z4, Z0, Z4
 	VADDPD            Z4, Z3, Z3
 	VMULPD            Z0, Z0, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constants<>+864(SB), Z6
-	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z6
-	VBROADCASTSD      constants<>+880(SB), Z7
-	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z7
-	VBROADCASTSD      constants<>+896(SB), Z8
-	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z8
-	VBROADCASTSD      constants<>+912(SB), Z9
-	VFMADD231PD.BCST  constants<>+920(SB), Z0, Z9
+	VBROADCASTSD      constants<>+1016(SB), Z6
+	VFMADD231PD.BCST  constants<>+1024(SB), Z0, Z6
+	VBROADCASTSD      constants<>+1032(SB), Z7
+	VFMADD231PD.BCST  constants<>+1040(SB), Z0, Z7
+	VBROADCASTSD      constants<>+1048(SB), Z8
+	VFMADD231PD.BCST  constants<>+1056(SB), Z0, Z8
+	VBROADCASTSD      constants<>+1064(SB), Z9
+	VFMADD231PD.BCST  constants<>+1072(SB), Z0, Z9
 	VFMADD231PD       Z7, Z4, Z6
 	VFMADD231PD       Z9, Z4, Z8
-	VFMADD231PD.BCST  constants<>+928(SB), Z5, Z8
+	VFMADD231PD.BCST  constants<>+1080(SB), Z5, Z8
 	VFMADD231PD       Z8, Z5, Z6
 	VFMADD231PD       Z6, Z4, Z3
 	VADDPD            Z3, Z1, Z1
@@ -4147,23 +4170,23 @@ done323:
 	VMAXPD       Z2, Z1, Z1
 	VPERMILPD    $0x55, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
-	VPANDQ.BCST  constants<>+616(SB), Z1, Z2
-	VCMPPD.BCST  $0x1e, constants<>+608(SB), Z2, K2
+	VPANDQ.BCST  constants<>+752(SB), Z1, Z2
+	VCMPPD.BCST  $0x1e, constants<>+736(SB), Z2, K2
 	KORTESTB     K2, K1
 	JNZ          impossible315
-	VBROADCASTSD constants<>+680(SB), Z2
-	VBROADCASTSD constants<>+688(SB), Z5
-	VBROADCASTSD constants<>+704(SB), Z6
-	VBROADCASTSD constants<>+712(SB), Z7
-	VBROADCASTSD constants<>+720(SB), Z8
-	VBROADCASTSD constants<>+728(SB), Z9
-	VBROADCASTSD constants<>+736(SB), Z10
-	VBROADCASTSD constants<>+744(SB), Z11
-	VBROADCASTSD constants<>+752(SB), Z12
-	VBROADCASTSD constants<>+760(SB), Z13
-	VBROADCASTSD constants<>+656(SB), Z14
-	VPXORQ       Z3, Z3, Z3
-	VPXORQ       Z4, Z4, Z4
+	VBROADCASTSD constants<>+824(SB), Z2
+	VBROADCASTSD constants<>+832(SB), Z3
+	VBROADCASTSD constants<>+848(SB), Z4
+	VBROADCASTSD constants<>+856(SB), Z5
+	VBROADCASTSD constants<>+864(SB), Z6
+	VBROADCASTSD constants<>+872(SB), Z7
+	VBROADCASTSD constants<>+880(SB), Z8
+	VBROADCASTSD constants<>+888(SB), Z9
+	VBROADCASTSD constants<>+896(SB), Z10
+	VBROADCASTSD constants<>+904(SB), Z11
+	VBROADCASTSD constants<>+792(SB), Z12
+	VXORPD       Z13, Z13, Z13
+	VXORPD       Z14, Z14, Z14
 	XORQ         BX, BX
 	MOVQ         DX, SI
 	CMPQ         SI, $0x00000008
@@ -4174,24 +4197,24 @@ whole324:
 	VSUBPD        Z1, Z15, Z15
 	VDIVPD        Z0, Z15, Z15
 	VMOVUPD       Z15, (AX)(BX*8)
-	VCMPPD        $0x05, Z14, Z15, K1
-	VMOVAPD       Z5, Z16
+	VCMPPD        $0x05, Z12, Z15, K1
+	VMOVAPD       Z3, Z16
 	VFMADD231PD   Z2, Z15, Z16
-	VSUBPD        Z5, Z16, Z17
+	VSUBPD        Z3, Z16, Z17
 	VMOVAPD       Z15, Z15
-	VFNMADD231PD  Z6, Z17, Z15
-	VFNMADD231PD  Z7, Z17, Z15
+	VFNMADD231PD  Z4, Z17, Z15
+	VFNMADD231PD  Z5, Z17, Z15
 	VMOVAPD       Z16, Z18
 	VMOVAPD       Z16, Z17
 	VMOVUPD       constants<>+128(SB), Z19
 	VPERMI2PD     constants<>+192(SB), Z19, Z17
 	VMULPD        Z15, Z15, Z19
-	VMOVAPD       Z8, Z20
-	VFMADD231PD   Z9, Z15, Z20
-	VMOVAPD       Z10, Z21
-	VFMADD231PD   Z11, Z15, Z21
-	VMOVAPD       Z12, Z22
-	VFMADD231PD   Z13, Z15, Z22
+	VMOVAPD       Z6, Z20
+	VFMADD231PD   Z7, Z15, Z20
+	VMOVAPD       Z8, Z21
+	VFMADD231PD   Z9, Z15, Z21
+	VMOVAPD       Z10, Z22
+	VFMADD231PD   Z11, Z15, Z22
 	VADDPD        Z15, Z17, Z17
 	VFMADD231PD   Z22, Z19, Z21
 	VFMADD231PD   Z21, Z19, Z20
@@ -4201,7 +4224,7 @@ whole324:
 	VPERMI2PD     constants<>+64(SB), Z15, Z16
 	VPADDQ        Z18, Z16, Z16
 	VFMADD213PD.Z Z16, Z16, K1, Z17
-	VADDPD        Z17, Z3, Z3
+	VADDPD        Z17, Z13, Z13
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000008, SI
 	CMPQ          SI, $0x00000008
@@ -4216,77 +4239,77 @@ rest325:
 	VMOVUPD.Z     (CX)(BX*8), K1, Z15
 	VSUBPD        Z1, Z15, Z15
 	VDIVPD        Z0, Z15, Z15
-	VMOVAPD       Z15, Z4
-	VCMPPD        $0x05, Z14, Z15, K2
-	VMOVAPD       Z5, Z0
+	VMOVAPD       Z15, Z14
+	VCMPPD        $0x05, Z12, Z15, K2
+	VMOVAPD       Z3, Z0
 	VFMADD231PD   Z2, Z15, Z0
-	VSUBPD        Z5, Z0, Z1
+	VSUBPD        Z3, Z0, Z1
 	VMOVAPD       Z15, Z2
-	VFNMADD231PD  Z6, Z1, Z2
-	VFNMADD231PD  Z7, Z1, Z2
-	VMOVAPD       Z0, Z5
+	VFNMADD231PD  Z4, Z1, Z2
+	VFNMADD231PD  Z5, Z1, Z2
+	VMOVAPD       Z0, Z3
 	VMOVAPD       Z0, Z1
-	VMOVUPD       constants<>+128(SB), Z6
-	VPERMI2PD     constants<>+192(SB), Z6, Z1
-	VMULPD        Z2, Z2, Z6
-	VMOVAPD       Z8, Z7
-	VFMADD231PD   Z9, Z2, Z7
-	VMOVAPD       Z10, Z8
-	VFMADD231PD   Z11, Z2, Z8
-	VMOVAPD       Z12, Z9
-	VFMADD231PD   Z13, Z2, Z9
+	VMOVUPD       constants<>+128(SB), Z4
+	VPERMI2PD     constants<>+192(SB), Z4, Z1
+	VMULPD        Z2, Z2, Z4
+	VMOVAPD       Z6, Z5
+	VFMADD231PD   Z7, Z2, Z5
+	VMOVAPD       Z8, Z6
+	VFMADD231PD   Z9, Z2, Z6
+	VMOVAPD       Z10, Z7
+	VFMADD231PD   Z11, Z2, Z7
 	VADDPD        Z2, Z1, Z1
-	VFMADD231PD   Z9, Z6, Z8
-	VFMADD231PD   Z8, Z6, Z7
-	VFMADD231PD   Z7, Z6, Z1
-	VPSLLQ        $0x30, Z5, Z5
+	VFMADD231PD   Z7, Z4, Z6
+	VFMADD231PD   Z6, Z4, Z5
+	VFMADD231PD   Z5, Z4, Z1
+	VPSLLQ        $0x30, Z3, Z3
 	VMOVUPD       constants<>+0(SB), Z2
 	VPERMI2PD     constants<>+64(SB), Z2, Z0
-	VPADDQ        Z5, Z0, Z0
+	VPADDQ        Z3, Z0, Z0
 	VFMADD213PD.Z Z0, Z0, K2, Z1
-	VADDPD        Z1, Z3, K1, Z3
+	VADDPD        Z1, Z13, K1, Z13
 
 done326:
-	VSHUFF64X2       $0x4e, Z3, Z3, Z0
-	VADDPD           Z0, Z3, Z3
-	VSHUFF64X2       $0xb1, Z3, Z3, Z0
-	VADDPD           Z0, Z3, Z3
-	VPERMILPD        $0x55, Z3, Z0
-	VADDPD           Z0, Z3, Z3
-	VGETMANTPD       $0x08, Z3, Z0
-	VGETEXPPD        Z3, Z1
+	VSHUFF64X2       $0x4e, Z13, Z13, Z0
+	VADDPD           Z0, Z13, Z13
+	VSHUFF64X2       $0xb1, Z13, Z13, Z0
+	VADDPD           Z0, Z13, Z13
+	VPERMILPD        $0x55, Z13, Z0
+	VADDPD           Z0, Z13, Z13
+	VGETMANTPD       $0x08, Z13, Z0
+	VGETEXPPD        Z13, Z1
 	VRCP14PD         Z0, Z2
 	VRNDSCALEPD      $0x58, Z2, Z2
 	VGETEXPPD        Z2, Z3
 	VSUBPD           Z3, Z1, Z1
-	VFMSUB213PD.BCST constants<>+624(SB), Z2, Z0
+	VFMSUB213PD.BCST constants<>+760(SB), Z2, Z0
 	VPSRLQ           $0x30, Z2, Z2
 	VMOVAPD          Z2, Z3
-	VMOVUPD          constants<>+256(SB), Z5
-	VPERMI2PD        constants<>+320(SB), Z5, Z3
-	VMOVUPD          constants<>+384(SB), Z5
-	VPERMI2PD        constants<>+448(SB), Z5, Z2
-	VFMADD231PD.BCST constants<>+848(SB), Z1, Z3
-	VFMADD231PD.BCST constants<>+856(SB), Z1, Z2
+	VMOVUPD          constants<>+256(SB), Z4
+	VPERMI2PD        constants<>+320(SB), Z4, Z3
+	VMOVUPD          constants<>+384(SB), Z4
+	VPERMI2PD        constants<>+448(SB), Z4, Z2
+	VFMADD231PD.BCST constants<>+992(SB), Z1, Z3
+	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z2
 	VADDPD           Z0, Z3, Z1
 	VSUBPD           Z3, Z1, Z3
 	VSUBPD           Z3, Z0, Z3
 	VADDPD           Z3, Z2, Z2
 	VMULPD           Z0, Z0, Z3
-	VMULPD           Z3, Z3, Z5
-	VBROADCASTSD     constants<>+864(SB), Z6
-	VFMADD231PD.BCST constants<>+872(SB), Z0, Z6
-	VBROADCASTSD     constants<>+880(SB), Z7
-	VFMADD231PD.BCST constants<>+888(SB), Z0, Z7
-	VBROADCASTSD     constants<>+896(SB), Z8
-	VFMADD231PD.BCST constants<>+904(SB), Z0, Z8
-	VBROADCASTSD     constants<>+912(SB), Z9
-	VFMADD231PD.BCST constants<>+920(SB), Z0, Z9
-	VFMADD231PD      Z7, Z3, Z6
-	VFMADD231PD      Z9, Z3, Z8
-	VFMADD231PD.BCST constants<>+928(SB), Z5, Z8
-	VFMADD231PD      Z8, Z5, Z6
-	VFMADD231PD      Z6, Z3, Z2
+	VMULPD           Z3, Z3, Z4
+	VBROADCASTSD     constants<>+1016(SB), Z5
+	VFMADD231PD.BCST constants<>+1024(SB), Z0, Z5
+	VBROADCASTSD     constants<>+1032(SB), Z6
+	VFMADD231PD.BCST constants<>+1040(SB), Z0, Z6
+	VBROADCASTSD     constants<>+1048(SB), Z7
+	VFMADD231PD.BCST constants<>+1056(SB), Z0, Z7
+	VBROADCASTSD     constants<>+1064(SB), Z8
+	VFMADD231PD.BCST constants<>+1072(SB), Z0, Z8
+	VFMADD231PD      Z6, Z3, Z5
+	VFMADD231PD      Z8, Z3, Z7
+	VFMADD231PD.BCST constants<>+1080(SB), Z4, Z7
+	VFMADD231PD      Z7, Z4, Z5
+	VFMADD231PD      Z5, Z3, Z2
 	VADDPD           Z2, Z1, Z1
 	XORQ             CX, CX
 	CMPQ             DX, $0x00000008
@@ -4307,15 +4330,15 @@ rest328:
 	MOVQ    $-1, BX
 	BZHIQ   DX, BX, BX
 	KMOVB   BX, K1
-	VSUBPD  Z1, Z4, Z4
+	VSUBPD  Z1, Z14, Z14
 	TESTQ   $0x00000007, DX
 	JNZ     partial330
-	VMOVUPD Z4, (AX)(CX*8)
+	VMOVUPD Z14, (AX)(CX*8)
 	JMP     stored333
 
 partial330:
 	LEAQ       (AX)(CX*8), AX
-	VMOVAPD    Z4, Z0
+	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, DX
 	JZ         noFour331
 	VMOVUPD    Y0, (AX)
@@ -4366,7 +4389,7 @@ TEXT ·messageForward512(SB), $1088-97
 	JNE               small336
 	CMPQ              R8, $0x00000008
 	JNE               small336
-	VBROADCASTSD      constants<>+576(SB), Z0
+	VBROADCASTSD      constants<>+704(SB), Z0
 	VMOVUPD           (BX), Z1
 	VCMPPD            $0x04, Z0, Z1, K1
 	VMOVUPD           (CX), Z2
@@ -4379,111 +4402,111 @@ TEXT ·messageForward512(SB), $1088-97
 	VPERMILPD         $0x55, Z1, Z2
 	VMAXPD            Z2, Z1, Z1
 	VSUBPD            Z1, Z0, Z0
-	VCMPPD.BCST       $0x05, constants<>+656(SB), Z0, K1
-	VBROADCASTSD      constants<>+688(SB), Z1
-	VFMADD231PD.BCST  constants<>+680(SB), Z0, Z1
-	VSUBPD.BCST       constants<>+688(SB), Z1, Z2
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
+	VBROADCASTSD      constants<>+832(SB), Z1
+	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z1
+	VSUBPD.BCST       constants<>+832(SB), Z1, Z2
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constants<>+704(SB), Z2, Z0
-	VFNMADD231PD.BCST constants<>+712(SB), Z2, Z0
-	VMOVAPD           Z1, Z7
-	VMOVAPD           Z1, Z2
-	VMOVUPD           constants<>+128(SB), Z8
-	VPERMI2PD         constants<>+192(SB), Z8, Z2
-	VMULPD            Z0, Z0, Z8
-	VBROADCASTSD      constants<>+720(SB), Z9
-	VFMADD231PD.BCST  constants<>+728(SB), Z0, Z9
-	VBROADCASTSD      constants<>+736(SB), Z10
-	VFMADD231PD.BCST  constants<>+744(SB), Z0, Z10
-	VBROADCASTSD      constants<>+752(SB), Z11
-	VFMADD231PD.BCST  constants<>+760(SB), Z0, Z11
-	VADDPD            Z0, Z2, Z2
-	VFMADD231PD       Z11, Z8, Z10
-	VFMADD231PD       Z10, Z8, Z9
-	VFMADD231PD       Z9, Z8, Z2
-	VPSLLQ            $0x30, Z7, Z7
-	VMOVUPD           constants<>+0(SB), Z0
-	VPERMI2PD         constants<>+64(SB), Z0, Z1
-	VPADDQ            Z7, Z1, Z1
-	VFMADD213PD.Z     Z1, Z1, K1, Z2
-	VPXORQ            Z3, Z3, Z3
-	VPXORQ            Z4, Z4, Z4
-	VPXORQ            Z5, Z5, Z5
-	VPXORQ            Z6, Z6, Z6
-	VSHUFF64X2        $0x00, Z2, Z2, Z1
-	VPERMILPD         $0x00, Z1, Z0
-	VFMADD231PD       (SI), Z0, Z3
-	VPERMILPD         $0xff, Z1, Z0
-	VFMADD231PD       64(SI), Z0, Z4
-	VSHUFF64X2        $0x55, Z2, Z2, Z1
-	VPERMILPD         $0x00, Z1, Z0
-	VFMADD231PD       128(SI), Z0, Z5
-	VPERMILPD         $0xff, Z1, Z0
-	VFMADD231PD       192(SI), Z0, Z6
-	VSHUFF64X2        $0xaa, Z2, Z2, Z1
-	VPERMILPD         $0x00, Z1, Z0
-	VFMADD231PD       256(SI), Z0, Z3
-	VPERMILPD         $0xff, Z1, Z0
-	VFMADD231PD       320(SI), Z0, Z4
-	VSHUFF64X2        $0xff, Z2, Z2, Z1
-	VPERMILPD         $0x00, Z1, Z0
-	VFMADD231PD       384(SI), Z0, Z5
-	VPERMILPD         $0xff, Z1, Z0
-	VFMADD231PD       448(SI), Z0, Z6
-	VADDPD            Z5, Z3, Z3
-	VADDPD            Z6, Z4, Z4
-	VADDPD            Z4, Z3, Z3
-	KXORB             K2, K2, K2
-	VCMPPD.BCST       $0x19, constants<>+600(SB), Z3, K1
-	VCMPPD.BCST       $0x1e, constants<>+608(SB), Z3, K3
-	KORB              K1, K2, K2
-	KORB              K3, K2, K2
-	KTESTB            K2, K2
-	JNZ               unsafe334
-	VGETMANTPD        $0x08, Z3, Z0
-	VGETEXPPD         Z3, Z2
-	VRCP14PD          Z0, Z1
-	VRNDSCALEPD       $0x58, Z1, Z1
-	VGETEXPPD         Z1, Z3
-	VSUBPD            Z3, Z2, Z2
-	VFMSUB213PD.BCST  constants<>+624(SB), Z1, Z0
-	VPSRLQ            $0x30, Z1, Z1
+	VFNMADD231PD.BCST constants<>+848(SB), Z2, Z0
+	VFNMADD231PD.BCST constants<>+856(SB), Z2, Z0
 	VMOVAPD           Z1, Z3
-	VMOVUPD           constants<>+256(SB), Z4
-	VPERMI2PD         constants<>+320(SB), Z4, Z3
-	VMOVUPD           constants<>+384(SB), Z4
-	VPERMI2PD         constants<>+448(SB), Z4, Z1
-	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z3
-	VFMADD231PD.BCST  constants<>+856(SB), Z2, Z1
-	VADDPD            Z0, Z3, Z2
-	VSUBPD            Z3, Z2, Z3
-	VSUBPD            Z3, Z0, Z3
-	VADDPD            Z3, Z1, Z1
-	VMULPD            Z0, Z0, Z3
-	VMULPD            Z3, Z3, Z4
+	VMOVAPD           Z1, Z2
+	VMOVUPD           constants<>+128(SB), Z4
+	VPERMI2PD         constants<>+192(SB), Z4, Z2
+	VMULPD            Z0, Z0, Z4
 	VBROADCASTSD      constants<>+864(SB), Z5
 	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z5
 	VBROADCASTSD      constants<>+880(SB), Z6
 	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z6
 	VBROADCASTSD      constants<>+896(SB), Z7
 	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z7
-	VBROADCASTSD      constants<>+912(SB), Z8
-	VFMADD231PD.BCST  constants<>+920(SB), Z0, Z8
+	VADDPD            Z0, Z2, Z2
+	VFMADD231PD       Z7, Z4, Z6
+	VFMADD231PD       Z6, Z4, Z5
+	VFMADD231PD       Z5, Z4, Z2
+	VPSLLQ            $0x30, Z3, Z3
+	VMOVUPD           constants<>+0(SB), Z0
+	VPERMI2PD         constants<>+64(SB), Z0, Z1
+	VPADDQ            Z3, Z1, Z1
+	VFMADD213PD.Z     Z1, Z1, K1, Z2
+	VXORPD            Z0, Z0, Z0
+	VXORPD            Z1, Z1, Z1
+	VXORPD            Z3, Z3, Z3
+	VXORPD            Z4, Z4, Z4
+	VSHUFF64X2        $0x00, Z2, Z2, Z6
+	VPERMILPD         $0x00, Z6, Z5
+	VFMADD231PD       (SI), Z5, Z0
+	VPERMILPD         $0xff, Z6, Z5
+	VFMADD231PD       64(SI), Z5, Z1
+	VSHUFF64X2        $0x55, Z2, Z2, Z6
+	VPERMILPD         $0x00, Z6, Z5
+	VFMADD231PD       128(SI), Z5, Z3
+	VPERMILPD         $0xff, Z6, Z5
+	VFMADD231PD       192(SI), Z5, Z4
+	VSHUFF64X2        $0xaa, Z2, Z2, Z6
+	VPERMILPD         $0x00, Z6, Z5
+	VFMADD231PD       256(SI), Z5, Z0
+	VPERMILPD         $0xff, Z6, Z5
+	VFMADD231PD       320(SI), Z5, Z1
+	VSHUFF64X2        $0xff, Z2, Z2, Z5
+	VPERMILPD         $0x00, Z5, Z2
+	VFMADD231PD       384(SI), Z2, Z3
+	VPERMILPD         $0xff, Z5, Z2
+	VFMADD231PD       448(SI), Z2, Z4
+	VADDPD            Z3, Z0, Z0
+	VADDPD            Z4, Z1, Z1
+	VADDPD            Z1, Z0, Z0
+	KXORB             K2, K2, K2
+	VCMPPD.BCST       $0x19, constants<>+728(SB), Z0, K1
+	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z0, K3
+	KORB              K1, K2, K2
+	KORB              K3, K2, K2
+	KTESTB            K2, K2
+	JNZ               unsafe334
+	VGETMANTPD        $0x08, Z0, Z1
+	VGETEXPPD         Z0, Z0
+	VRCP14PD          Z1, Z2
+	VRNDSCALEPD       $0x58, Z2, Z2
+	VGETEXPPD         Z2, Z3
+	VSUBPD            Z3, Z0, Z0
+	VFMSUB213PD.BCST  constants<>+760(SB), Z2, Z1
+	VPSRLQ            $0x30, Z2, Z2
+	VMOVAPD           Z2, Z3
+	VMOVUPD           constants<>+256(SB), Z4
+	VPERMI2PD         constants<>+320(SB), Z4, Z3
+	VMOVUPD           constants<>+384(SB), Z4
+	VPERMI2PD         constants<>+448(SB), Z4, Z2
+	VFMADD231PD.BCST  constants<>+992(SB), Z0, Z3
+	VFMADD231PD.BCST  constants<>+1000(SB), Z0, Z2
+	VADDPD            Z1, Z3, Z0
+	VSUBPD            Z3, Z0, Z3
+	VSUBPD            Z3, Z1, Z3
+	VADDPD            Z3, Z2, Z2
+	VMULPD            Z1, Z1, Z3
+	VMULPD            Z3, Z3, Z4
+	VBROADCASTSD      constants<>+1016(SB), Z5
+	VFMADD231PD.BCST  constants<>+1024(SB), Z1, Z5
+	VBROADCASTSD      constants<>+1032(SB), Z6
+	VFMADD231PD.BCST  constants<>+1040(SB), Z1, Z6
+	VBROADCASTSD      constants<>+1048(SB), Z7
+	VFMADD231PD.BCST  constants<>+1056(SB), Z1, Z7
+	VBROADCASTSD      constants<>+1064(SB), Z8
+	VFMADD231PD.BCST  constants<>+1072(SB), Z1, Z8
 	VFMADD231PD       Z6, Z3, Z5
 	VFMADD231PD       Z8, Z3, Z7
-	VFMADD231PD.BCST  constants<>+928(SB), Z4, Z7
+	VFMADD231PD.BCST  constants<>+1080(SB), Z4, Z7
 	VFMADD231PD       Z7, Z4, Z5
-	VFMADD231PD       Z5, Z3, Z1
-	VADDPD            Z1, Z2, Z2
-	VMOVAPD           Z2, Z1
-	VSHUFF64X2        $0x4e, Z1, Z1, Z0
-	VMAXPD            Z0, Z1, Z1
-	VSHUFF64X2        $0xb1, Z1, Z1, Z0
-	VMAXPD            Z0, Z1, Z1
-	VPERMILPD         $0x55, Z1, Z0
-	VMAXPD            Z0, Z1, Z1
-	VSUBPD            Z1, Z2, Z2
-	VMOVUPD           Z2, (DI)
+	VFMADD231PD       Z5, Z3, Z2
+	VADDPD            Z2, Z0, Z0
+	VMOVAPD           Z0, Z1
+	VSHUFF64X2        $0x4e, Z1, Z1, Z2
+	VMAXPD            Z2, Z1, Z1
+	VSHUFF64X2        $0xb1, Z1, Z1, Z2
+	VMAXPD            Z2, Z1, Z1
+	VPERMILPD         $0x55, Z1, Z2
+	VMAXPD            Z2, Z1, Z1
+	VSUBPD            Z1, Z0, Z0
+	VMOVUPD           Z0, (DI)
 	MOVB              $0x01, AL
 	MOVB              AL, safe+96(FP)
 	VZEROUPPER
@@ -4496,7 +4519,7 @@ small336:
 	MOVQ              $-1, AX
 	BZHIQ             R8, AX, AX
 	KMOVB             AX, K2
-	VBROADCASTSD      constants<>+576(SB), Z0
+	VBROADCASTSD      constants<>+704(SB), Z0
 	VMOVUPD.Z         (BX), K1, Z1
 	VCMPPD            $0x04, Z0, Z1, K1, K3
 	VMOVUPD.Z         (CX), K1, Z2
@@ -4509,140 +4532,140 @@ small336:
 	VPERMILPD         $0x55, Z1, Z2
 	VMAXPD            Z2, Z1, Z1
 	VSUBPD            Z1, Z0, Z0
-	VCMPPD.BCST       $0x05, constants<>+656(SB), Z0, K1
-	VBROADCASTSD      constants<>+688(SB), Z1
-	VFMADD231PD.BCST  constants<>+680(SB), Z0, Z1
-	VSUBPD.BCST       constants<>+688(SB), Z1, Z2
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
+	VBROADCASTSD      constants<>+832(SB), Z1
+	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z1
+	VSUBPD.BCST       constants<>+832(SB), Z1, Z2
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constants<>+704(SB), Z2, Z0
-	VFNMADD231PD.BCST constants<>+712(SB), Z2, Z0
-	VMOVAPD           Z1, Z7
+	VFNMADD231PD.BCST constants<>+848(SB), Z2, Z0
+	VFNMADD231PD.BCST constants<>+856(SB), Z2, Z0
+	VMOVAPD           Z1, Z3
 	VMOVAPD           Z1, Z2
-	VMOVUPD           constants<>+128(SB), Z8
-	VPERMI2PD         constants<>+192(SB), Z8, Z2
-	VMULPD            Z0, Z0, Z8
-	VBROADCASTSD      constants<>+720(SB), Z9
-	VFMADD231PD.BCST  constants<>+728(SB), Z0, Z9
-	VBROADCASTSD      constants<>+736(SB), Z10
-	VFMADD231PD.BCST  constants<>+744(SB), Z0, Z10
-	VBROADCASTSD      constants<>+752(SB), Z11
-	VFMADD231PD.BCST  constants<>+760(SB), Z0, Z11
+	VMOVUPD           constants<>+128(SB), Z4
+	VPERMI2PD         constants<>+192(SB), Z4, Z2
+	VMULPD            Z0, Z0, Z4
+	VBROADCASTSD      constants<>+864(SB), Z5
+	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z5
+	VBROADCASTSD      constants<>+880(SB), Z6
+	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z6
+	VBROADCASTSD      constants<>+896(SB), Z7
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z7
 	VADDPD            Z0, Z2, Z2
-	VFMADD231PD       Z11, Z8, Z10
-	VFMADD231PD       Z10, Z8, Z9
-	VFMADD231PD       Z9, Z8, Z2
-	VPSLLQ            $0x30, Z7, Z7
+	VFMADD231PD       Z7, Z4, Z6
+	VFMADD231PD       Z6, Z4, Z5
+	VFMADD231PD       Z5, Z4, Z2
+	VPSLLQ            $0x30, Z3, Z3
 	VMOVUPD           constants<>+0(SB), Z0
 	VPERMI2PD         constants<>+64(SB), Z0, Z1
-	VPADDQ            Z7, Z1, Z1
+	VPADDQ            Z3, Z1, Z1
 	VFMADD213PD.Z     Z1, Z1, K1, Z2
 	MOVQ              R8, AX
 	SHLQ              $0x03, AX
 	LEAQ              (AX)(AX*2), CX
 	LEAQ              (AX)(AX*4), BX
 	LEAQ              (CX)(AX*4), R9
-	VPXORQ            Z3, Z3, Z3
-	VPXORQ            Z4, Z4, Z4
-	VPXORQ            Z5, Z5, Z5
-	VPXORQ            Z6, Z6, Z6
-	VSHUFF64X2        $0x00, Z2, Z2, Z1
-	VPERMILPD         $0x00, Z1, Z0
-	VFMADD231PD       (SI), Z0, K2, Z3
+	VXORPD            Z0, Z0, Z0
+	VXORPD            Z1, Z1, Z1
+	VXORPD            Z3, Z3, Z3
+	VXORPD            Z4, Z4, Z4
+	VSHUFF64X2        $0x00, Z2, Z2, Z6
+	VPERMILPD         $0x00, Z6, Z5
+	VFMADD231PD       (SI), Z5, K2, Z0
 	CMPQ              DX, $0x00000001
 	JLE               end338
-	VPERMILPD         $0xff, Z1, Z0
-	VFMADD231PD       (SI)(AX*1), Z0, K2, Z4
+	VPERMILPD         $0xff, Z6, Z5
+	VFMADD231PD       (SI)(AX*1), Z5, K2, Z1
 	CMPQ              DX, $0x00000002
 	JLE               end338
-	VSHUFF64X2        $0x55, Z2, Z2, Z1
-	VPERMILPD         $0x00, Z1, Z0
-	VFMADD231PD       (SI)(AX*2), Z0, K2, Z5
+	VSHUFF64X2        $0x55, Z2, Z2, Z6
+	VPERMILPD         $0x00, Z6, Z5
+	VFMADD231PD       (SI)(AX*2), Z5, K2, Z3
 	CMPQ              DX, $0x00000003
 	JLE               end338
-	VPERMILPD         $0xff, Z1, Z0
-	VFMADD231PD       (SI)(CX*1), Z0, K2, Z6
+	VPERMILPD         $0xff, Z6, Z5
+	VFMADD231PD       (SI)(CX*1), Z5, K2, Z4
 	CMPQ              DX, $0x00000004
 	JLE               end338
-	VSHUFF64X2        $0xaa, Z2, Z2, Z1
-	VPERMILPD         $0x00, Z1, Z0
-	VFMADD231PD       (SI)(AX*4), Z0, K2, Z3
+	VSHUFF64X2        $0xaa, Z2, Z2, Z6
+	VPERMILPD         $0x00, Z6, Z5
+	VFMADD231PD       (SI)(AX*4), Z5, K2, Z0
 	CMPQ              DX, $0x00000005
 	JLE               end338
-	VPERMILPD         $0xff, Z1, Z0
-	VFMADD231PD       (SI)(BX*1), Z0, K2, Z4
+	VPERMILPD         $0xff, Z6, Z5
+	VFMADD231PD       (SI)(BX*1), Z5, K2, Z1
 	CMPQ              DX, $0x00000006
 	JLE               end338
-	VSHUFF64X2        $0xff, Z2, Z2, Z1
-	VPERMILPD         $0x00, Z1, Z0
-	VFMADD231PD       (SI)(CX*2), Z0, K2, Z5
+	VSHUFF64X2        $0xff, Z2, Z2, Z5
+	VPERMILPD         $0x00, Z5, Z2
+	VFMADD231PD       (SI)(CX*2), Z2, K2, Z3
 	CMPQ              DX, $0x00000007
 	JLE               end338
-	VPERMILPD         $0xff, Z1, Z0
-	VFMADD231PD       (SI)(R9*1), Z0, K2, Z6
+	VPERMILPD         $0xff, Z5, Z2
+	VFMADD231PD       (SI)(R9*1), Z2, K2, Z4
 
 end338:
-	VADDPD           Z5, Z3, Z3
-	VADDPD           Z6, Z4, Z4
-	VADDPD           Z4, Z3, Z3
+	VADDPD           Z3, Z0, Z0
+	VADDPD           Z4, Z1, Z1
+	VADDPD           Z1, Z0, Z0
 	KXORB            K4, K4, K4
-	VCMPPD.BCST      $0x19, constants<>+600(SB), Z3, K2, K1
-	VCMPPD.BCST      $0x1e, constants<>+608(SB), Z3, K2, K3
+	VCMPPD.BCST      $0x19, constants<>+728(SB), Z0, K2, K1
+	VCMPPD.BCST      $0x1e, constants<>+736(SB), Z0, K2, K3
 	KORB             K1, K4, K4
 	KORB             K3, K4, K4
 	KTESTB           K4, K4
 	JNZ              unsafe334
-	VGETMANTPD       $0x08, Z3, Z0
-	VGETEXPPD        Z3, Z1
-	VRCP14PD         Z0, Z2
+	VGETMANTPD       $0x08, Z0, Z1
+	VGETEXPPD        Z0, Z0
+	VRCP14PD         Z1, Z2
 	VRNDSCALEPD      $0x58, Z2, Z2
 	VGETEXPPD        Z2, Z3
-	VSUBPD           Z3, Z1, Z1
-	VFMSUB213PD.BCST constants<>+624(SB), Z2, Z0
+	VSUBPD           Z3, Z0, Z0
+	VFMSUB213PD.BCST constants<>+760(SB), Z2, Z1
 	VPSRLQ           $0x30, Z2, Z2
 	VMOVAPD          Z2, Z3
 	VMOVUPD          constants<>+256(SB), Z4
 	VPERMI2PD        constants<>+320(SB), Z4, Z3
 	VMOVUPD          constants<>+384(SB), Z4
 	VPERMI2PD        constants<>+448(SB), Z4, Z2
-	VFMADD231PD.BCST constants<>+848(SB), Z1, Z3
-	VFMADD231PD.BCST constants<>+856(SB), Z1, Z2
-	VADDPD           Z0, Z3, Z1
-	VSUBPD           Z3, Z1, Z3
+	VFMADD231PD.BCST constants<>+992(SB), Z0, Z3
+	VFMADD231PD.BCST constants<>+1000(SB), Z0, Z2
+	VADDPD           Z1, Z3, Z0
 	VSUBPD           Z3, Z0, Z3
+	VSUBPD           Z3, Z1, Z3
 	VADDPD           Z3, Z2, Z2
-	VMULPD           Z0, Z0, Z3
+	VMULPD           Z1, Z1, Z3
 	VMULPD           Z3, Z3, Z4
-	VBROADCASTSD     constants<>+864(SB), Z5
-	VFMADD231PD.BCST constants<>+872(SB), Z0, Z5
-	VBROADCASTSD     constants<>+880(SB), Z6
-	VFMADD231PD.BCST constants<>+888(SB), Z0, Z6
-	VBROADCASTSD     constants<>+896(SB), Z7
-	VFMADD231PD.BCST constants<>+904(SB), Z0, Z7
-	VBROADCASTSD     constants<>+912(SB), Z8
-	VFMADD231PD.BCST constants<>+920(SB), Z0, Z8
+	VBROADCASTSD     constants<>+1016(SB), Z5
+	VFMADD231PD.BCST constants<>+1024(SB), Z1, Z5
+	VBROADCASTSD     constants<>+1032(SB), Z6
+	VFMADD231PD.BCST constants<>+1040(SB), Z1, Z6
+	VBROADCASTSD     constants<>+1048(SB), Z7
+	VFMADD231PD.BCST constants<>+1056(SB), Z1, Z7
+	VBROADCASTSD     constants<>+1064(SB), Z8
+	VFMADD231PD.BCST constants<>+1072(SB), Z1, Z8
 	VFMADD231PD      Z6, Z3, Z5
 	VFMADD231PD      Z8, Z3, Z7
-	VFMADD231PD.BCST constants<>+928(SB), Z4, Z7
+	VFMADD231PD.BCST constants<>+1080(SB), Z4, Z7
 	VFMADD231PD      Z7, Z4, Z5
 	VFMADD231PD      Z5, Z3, Z2
-	VADDPD           Z2, Z1, Z1
-	VBROADCASTSD     constants<>+576(SB), Z0
-	VMOVAPD          Z1, K2, Z0
-	VSHUFF64X2       $0x4e, Z0, Z0, Z2
-	VMAXPD           Z2, Z0, Z0
-	VSHUFF64X2       $0xb1, Z0, Z0, Z2
-	VMAXPD           Z2, Z0, Z0
-	VPERMILPD        $0x55, Z0, Z2
-	VMAXPD           Z2, Z0, Z0
-	VSUBPD           Z0, Z1, Z1
+	VADDPD           Z2, Z0, Z0
+	VBROADCASTSD     constants<>+704(SB), Z1
+	VMOVAPD          Z0, K2, Z1
+	VSHUFF64X2       $0x4e, Z1, Z1, Z2
+	VMAXPD           Z2, Z1, Z1
+	VSHUFF64X2       $0xb1, Z1, Z1, Z2
+	VMAXPD           Z2, Z1, Z1
+	VPERMILPD        $0x55, Z1, Z2
+	VMAXPD           Z2, Z1, Z1
+	VSUBPD           Z1, Z0, Z0
 	TESTQ            $0x00000007, R8
 	JNZ              partial339
-	VMOVUPD          Z1, (DI)
+	VMOVUPD          Z0, (DI)
 	JMP              stored342
 
 partial339:
 	LEAQ       (DI), AX
-	VMOVAPD    Z1, Z0
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R8
 	JZ         noFour340
 	VMOVUPD    Y0, (AX)
@@ -4668,14 +4691,14 @@ stored342:
 	RET
 
 general335:
-	VBROADCASTSD constants<>+576(SB), Z0
+	VBROADCASTSD constants<>+704(SB), Z0
 	XORQ         R9, R9
 	MOVQ         DX, R10
 	CMPQ         R10, $0x00000008
 	JLT          rest344
 
 whole343:
-	VBROADCASTSD constants<>+576(SB), Z1
+	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (BX)(R9*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
 	VMOVUPD      (CX)(R9*8), Z3
@@ -4693,7 +4716,7 @@ rest344:
 	MOVQ         $-1, R11
 	BZHIQ        R10, R11, R11
 	KMOVB        R11, K1
-	VBROADCASTSD constants<>+576(SB), Z1
+	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD.Z    (BX)(R9*8), K1, Z2
 	VCMPPD       $0x04, Z1, Z2, K1, K3
 	VMOVUPD.Z    (CX)(R9*8), K1, Z3
@@ -4710,40 +4733,40 @@ done345:
 	VMAXPD     Z1, Z0, Z0
 	XORQ       CX, CX
 
-weight346:
+vector346:
 	VMOVUPD           (AX)(CX*8), Z1
 	VSUBPD            Z0, Z1, Z1
-	VCMPPD.BCST       $0x05, constants<>+656(SB), Z1, K1
-	VBROADCASTSD      constants<>+688(SB), Z2
-	VFMADD231PD.BCST  constants<>+680(SB), Z1, Z2
-	VSUBPD.BCST       constants<>+688(SB), Z2, Z3
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z1, K1
+	VBROADCASTSD      constants<>+832(SB), Z2
+	VFMADD231PD.BCST  constants<>+824(SB), Z1, Z2
+	VSUBPD.BCST       constants<>+832(SB), Z2, Z3
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constants<>+704(SB), Z3, Z1
-	VFNMADD231PD.BCST constants<>+712(SB), Z3, Z1
-	VMOVAPD           Z2, Z16
+	VFNMADD231PD.BCST constants<>+848(SB), Z3, Z1
+	VFNMADD231PD.BCST constants<>+856(SB), Z3, Z1
+	VMOVAPD           Z2, Z4
 	VMOVAPD           Z2, Z3
-	VMOVUPD           constants<>+128(SB), Z17
-	VPERMI2PD         constants<>+192(SB), Z17, Z3
-	VMULPD            Z1, Z1, Z17
-	VBROADCASTSD      constants<>+720(SB), Z18
-	VFMADD231PD.BCST  constants<>+728(SB), Z1, Z18
-	VBROADCASTSD      constants<>+736(SB), Z19
-	VFMADD231PD.BCST  constants<>+744(SB), Z1, Z19
-	VBROADCASTSD      constants<>+752(SB), Z20
-	VFMADD231PD.BCST  constants<>+760(SB), Z1, Z20
+	VMOVUPD           constants<>+128(SB), Z5
+	VPERMI2PD         constants<>+192(SB), Z5, Z3
+	VMULPD            Z1, Z1, Z5
+	VBROADCASTSD      constants<>+864(SB), Z6
+	VFMADD231PD.BCST  constants<>+872(SB), Z1, Z6
+	VBROADCASTSD      constants<>+880(SB), Z7
+	VFMADD231PD.BCST  constants<>+888(SB), Z1, Z7
+	VBROADCASTSD      constants<>+896(SB), Z8
+	VFMADD231PD.BCST  constants<>+904(SB), Z1, Z8
 	VADDPD            Z1, Z3, Z3
-	VFMADD231PD       Z20, Z17, Z19
-	VFMADD231PD       Z19, Z17, Z18
-	VFMADD231PD       Z18, Z17, Z3
-	VPSLLQ            $0x30, Z16, Z16
+	VFMADD231PD       Z8, Z5, Z7
+	VFMADD231PD       Z7, Z5, Z6
+	VFMADD231PD       Z6, Z5, Z3
+	VPSLLQ            $0x30, Z4, Z4
 	VMOVUPD           constants<>+0(SB), Z1
 	VPERMI2PD         constants<>+64(SB), Z1, Z2
-	VPADDQ            Z16, Z2, Z2
+	VPADDQ            Z4, Z2, Z2
 	VFMADD213PD.Z     Z2, Z2, K1, Z3
 	VMOVUPD           Z3, (AX)(CX*8)
-	ADDQ              $0x00000008, CX
+	ADDQ              $0x08, CX
 	CMPQ              CX, DX
-	JLT               weight346
+	JLT               vector346
 	KXORB             K2, K2, K2
 	MOVQ              R8, CX
 	MOVQ              R8, CX
@@ -4757,28 +4780,28 @@ weight346:
 panel347:
 	MOVQ   AX, R9
 	LEAQ   (SI)(R11*1), R10
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
 	MOVQ   DX, R13
 	CMPQ   R13, $0x00000001
 	JLT    rows351
 
 row350:
-	VBROADCASTSD (R9), Z0
-	VFMADD231PD  (R10), Z0, Z4
-	VFMADD231PD  64(R10), Z0, Z5
-	VFMADD231PD  128(R10), Z0, Z6
-	VFMADD231PD  192(R10), Z0, Z7
-	VFMADD231PD  256(R10), Z0, Z8
-	VFMADD231PD  320(R10), Z0, Z9
-	VFMADD231PD  384(R10), Z0, Z10
-	VFMADD231PD  448(R10), Z0, Z11
+	VBROADCASTSD (R9), Z8
+	VFMADD231PD  (R10), Z8, Z0
+	VFMADD231PD  64(R10), Z8, Z1
+	VFMADD231PD  128(R10), Z8, Z2
+	VFMADD231PD  192(R10), Z8, Z3
+	VFMADD231PD  256(R10), Z8, Z4
+	VFMADD231PD  320(R10), Z8, Z5
+	VFMADD231PD  384(R10), Z8, Z6
+	VFMADD231PD  448(R10), Z8, Z7
 	ADDQ         $0x00000008, R9
 	ADDQ         CX, R10
 	SUBQ         $0x00000001, R13
@@ -4786,46 +4809,46 @@ row350:
 	JGE          row350
 
 rows351:
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z4, K1
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z4, K3
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K1
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K3
 	KORB        K1, K2, K2
 	KORB        K3, K2, K2
-	VMOVUPD     Z4, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z5, K1
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z5, K3
+	VMOVUPD     Z0, 512(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K1
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K3
 	KORB        K1, K2, K2
 	KORB        K3, K2, K2
-	VMOVUPD     Z5, 576(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z6, K1
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z6, K3
+	VMOVUPD     Z1, 576(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z2, K1
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z2, K3
 	KORB        K1, K2, K2
 	KORB        K3, K2, K2
-	VMOVUPD     Z6, 640(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z7, K1
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z7, K3
+	VMOVUPD     Z2, 640(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z3, K1
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z3, K3
 	KORB        K1, K2, K2
 	KORB        K3, K2, K2
-	VMOVUPD     Z7, 704(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z8, K1
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z8, K3
+	VMOVUPD     Z3, 704(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z4, K1
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z4, K3
 	KORB        K1, K2, K2
 	KORB        K3, K2, K2
-	VMOVUPD     Z8, 768(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z9, K1
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z9, K3
+	VMOVUPD     Z4, 768(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z5, K1
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z5, K3
 	KORB        K1, K2, K2
 	KORB        K3, K2, K2
-	VMOVUPD     Z9, 832(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z10, K1
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z10, K3
+	VMOVUPD     Z5, 832(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z6, K1
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z6, K3
 	KORB        K1, K2, K2
 	KORB        K3, K2, K2
-	VMOVUPD     Z10, 896(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z11, K1
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z11, K3
+	VMOVUPD     Z6, 896(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z7, K1
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z7, K3
 	KORB        K1, K2, K2
 	KORB        K3, K2, K2
-	VMOVUPD     Z11, 960(AX)(R11*1)
+	VMOVUPD     Z7, 960(AX)(R11*1)
 	ADDQ        $0x00000200, R11
 	SUBQ        $0x00000040, R12
 	CMPQ        R12, $0x00000040
@@ -4841,22 +4864,22 @@ rest348:
 	KMOVB  R9, K1
 	MOVQ   AX, R9
 	LEAQ   (SI)(R11*1), R10
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
 	CMPQ   DX, $0x00000004
 	JLT    rows354
 
 row353:
-	VBROADCASTSD (R9), Z0
-	VFMADD231PD  (R10), Z0, K1, Z12
-	VBROADCASTSD 8(R9), Z0
-	VFMADD231PD  (R10)(CX*1), Z0, K1, Z13
-	VBROADCASTSD 16(R9), Z0
-	VFMADD231PD  (R10)(CX*2), Z0, K1, Z14
-	VBROADCASTSD 24(R9), Z0
-	VFMADD231PD  (R10)(BX*1), Z0, K1, Z15
+	VBROADCASTSD (R9), Z4
+	VFMADD231PD  (R10), Z4, K1, Z0
+	VBROADCASTSD 8(R9), Z4
+	VFMADD231PD  (R10)(CX*1), Z4, K1, Z1
+	VBROADCASTSD 16(R9), Z4
+	VFMADD231PD  (R10)(CX*2), Z4, K1, Z2
+	VBROADCASTSD 24(R9), Z4
+	VFMADD231PD  (R10)(BX*1), Z4, K1, Z3
 	ADDQ         $0x00000020, R9
 	LEAQ         (R10)(CX*4), R10
 	SUBQ         $0x00000004, DX
@@ -4868,8 +4891,8 @@ rows354:
 	JLT  rows356
 
 row355:
-	VBROADCASTSD (R9), Z0
-	VFMADD231PD  (R10), Z0, K1, Z12
+	VBROADCASTSD (R9), Z4
+	VFMADD231PD  (R10), Z4, K1, Z0
 	ADDQ         $0x00000008, R9
 	ADDQ         CX, R10
 	SUBQ         $0x00000001, DX
@@ -4877,14 +4900,14 @@ row355:
 	JGE          row355
 
 rows356:
-	VADDPD      Z14, Z12, Z12
-	VADDPD      Z15, Z13, Z13
-	VADDPD      Z13, Z12, Z12
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z12, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z12, K1, K1
+	VADDPD      Z2, Z0, Z0
+	VADDPD      Z3, Z1, Z1
+	VADDPD      Z1, Z0, Z0
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K1, K1
 	KORB        K3, K2, K2
 	KORB        K1, K2, K2
-	VMOVUPD     Z12, 512(AX)(R11*1)
+	VMOVUPD     Z0, 512(AX)(R11*1)
 	JMP         done349
 
 wider352:
@@ -4896,30 +4919,30 @@ wider352:
 	KMOVB  R9, K1
 	MOVQ   AX, R9
 	LEAQ   (SI)(R11*1), R10
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
-	VPXORQ Z23, Z23, Z23
-	VPXORQ Z24, Z24, Z24
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
 	CMPQ   DX, $0x00000004
 	JLT    rows359
 
 row358:
-	VBROADCASTSD (R9), Z0
-	VFMADD231PD  (R10), Z0, Z12
-	VFMADD231PD  64(R10), Z0, K1, Z13
-	VBROADCASTSD 8(R9), Z0
-	VFMADD231PD  (R10)(CX*1), Z0, Z14
-	VFMADD231PD  64(R10)(CX*1), Z0, K1, Z15
-	VBROADCASTSD 16(R9), Z0
-	VFMADD231PD  (R10)(CX*2), Z0, Z21
-	VFMADD231PD  64(R10)(CX*2), Z0, K1, Z22
-	VBROADCASTSD 24(R9), Z0
-	VFMADD231PD  (R10)(BX*1), Z0, Z23
-	VFMADD231PD  64(R10)(BX*1), Z0, K1, Z24
+	VBROADCASTSD (R9), Z8
+	VFMADD231PD  (R10), Z8, Z0
+	VFMADD231PD  64(R10), Z8, K1, Z1
+	VBROADCASTSD 8(R9), Z8
+	VFMADD231PD  (R10)(CX*1), Z8, Z2
+	VFMADD231PD  64(R10)(CX*1), Z8, K1, Z3
+	VBROADCASTSD 16(R9), Z8
+	VFMADD231PD  (R10)(CX*2), Z8, Z4
+	VFMADD231PD  64(R10)(CX*2), Z8, K1, Z5
+	VBROADCASTSD 24(R9), Z8
+	VFMADD231PD  (R10)(BX*1), Z8, Z6
+	VFMADD231PD  64(R10)(BX*1), Z8, K1, Z7
 	ADDQ         $0x00000020, R9
 	LEAQ         (R10)(CX*4), R10
 	SUBQ         $0x00000004, DX
@@ -4931,9 +4954,9 @@ rows359:
 	JLT  rows361
 
 row360:
-	VBROADCASTSD (R9), Z0
-	VFMADD231PD  (R10), Z0, Z12
-	VFMADD231PD  64(R10), Z0, K1, Z13
+	VBROADCASTSD (R9), Z8
+	VFMADD231PD  (R10), Z8, Z0
+	VFMADD231PD  64(R10), Z8, K1, Z1
 	ADDQ         $0x00000008, R9
 	ADDQ         CX, R10
 	SUBQ         $0x00000001, DX
@@ -4941,22 +4964,22 @@ row360:
 	JGE          row360
 
 rows361:
-	VADDPD      Z21, Z12, Z12
-	VADDPD      Z22, Z13, Z13
-	VADDPD      Z23, Z14, Z14
-	VADDPD      Z24, Z15, Z15
-	VADDPD      Z14, Z12, Z12
-	VADDPD      Z15, Z13, Z13
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z12, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z12, K4
+	VADDPD      Z4, Z0, Z0
+	VADDPD      Z5, Z1, Z1
+	VADDPD      Z6, Z2, Z2
+	VADDPD      Z7, Z3, Z3
+	VADDPD      Z2, Z0, Z0
+	VADDPD      Z3, Z1, Z1
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z12, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z13, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z13, K1, K1
+	VMOVUPD     Z0, 512(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K1, K1
 	KORB        K3, K2, K2
 	KORB        K1, K2, K2
-	VMOVUPD     Z13, 576(AX)(R11*1)
+	VMOVUPD     Z1, 576(AX)(R11*1)
 	JMP         done349
 
 wider357:
@@ -4968,24 +4991,24 @@ wider357:
 	KMOVB  BX, K1
 	MOVQ   AX, R9
 	LEAQ   (SI)(R11*1), R10
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
 	CMPQ   DX, $0x00000002
 	JLT    rows364
 
 row363:
-	VBROADCASTSD (R9), Z0
-	VFMADD231PD  (R10), Z0, Z12
-	VFMADD231PD  64(R10), Z0, Z13
-	VFMADD231PD  128(R10), Z0, K1, Z14
-	VBROADCASTSD 8(R9), Z0
-	VFMADD231PD  (R10)(CX*1), Z0, Z15
-	VFMADD231PD  64(R10)(CX*1), Z0, Z21
-	VFMADD231PD  128(R10)(CX*1), Z0, K1, Z22
+	VBROADCASTSD (R9), Z6
+	VFMADD231PD  (R10), Z6, Z0
+	VFMADD231PD  64(R10), Z6, Z1
+	VFMADD231PD  128(R10), Z6, K1, Z2
+	VBROADCASTSD 8(R9), Z6
+	VFMADD231PD  (R10)(CX*1), Z6, Z3
+	VFMADD231PD  64(R10)(CX*1), Z6, Z4
+	VFMADD231PD  128(R10)(CX*1), Z6, K1, Z5
 	ADDQ         $0x00000010, R9
 	LEAQ         (R10)(CX*2), R10
 	SUBQ         $0x00000002, DX
@@ -4997,10 +5020,10 @@ rows364:
 	JLT  rows366
 
 row365:
-	VBROADCASTSD (R9), Z0
-	VFMADD231PD  (R10), Z0, Z12
-	VFMADD231PD  64(R10), Z0, Z13
-	VFMADD231PD  128(R10), Z0, K1, Z14
+	VBROADCASTSD (R9), Z6
+	VFMADD231PD  (R10), Z6, Z0
+	VFMADD231PD  64(R10), Z6, Z1
+	VFMADD231PD  128(R10), Z6, K1, Z2
 	ADDQ         $0x00000008, R9
 	ADDQ         CX, R10
 	SUBQ         $0x00000001, DX
@@ -5008,24 +5031,24 @@ row365:
 	JGE          row365
 
 rows366:
-	VADDPD      Z15, Z12, Z12
-	VADDPD      Z21, Z13, Z13
-	VADDPD      Z22, Z14, Z14
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z12, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z12, K4
+	VADDPD      Z3, Z0, Z0
+	VADDPD      Z4, Z1, Z1
+	VADDPD      Z5, Z2, Z2
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z12, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z13, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z13, K4
+	VMOVUPD     Z0, 512(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z13, 576(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z14, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z14, K1, K1
+	VMOVUPD     Z1, 576(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z2, K1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z2, K1, K1
 	KORB        K3, K2, K2
 	KORB        K1, K2, K2
-	VMOVUPD     Z14, 640(AX)(R11*1)
+	VMOVUPD     Z2, 640(AX)(R11*1)
 	JMP         done349
 
 wider362:
@@ -5037,28 +5060,28 @@ wider362:
 	KMOVB  BX, K1
 	MOVQ   AX, R9
 	LEAQ   (SI)(R11*1), R10
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
-	VPXORQ Z23, Z23, Z23
-	VPXORQ Z24, Z24, Z24
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
 	CMPQ   DX, $0x00000002
 	JLT    rows369
 
 row368:
-	VBROADCASTSD (R9), Z0
-	VFMADD231PD  (R10), Z0, Z12
-	VFMADD231PD  64(R10), Z0, Z13
-	VFMADD231PD  128(R10), Z0, Z14
-	VFMADD231PD  192(R10), Z0, K1, Z15
-	VBROADCASTSD 8(R9), Z0
-	VFMADD231PD  (R10)(CX*1), Z0, Z21
-	VFMADD231PD  64(R10)(CX*1), Z0, Z22
-	VFMADD231PD  128(R10)(CX*1), Z0, Z23
-	VFMADD231PD  192(R10)(CX*1), Z0, K1, Z24
+	VBROADCASTSD (R9), Z8
+	VFMADD231PD  (R10), Z8, Z0
+	VFMADD231PD  64(R10), Z8, Z1
+	VFMADD231PD  128(R10), Z8, Z2
+	VFMADD231PD  192(R10), Z8, K1, Z3
+	VBROADCASTSD 8(R9), Z8
+	VFMADD231PD  (R10)(CX*1), Z8, Z4
+	VFMADD231PD  64(R10)(CX*1), Z8, Z5
+	VFMADD231PD  128(R10)(CX*1), Z8, Z6
+	VFMADD231PD  192(R10)(CX*1), Z8, K1, Z7
 	ADDQ         $0x00000010, R9
 	LEAQ         (R10)(CX*2), R10
 	SUBQ         $0x00000002, DX
@@ -5070,11 +5093,11 @@ rows369:
 	JLT  rows371
 
 row370:
-	VBROADCASTSD (R9), Z0
-	VFMADD231PD  (R10), Z0, Z12
-	VFMADD231PD  64(R10), Z0, Z13
-	VFMADD231PD  128(R10), Z0, Z14
-	VFMADD231PD  192(R10), Z0, K1, Z15
+	VBROADCASTSD (R9), Z8
+	VFMADD231PD  (R10), Z8, Z0
+	VFMADD231PD  64(R10), Z8, Z1
+	VFMADD231PD  128(R10), Z8, Z2
+	VFMADD231PD  192(R10), Z8, K1, Z3
 	ADDQ         $0x00000008, R9
 	ADDQ         CX, R10
 	SUBQ         $0x00000001, DX
@@ -5082,30 +5105,30 @@ row370:
 	JGE          row370
 
 rows371:
-	VADDPD      Z21, Z12, Z12
-	VADDPD      Z22, Z13, Z13
-	VADDPD      Z23, Z14, Z14
-	VADDPD      Z24, Z15, Z15
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z12, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z12, K4
+	VADDPD      Z4, Z0, Z0
+	VADDPD      Z5, Z1, Z1
+	VADDPD      Z6, Z2, Z2
+	VADDPD      Z7, Z3, Z3
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z12, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z13, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z13, K4
+	VMOVUPD     Z0, 512(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z13, 576(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z14, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z14, K4
+	VMOVUPD     Z1, 576(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z2, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z2, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z14, 640(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z15, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z15, K1, K1
+	VMOVUPD     Z2, 640(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z3, K1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z3, K1, K1
 	KORB        K3, K2, K2
 	KORB        K1, K2, K2
-	VMOVUPD     Z15, 704(AX)(R11*1)
+	VMOVUPD     Z3, 704(AX)(R11*1)
 	JMP         done349
 
 wider367:
@@ -5117,21 +5140,21 @@ wider367:
 	KMOVB  BX, K1
 	MOVQ   AX, R9
 	LEAQ   (SI)(R11*1), R10
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z21, Z21, Z21
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
 	CMPQ   DX, $0x00000001
 	JLT    rows374
 
 row373:
-	VBROADCASTSD (R9), Z0
-	VFMADD231PD  (R10), Z0, Z12
-	VFMADD231PD  64(R10), Z0, Z13
-	VFMADD231PD  128(R10), Z0, Z14
-	VFMADD231PD  192(R10), Z0, Z15
-	VFMADD231PD  256(R10), Z0, K1, Z21
+	VBROADCASTSD (R9), Z5
+	VFMADD231PD  (R10), Z5, Z0
+	VFMADD231PD  64(R10), Z5, Z1
+	VFMADD231PD  128(R10), Z5, Z2
+	VFMADD231PD  192(R10), Z5, Z3
+	VFMADD231PD  256(R10), Z5, K1, Z4
 	ADDQ         $0x00000008, R9
 	ADDQ         CX, R10
 	SUBQ         $0x00000001, DX
@@ -5139,31 +5162,31 @@ row373:
 	JGE          row373
 
 rows374:
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z12, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z12, K4
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z12, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z13, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z13, K4
+	VMOVUPD     Z0, 512(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z13, 576(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z14, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z14, K4
+	VMOVUPD     Z1, 576(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z2, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z2, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z14, 640(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z15, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z15, K4
+	VMOVUPD     Z2, 640(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z3, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z3, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z15, 704(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z21, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z21, K1, K1
+	VMOVUPD     Z3, 704(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z4, K1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z4, K1, K1
 	KORB        K3, K2, K2
 	KORB        K1, K2, K2
-	VMOVUPD     Z21, 768(AX)(R11*1)
+	VMOVUPD     Z4, 768(AX)(R11*1)
 	JMP         done349
 
 wider372:
@@ -5175,23 +5198,23 @@ wider372:
 	KMOVB  BX, K1
 	MOVQ   AX, R9
 	LEAQ   (SI)(R11*1), R10
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
 	CMPQ   DX, $0x00000001
 	JLT    rows377
 
 row376:
-	VBROADCASTSD (R9), Z0
-	VFMADD231PD  (R10), Z0, Z12
-	VFMADD231PD  64(R10), Z0, Z13
-	VFMADD231PD  128(R10), Z0, Z14
-	VFMADD231PD  192(R10), Z0, Z15
-	VFMADD231PD  256(R10), Z0, Z21
-	VFMADD231PD  320(R10), Z0, K1, Z22
+	VBROADCASTSD (R9), Z6
+	VFMADD231PD  (R10), Z6, Z0
+	VFMADD231PD  64(R10), Z6, Z1
+	VFMADD231PD  128(R10), Z6, Z2
+	VFMADD231PD  192(R10), Z6, Z3
+	VFMADD231PD  256(R10), Z6, Z4
+	VFMADD231PD  320(R10), Z6, K1, Z5
 	ADDQ         $0x00000008, R9
 	ADDQ         CX, R10
 	SUBQ         $0x00000001, DX
@@ -5199,36 +5222,36 @@ row376:
 	JGE          row376
 
 rows377:
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z12, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z12, K4
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z12, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z13, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z13, K4
+	VMOVUPD     Z0, 512(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z13, 576(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z14, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z14, K4
+	VMOVUPD     Z1, 576(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z2, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z2, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z14, 640(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z15, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z15, K4
+	VMOVUPD     Z2, 640(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z3, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z3, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z15, 704(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z21, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z21, K4
+	VMOVUPD     Z3, 704(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z4, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z4, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z21, 768(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z22, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z22, K1, K1
+	VMOVUPD     Z4, 768(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z5, K1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z5, K1, K1
 	KORB        K3, K2, K2
 	KORB        K1, K2, K2
-	VMOVUPD     Z22, 832(AX)(R11*1)
+	VMOVUPD     Z5, 832(AX)(R11*1)
 	JMP         done349
 
 wider375:
@@ -5240,25 +5263,25 @@ wider375:
 	KMOVB  BX, K1
 	MOVQ   AX, R9
 	LEAQ   (SI)(R11*1), R10
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
-	VPXORQ Z23, Z23, Z23
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
 	CMPQ   DX, $0x00000001
 	JLT    rows380
 
 row379:
-	VBROADCASTSD (R9), Z0
-	VFMADD231PD  (R10), Z0, Z12
-	VFMADD231PD  64(R10), Z0, Z13
-	VFMADD231PD  128(R10), Z0, Z14
-	VFMADD231PD  192(R10), Z0, Z15
-	VFMADD231PD  256(R10), Z0, Z21
-	VFMADD231PD  320(R10), Z0, Z22
-	VFMADD231PD  384(R10), Z0, K1, Z23
+	VBROADCASTSD (R9), Z7
+	VFMADD231PD  (R10), Z7, Z0
+	VFMADD231PD  64(R10), Z7, Z1
+	VFMADD231PD  128(R10), Z7, Z2
+	VFMADD231PD  192(R10), Z7, Z3
+	VFMADD231PD  256(R10), Z7, Z4
+	VFMADD231PD  320(R10), Z7, Z5
+	VFMADD231PD  384(R10), Z7, K1, Z6
 	ADDQ         $0x00000008, R9
 	ADDQ         CX, R10
 	SUBQ         $0x00000001, DX
@@ -5266,41 +5289,41 @@ row379:
 	JGE          row379
 
 rows380:
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z12, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z12, K4
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z12, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z13, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z13, K4
+	VMOVUPD     Z0, 512(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z13, 576(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z14, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z14, K4
+	VMOVUPD     Z1, 576(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z2, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z2, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z14, 640(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z15, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z15, K4
+	VMOVUPD     Z2, 640(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z3, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z3, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z15, 704(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z21, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z21, K4
+	VMOVUPD     Z3, 704(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z4, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z4, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z21, 768(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z22, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z22, K4
+	VMOVUPD     Z4, 768(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z5, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z5, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z22, 832(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z23, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z23, K1, K1
+	VMOVUPD     Z5, 832(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z6, K1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z6, K1, K1
 	KORB        K3, K2, K2
 	KORB        K1, K2, K2
-	VMOVUPD     Z23, 896(AX)(R11*1)
+	VMOVUPD     Z6, 896(AX)(R11*1)
 	JMP         done349
 
 wider378:
@@ -5310,27 +5333,27 @@ wider378:
 	KMOVB  BX, K1
 	MOVQ   AX, R9
 	LEAQ   (SI)(R11*1), R10
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
-	VPXORQ Z23, Z23, Z23
-	VPXORQ Z24, Z24, Z24
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
 	CMPQ   DX, $0x00000001
 	JLT    rows383
 
 row382:
-	VBROADCASTSD (R9), Z0
-	VFMADD231PD  (R10), Z0, Z12
-	VFMADD231PD  64(R10), Z0, Z13
-	VFMADD231PD  128(R10), Z0, Z14
-	VFMADD231PD  192(R10), Z0, Z15
-	VFMADD231PD  256(R10), Z0, Z21
-	VFMADD231PD  320(R10), Z0, Z22
-	VFMADD231PD  384(R10), Z0, Z23
-	VFMADD231PD  448(R10), Z0, K1, Z24
+	VBROADCASTSD (R9), Z8
+	VFMADD231PD  (R10), Z8, Z0
+	VFMADD231PD  64(R10), Z8, Z1
+	VFMADD231PD  128(R10), Z8, Z2
+	VFMADD231PD  192(R10), Z8, Z3
+	VFMADD231PD  256(R10), Z8, Z4
+	VFMADD231PD  320(R10), Z8, Z5
+	VFMADD231PD  384(R10), Z8, Z6
+	VFMADD231PD  448(R10), Z8, K1, Z7
 	ADDQ         $0x00000008, R9
 	ADDQ         CX, R10
 	SUBQ         $0x00000001, DX
@@ -5338,51 +5361,51 @@ row382:
 	JGE          row382
 
 rows383:
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z12, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z12, K4
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z12, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z13, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z13, K4
+	VMOVUPD     Z0, 512(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z13, 576(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z14, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z14, K4
+	VMOVUPD     Z1, 576(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z2, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z2, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z14, 640(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z15, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z15, K4
+	VMOVUPD     Z2, 640(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z3, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z3, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z15, 704(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z21, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z21, K4
+	VMOVUPD     Z3, 704(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z4, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z4, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z21, 768(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z22, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z22, K4
+	VMOVUPD     Z4, 768(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z5, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z5, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z22, 832(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z23, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z23, K4
+	VMOVUPD     Z5, 832(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z6, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z6, K4
 	KORB        K3, K2, K2
 	KORB        K4, K2, K2
-	VMOVUPD     Z23, 896(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z24, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z24, K1, K1
+	VMOVUPD     Z6, 896(AX)(R11*1)
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z7, K1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z7, K1, K1
 	KORB        K3, K2, K2
 	KORB        K1, K2, K2
-	VMOVUPD     Z24, 960(AX)(R11*1)
+	VMOVUPD     Z7, 960(AX)(R11*1)
 
 done349:
 	KTESTB       K2, K2
 	JNZ          unsafe334
-	VBROADCASTSD constants<>+576(SB), Z0
+	VBROADCASTSD constants<>+704(SB), Z0
 	XORQ         CX, CX
 	MOVQ         R8, DX
 	CMPQ         DX, $0x00000008
@@ -5396,32 +5419,32 @@ whole384:
 	VRNDSCALEPD      $0x58, Z3, Z3
 	VGETEXPPD        Z3, Z4
 	VSUBPD           Z4, Z1, Z1
-	VFMSUB213PD.BCST constants<>+624(SB), Z3, Z2
+	VFMSUB213PD.BCST constants<>+760(SB), Z3, Z2
 	VPSRLQ           $0x30, Z3, Z3
 	VMOVAPD          Z3, Z4
 	VMOVUPD          constants<>+256(SB), Z5
 	VPERMI2PD        constants<>+320(SB), Z5, Z4
 	VMOVUPD          constants<>+384(SB), Z5
 	VPERMI2PD        constants<>+448(SB), Z5, Z3
-	VFMADD231PD.BCST constants<>+848(SB), Z1, Z4
-	VFMADD231PD.BCST constants<>+856(SB), Z1, Z3
+	VFMADD231PD.BCST constants<>+992(SB), Z1, Z4
+	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z3
 	VADDPD           Z2, Z4, Z1
 	VSUBPD           Z4, Z1, Z4
 	VSUBPD           Z4, Z2, Z4
 	VADDPD           Z4, Z3, Z3
 	VMULPD           Z2, Z2, Z4
 	VMULPD           Z4, Z4, Z5
-	VBROADCASTSD     constants<>+864(SB), Z6
-	VFMADD231PD.BCST constants<>+872(SB), Z2, Z6
-	VBROADCASTSD     constants<>+880(SB), Z7
-	VFMADD231PD.BCST constants<>+888(SB), Z2, Z7
-	VBROADCASTSD     constants<>+896(SB), Z8
-	VFMADD231PD.BCST constants<>+904(SB), Z2, Z8
-	VBROADCASTSD     constants<>+912(SB), Z9
-	VFMADD231PD.BCST constants<>+920(SB), Z2, Z9
+	VBROADCASTSD     constants<>+1016(SB), Z6
+	VFMADD231PD.BCST constants<>+1024(SB), Z2, Z6
+	VBROADCASTSD     constants<>+1032(SB), Z7
+	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1048(SB), Z8
+	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z8
+	VBROADCASTSD     constants<>+1064(SB), Z9
+	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z9
 	VFMADD231PD      Z7, Z4, Z6
 	VFMADD231PD      Z9, Z4, Z8
-	VFMADD231PD.BCST constants<>+928(SB), Z5, Z8
+	VFMADD231PD.BCST constants<>+1080(SB), Z5, Z8
 	VFMADD231PD      Z8, Z5, Z6
 	VFMADD231PD      Z6, Z4, Z3
 	VADDPD           Z3, Z1, Z1
@@ -5445,32 +5468,32 @@ rest385:
 	VRNDSCALEPD      $0x58, Z3, Z3
 	VGETEXPPD        Z3, Z4
 	VSUBPD           Z4, Z1, Z1
-	VFMSUB213PD.BCST constants<>+624(SB), Z3, Z2
+	VFMSUB213PD.BCST constants<>+760(SB), Z3, Z2
 	VPSRLQ           $0x30, Z3, Z3
 	VMOVAPD          Z3, Z4
 	VMOVUPD          constants<>+256(SB), Z5
 	VPERMI2PD        constants<>+320(SB), Z5, Z4
 	VMOVUPD          constants<>+384(SB), Z5
 	VPERMI2PD        constants<>+448(SB), Z5, Z3
-	VFMADD231PD.BCST constants<>+848(SB), Z1, Z4
-	VFMADD231PD.BCST constants<>+856(SB), Z1, Z3
+	VFMADD231PD.BCST constants<>+992(SB), Z1, Z4
+	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z3
 	VADDPD           Z2, Z4, Z1
 	VSUBPD           Z4, Z1, Z4
 	VSUBPD           Z4, Z2, Z4
 	VADDPD           Z4, Z3, Z3
 	VMULPD           Z2, Z2, Z4
 	VMULPD           Z4, Z4, Z5
-	VBROADCASTSD     constants<>+864(SB), Z6
-	VFMADD231PD.BCST constants<>+872(SB), Z2, Z6
-	VBROADCASTSD     constants<>+880(SB), Z7
-	VFMADD231PD.BCST constants<>+888(SB), Z2, Z7
-	VBROADCASTSD     constants<>+896(SB), Z8
-	VFMADD231PD.BCST constants<>+904(SB), Z2, Z8
-	VBROADCASTSD     constants<>+912(SB), Z9
-	VFMADD231PD.BCST constants<>+920(SB), Z2, Z9
+	VBROADCASTSD     constants<>+1016(SB), Z6
+	VFMADD231PD.BCST constants<>+1024(SB), Z2, Z6
+	VBROADCASTSD     constants<>+1032(SB), Z7
+	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1048(SB), Z8
+	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z8
+	VBROADCASTSD     constants<>+1064(SB), Z9
+	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z9
 	VFMADD231PD      Z7, Z4, Z6
 	VFMADD231PD      Z9, Z4, Z8
-	VFMADD231PD.BCST constants<>+928(SB), Z5, Z8
+	VFMADD231PD.BCST constants<>+1080(SB), Z5, Z8
 	VFMADD231PD      Z8, Z5, Z6
 	VFMADD231PD      Z6, Z4, Z3
 	VADDPD           Z3, Z1, Z1
@@ -5564,7 +5587,7 @@ TEXT ·messageBackward512(SB), $1088-97
 	JNE               small396
 	CMPQ              R8, $0x00000008
 	JNE               small396
-	VBROADCASTSD      constants<>+576(SB), Z0
+	VBROADCASTSD      constants<>+704(SB), Z0
 	VMOVUPD           (BX), Z1
 	VCMPPD            $0x04, Z0, Z1, K1
 	VMOVUPD           (CX), Z2
@@ -5577,24 +5600,24 @@ TEXT ·messageBackward512(SB), $1088-97
 	VPERMILPD         $0x55, Z1, Z2
 	VMAXPD            Z2, Z1, Z1
 	VSUBPD            Z1, Z0, Z0
-	VCMPPD.BCST       $0x05, constants<>+656(SB), Z0, K1
-	VBROADCASTSD      constants<>+688(SB), Z1
-	VFMADD231PD.BCST  constants<>+680(SB), Z0, Z1
-	VSUBPD.BCST       constants<>+688(SB), Z1, Z2
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
+	VBROADCASTSD      constants<>+832(SB), Z1
+	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z1
+	VSUBPD.BCST       constants<>+832(SB), Z1, Z2
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constants<>+704(SB), Z2, Z0
-	VFNMADD231PD.BCST constants<>+712(SB), Z2, Z0
+	VFNMADD231PD.BCST constants<>+848(SB), Z2, Z0
+	VFNMADD231PD.BCST constants<>+856(SB), Z2, Z0
 	VMOVAPD           Z1, Z3
 	VMOVAPD           Z1, Z2
 	VMOVUPD           constants<>+128(SB), Z4
 	VPERMI2PD         constants<>+192(SB), Z4, Z2
 	VMULPD            Z0, Z0, Z4
-	VBROADCASTSD      constants<>+720(SB), Z5
-	VFMADD231PD.BCST  constants<>+728(SB), Z0, Z5
-	VBROADCASTSD      constants<>+736(SB), Z6
-	VFMADD231PD.BCST  constants<>+744(SB), Z0, Z6
-	VBROADCASTSD      constants<>+752(SB), Z7
-	VFMADD231PD.BCST  constants<>+760(SB), Z0, Z7
+	VBROADCASTSD      constants<>+864(SB), Z5
+	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z5
+	VBROADCASTSD      constants<>+880(SB), Z6
+	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z6
+	VBROADCASTSD      constants<>+896(SB), Z7
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z7
 	VADDPD            Z0, Z2, Z2
 	VFMADD231PD       Z7, Z4, Z6
 	VFMADD231PD       Z6, Z4, Z5
@@ -5634,8 +5657,8 @@ TEXT ·messageBackward512(SB), $1088-97
 	VSHUFF64X2        $0xdd, Z0, Z2, Z0
 	VADDPD            Z0, Z1, Z1
 	KXORB             K2, K2, K2
-	VCMPPD.BCST       $0x19, constants<>+600(SB), Z1, K1
-	VCMPPD.BCST       $0x1e, constants<>+608(SB), Z1, K3
+	VCMPPD.BCST       $0x19, constants<>+728(SB), Z1, K1
+	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z1, K3
 	KORB              K1, K2, K2
 	KORB              K3, K2, K2
 	KTESTB            K2, K2
@@ -5646,32 +5669,32 @@ TEXT ·messageBackward512(SB), $1088-97
 	VRNDSCALEPD       $0x58, Z1, Z1
 	VGETEXPPD         Z1, Z3
 	VSUBPD            Z3, Z2, Z2
-	VFMSUB213PD.BCST  constants<>+624(SB), Z1, Z0
+	VFMSUB213PD.BCST  constants<>+760(SB), Z1, Z0
 	VPSRLQ            $0x30, Z1, Z1
 	VMOVAPD           Z1, Z3
 	VMOVUPD           constants<>+256(SB), Z4
 	VPERMI2PD         constants<>+320(SB), Z4, Z3
 	VMOVUPD           constants<>+384(SB), Z4
 	VPERMI2PD         constants<>+448(SB), Z4, Z1
-	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z3
-	VFMADD231PD.BCST  constants<>+856(SB), Z2, Z1
+	VFMADD231PD.BCST  constants<>+992(SB), Z2, Z3
+	VFMADD231PD.BCST  constants<>+1000(SB), Z2, Z1
 	VADDPD            Z0, Z3, Z2
 	VSUBPD            Z3, Z2, Z3
 	VSUBPD            Z3, Z0, Z3
 	VADDPD            Z3, Z1, Z1
 	VMULPD            Z0, Z0, Z3
 	VMULPD            Z3, Z3, Z4
-	VBROADCASTSD      constants<>+864(SB), Z5
-	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z5
-	VBROADCASTSD      constants<>+880(SB), Z6
-	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z6
-	VBROADCASTSD      constants<>+896(SB), Z7
-	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z7
-	VBROADCASTSD      constants<>+912(SB), Z8
-	VFMADD231PD.BCST  constants<>+920(SB), Z0, Z8
+	VBROADCASTSD      constants<>+1016(SB), Z5
+	VFMADD231PD.BCST  constants<>+1024(SB), Z0, Z5
+	VBROADCASTSD      constants<>+1032(SB), Z6
+	VFMADD231PD.BCST  constants<>+1040(SB), Z0, Z6
+	VBROADCASTSD      constants<>+1048(SB), Z7
+	VFMADD231PD.BCST  constants<>+1056(SB), Z0, Z7
+	VBROADCASTSD      constants<>+1064(SB), Z8
+	VFMADD231PD.BCST  constants<>+1072(SB), Z0, Z8
 	VFMADD231PD       Z6, Z3, Z5
 	VFMADD231PD       Z8, Z3, Z7
-	VFMADD231PD.BCST  constants<>+928(SB), Z4, Z7
+	VFMADD231PD.BCST  constants<>+1080(SB), Z4, Z7
 	VFMADD231PD       Z7, Z4, Z5
 	VFMADD231PD       Z5, Z3, Z1
 	VADDPD            Z1, Z2, Z2
@@ -5696,7 +5719,7 @@ small396:
 	MOVQ              $-1, AX
 	BZHIQ             R8, AX, AX
 	KMOVB             AX, K2
-	VBROADCASTSD      constants<>+576(SB), Z0
+	VBROADCASTSD      constants<>+704(SB), Z0
 	VMOVUPD.Z         (BX), K1, Z1
 	VCMPPD            $0x04, Z0, Z1, K1, K3
 	VMOVUPD.Z         (CX), K1, Z2
@@ -5709,24 +5732,24 @@ small396:
 	VPERMILPD         $0x55, Z1, Z2
 	VMAXPD            Z2, Z1, Z1
 	VSUBPD            Z1, Z0, Z0
-	VCMPPD.BCST       $0x05, constants<>+656(SB), Z0, K3
-	VBROADCASTSD      constants<>+688(SB), Z1
-	VFMADD231PD.BCST  constants<>+680(SB), Z0, Z1
-	VSUBPD.BCST       constants<>+688(SB), Z1, Z2
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K3
+	VBROADCASTSD      constants<>+832(SB), Z1
+	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z1
+	VSUBPD.BCST       constants<>+832(SB), Z1, Z2
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constants<>+704(SB), Z2, Z0
-	VFNMADD231PD.BCST constants<>+712(SB), Z2, Z0
+	VFNMADD231PD.BCST constants<>+848(SB), Z2, Z0
+	VFNMADD231PD.BCST constants<>+856(SB), Z2, Z0
 	VMOVAPD           Z1, Z11
 	VMOVAPD           Z1, Z2
 	VMOVUPD           constants<>+128(SB), Z12
 	VPERMI2PD         constants<>+192(SB), Z12, Z2
 	VMULPD            Z0, Z0, Z12
-	VBROADCASTSD      constants<>+720(SB), Z13
-	VFMADD231PD.BCST  constants<>+728(SB), Z0, Z13
-	VBROADCASTSD      constants<>+736(SB), Z14
-	VFMADD231PD.BCST  constants<>+744(SB), Z0, Z14
-	VBROADCASTSD      constants<>+752(SB), Z15
-	VFMADD231PD.BCST  constants<>+760(SB), Z0, Z15
+	VBROADCASTSD      constants<>+864(SB), Z13
+	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z13
+	VBROADCASTSD      constants<>+880(SB), Z14
+	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z14
+	VBROADCASTSD      constants<>+896(SB), Z15
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z15
 	VADDPD            Z0, Z2, Z2
 	VFMADD231PD       Z15, Z12, Z14
 	VFMADD231PD       Z14, Z12, Z13
@@ -5795,8 +5818,8 @@ end398:
 	VSHUFF64X2       $0xdd, Z0, Z4, Z0
 	VADDPD           Z0, Z1, Z1
 	KXORB            K4, K4, K4
-	VCMPPD.BCST      $0x19, constants<>+600(SB), Z1, K2, K1
-	VCMPPD.BCST      $0x1e, constants<>+608(SB), Z1, K2, K3
+	VCMPPD.BCST      $0x19, constants<>+728(SB), Z1, K2, K1
+	VCMPPD.BCST      $0x1e, constants<>+736(SB), Z1, K2, K3
 	KORB             K1, K4, K4
 	KORB             K3, K4, K4
 	KTESTB           K4, K4
@@ -5807,36 +5830,36 @@ end398:
 	VRNDSCALEPD      $0x58, Z2, Z2
 	VGETEXPPD        Z2, Z3
 	VSUBPD           Z3, Z1, Z1
-	VFMSUB213PD.BCST constants<>+624(SB), Z2, Z0
+	VFMSUB213PD.BCST constants<>+760(SB), Z2, Z0
 	VPSRLQ           $0x30, Z2, Z2
 	VMOVAPD          Z2, Z3
 	VMOVUPD          constants<>+256(SB), Z4
 	VPERMI2PD        constants<>+320(SB), Z4, Z3
 	VMOVUPD          constants<>+384(SB), Z4
 	VPERMI2PD        constants<>+448(SB), Z4, Z2
-	VFMADD231PD.BCST constants<>+848(SB), Z1, Z3
-	VFMADD231PD.BCST constants<>+856(SB), Z1, Z2
+	VFMADD231PD.BCST constants<>+992(SB), Z1, Z3
+	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z2
 	VADDPD           Z0, Z3, Z1
 	VSUBPD           Z3, Z1, Z3
 	VSUBPD           Z3, Z0, Z3
 	VADDPD           Z3, Z2, Z2
 	VMULPD           Z0, Z0, Z3
 	VMULPD           Z3, Z3, Z4
-	VBROADCASTSD     constants<>+864(SB), Z5
-	VFMADD231PD.BCST constants<>+872(SB), Z0, Z5
-	VBROADCASTSD     constants<>+880(SB), Z6
-	VFMADD231PD.BCST constants<>+888(SB), Z0, Z6
-	VBROADCASTSD     constants<>+896(SB), Z7
-	VFMADD231PD.BCST constants<>+904(SB), Z0, Z7
-	VBROADCASTSD     constants<>+912(SB), Z8
-	VFMADD231PD.BCST constants<>+920(SB), Z0, Z8
+	VBROADCASTSD     constants<>+1016(SB), Z5
+	VFMADD231PD.BCST constants<>+1024(SB), Z0, Z5
+	VBROADCASTSD     constants<>+1032(SB), Z6
+	VFMADD231PD.BCST constants<>+1040(SB), Z0, Z6
+	VBROADCASTSD     constants<>+1048(SB), Z7
+	VFMADD231PD.BCST constants<>+1056(SB), Z0, Z7
+	VBROADCASTSD     constants<>+1064(SB), Z8
+	VFMADD231PD.BCST constants<>+1072(SB), Z0, Z8
 	VFMADD231PD      Z6, Z3, Z5
 	VFMADD231PD      Z8, Z3, Z7
-	VFMADD231PD.BCST constants<>+928(SB), Z4, Z7
+	VFMADD231PD.BCST constants<>+1080(SB), Z4, Z7
 	VFMADD231PD      Z7, Z4, Z5
 	VFMADD231PD      Z5, Z3, Z2
 	VADDPD           Z2, Z1, Z1
-	VBROADCASTSD     constants<>+576(SB), Z0
+	VBROADCASTSD     constants<>+704(SB), Z0
 	VMOVAPD          Z1, K2, Z0
 	VSHUFF64X2       $0x4e, Z0, Z0, Z2
 	VMAXPD           Z2, Z0, Z0
@@ -5878,14 +5901,14 @@ stored402:
 	RET
 
 general395:
-	VBROADCASTSD constants<>+576(SB), Z0
+	VBROADCASTSD constants<>+704(SB), Z0
 	XORQ         R9, R9
 	MOVQ         DX, R10
 	CMPQ         R10, $0x00000008
 	JLT          rest404
 
 whole403:
-	VBROADCASTSD constants<>+576(SB), Z1
+	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (BX)(R9*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
 	VMOVUPD      (CX)(R9*8), Z3
@@ -5903,7 +5926,7 @@ rest404:
 	MOVQ         $-1, R11
 	BZHIQ        R10, R11, R11
 	KMOVB        R11, K1
-	VBROADCASTSD constants<>+576(SB), Z1
+	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD.Z    (BX)(R9*8), K1, Z2
 	VCMPPD       $0x04, Z1, Z2, K1, K3
 	VMOVUPD.Z    (CX)(R9*8), K1, Z3
@@ -5920,40 +5943,40 @@ done405:
 	VMAXPD     Z1, Z0, Z0
 	XORQ       CX, CX
 
-weight406:
+vector406:
 	VMOVUPD           (AX)(CX*8), Z1
 	VSUBPD            Z0, Z1, Z1
-	VCMPPD.BCST       $0x05, constants<>+656(SB), Z1, K1
-	VBROADCASTSD      constants<>+688(SB), Z2
-	VFMADD231PD.BCST  constants<>+680(SB), Z1, Z2
-	VSUBPD.BCST       constants<>+688(SB), Z2, Z3
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z1, K1
+	VBROADCASTSD      constants<>+832(SB), Z2
+	VFMADD231PD.BCST  constants<>+824(SB), Z1, Z2
+	VSUBPD.BCST       constants<>+832(SB), Z2, Z3
 	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constants<>+704(SB), Z3, Z1
-	VFNMADD231PD.BCST constants<>+712(SB), Z3, Z1
-	VMOVAPD           Z2, Z20
+	VFNMADD231PD.BCST constants<>+848(SB), Z3, Z1
+	VFNMADD231PD.BCST constants<>+856(SB), Z3, Z1
+	VMOVAPD           Z2, Z4
 	VMOVAPD           Z2, Z3
-	VMOVUPD           constants<>+128(SB), Z21
-	VPERMI2PD         constants<>+192(SB), Z21, Z3
-	VMULPD            Z1, Z1, Z21
-	VBROADCASTSD      constants<>+720(SB), Z22
-	VFMADD231PD.BCST  constants<>+728(SB), Z1, Z22
-	VBROADCASTSD      constants<>+736(SB), Z23
-	VFMADD231PD.BCST  constants<>+744(SB), Z1, Z23
-	VBROADCASTSD      constants<>+752(SB), Z24
-	VFMADD231PD.BCST  constants<>+760(SB), Z1, Z24
+	VMOVUPD           constants<>+128(SB), Z5
+	VPERMI2PD         constants<>+192(SB), Z5, Z3
+	VMULPD            Z1, Z1, Z5
+	VBROADCASTSD      constants<>+864(SB), Z6
+	VFMADD231PD.BCST  constants<>+872(SB), Z1, Z6
+	VBROADCASTSD      constants<>+880(SB), Z7
+	VFMADD231PD.BCST  constants<>+888(SB), Z1, Z7
+	VBROADCASTSD      constants<>+896(SB), Z8
+	VFMADD231PD.BCST  constants<>+904(SB), Z1, Z8
 	VADDPD            Z1, Z3, Z3
-	VFMADD231PD       Z24, Z21, Z23
-	VFMADD231PD       Z23, Z21, Z22
-	VFMADD231PD       Z22, Z21, Z3
-	VPSLLQ            $0x30, Z20, Z20
+	VFMADD231PD       Z8, Z5, Z7
+	VFMADD231PD       Z7, Z5, Z6
+	VFMADD231PD       Z6, Z5, Z3
+	VPSLLQ            $0x30, Z4, Z4
 	VMOVUPD           constants<>+0(SB), Z1
 	VPERMI2PD         constants<>+64(SB), Z1, Z2
-	VPADDQ            Z20, Z2, Z2
+	VPADDQ            Z4, Z2, Z2
 	VFMADD213PD.Z     Z2, Z2, K1, Z3
 	VMOVUPD           Z3, (AX)(CX*8)
-	ADDQ              $0x00000008, CX
+	ADDQ              $0x08, CX
 	CMPQ              CX, DX
-	JLT               weight406
+	JLT               vector406
 	KXORB             K2, K2, K2
 	MOVQ              R8, CX
 	MOVQ              DX, R9
@@ -5966,14 +5989,14 @@ weight406:
 	JLT               rest408
 
 block407:
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
 	MOVQ   AX, R13
 	MOVQ   SI, R14
 	XORQ   R15, R15
@@ -5982,15 +6005,15 @@ block407:
 	JLT    rest411
 
 whole410:
-	VMOVUPD     (R13), Z0
-	VFMADD231PD (R14), Z0, Z4
-	VFMADD231PD (R14)(R9*1), Z0, Z5
-	VFMADD231PD (R14)(R9*2), Z0, Z6
-	VFMADD231PD (R14)(R10*1), Z0, Z7
-	VFMADD231PD (R14)(R9*4), Z0, Z8
-	VFMADD231PD (R14)(R11*1), Z0, Z9
-	VFMADD231PD (R14)(R10*2), Z0, Z10
-	VFMADD231PD (R14)(R12*1), Z0, Z11
+	VMOVUPD     (R13), Z8
+	VFMADD231PD (R14), Z8, Z0
+	VFMADD231PD (R14)(R9*1), Z8, Z1
+	VFMADD231PD (R14)(R9*2), Z8, Z2
+	VFMADD231PD (R14)(R10*1), Z8, Z3
+	VFMADD231PD (R14)(R9*4), Z8, Z4
+	VFMADD231PD (R14)(R11*1), Z8, Z5
+	VFMADD231PD (R14)(R10*2), Z8, Z6
+	VFMADD231PD (R14)(R12*1), Z8, Z7
 	ADDQ        $0x00000040, R13
 	ADDQ        $0x00000040, R14
 	ADDQ        $0x00000008, R15
@@ -6004,40 +6027,40 @@ rest411:
 	MOVQ        $-1, R15
 	BZHIQ       BP, R15, R15
 	KMOVB       R15, K1
-	VMOVUPD.Z   (R13), K1, Z0
-	VFMADD231PD (R14), Z0, K1, Z4
-	VFMADD231PD (R14)(R9*1), Z0, K1, Z5
-	VFMADD231PD (R14)(R9*2), Z0, K1, Z6
-	VFMADD231PD (R14)(R10*1), Z0, K1, Z7
-	VFMADD231PD (R14)(R9*4), Z0, K1, Z8
-	VFMADD231PD (R14)(R11*1), Z0, K1, Z9
-	VFMADD231PD (R14)(R10*2), Z0, K1, Z10
-	VFMADD231PD (R14)(R12*1), Z0, K1, Z11
+	VMOVUPD.Z   (R13), K1, Z8
+	VFMADD231PD (R14), Z8, K1, Z0
+	VFMADD231PD (R14)(R9*1), Z8, K1, Z1
+	VFMADD231PD (R14)(R9*2), Z8, K1, Z2
+	VFMADD231PD (R14)(R10*1), Z8, K1, Z3
+	VFMADD231PD (R14)(R9*4), Z8, K1, Z4
+	VFMADD231PD (R14)(R11*1), Z8, K1, Z5
+	VFMADD231PD (R14)(R10*2), Z8, K1, Z6
+	VFMADD231PD (R14)(R12*1), Z8, K1, Z7
 
 done413:
-	VUNPCKLPD   Z5, Z4, Z0
-	VUNPCKHPD   Z5, Z4, Z1
+	VUNPCKLPD   Z1, Z0, Z8
+	VUNPCKHPD   Z1, Z0, Z0
+	VADDPD      Z0, Z8, Z8
+	VUNPCKLPD   Z3, Z2, Z0
+	VUNPCKHPD   Z3, Z2, Z1
 	VADDPD      Z1, Z0, Z0
-	VUNPCKLPD   Z7, Z6, Z1
-	VUNPCKHPD   Z7, Z6, Z2
+	VUNPCKLPD   Z5, Z4, Z1
+	VUNPCKHPD   Z5, Z4, Z2
 	VADDPD      Z2, Z1, Z1
-	VUNPCKLPD   Z9, Z8, Z2
-	VUNPCKHPD   Z9, Z8, Z3
+	VUNPCKLPD   Z7, Z6, Z2
+	VUNPCKHPD   Z7, Z6, Z3
 	VADDPD      Z3, Z2, Z2
-	VUNPCKLPD   Z11, Z10, Z3
-	VUNPCKHPD   Z11, Z10, Z20
-	VADDPD      Z20, Z3, Z3
-	VSHUFF64X2  $0x88, Z1, Z0, Z20
-	VSHUFF64X2  $0xdd, Z1, Z0, Z0
-	VADDPD      Z0, Z20, Z20
-	VSHUFF64X2  $0x88, Z3, Z2, Z0
-	VSHUFF64X2  $0xdd, Z3, Z2, Z1
+	VSHUFF64X2  $0x88, Z0, Z8, Z3
+	VSHUFF64X2  $0xdd, Z0, Z8, Z0
+	VADDPD      Z0, Z3, Z3
+	VSHUFF64X2  $0x88, Z2, Z1, Z0
+	VSHUFF64X2  $0xdd, Z2, Z1, Z1
 	VADDPD      Z1, Z0, Z0
-	VSHUFF64X2  $0x88, Z0, Z20, Z1
-	VSHUFF64X2  $0xdd, Z0, Z20, Z0
+	VSHUFF64X2  $0x88, Z0, Z3, Z1
+	VSHUFF64X2  $0xdd, Z0, Z3, Z0
 	VADDPD      Z0, Z1, Z1
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z1, K1
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z1, K3
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K1
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K3
 	KORB        K1, K2, K2
 	KORB        K3, K2, K2
 	VMOVUPD     Z1, 512(BX)
@@ -6053,43 +6076,43 @@ rest408:
 	MOVQ   $-1, R13
 	BZHIQ  CX, R13, R13
 	KMOVB  R13, K1
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
 	MOVQ   AX, R13
 	XORQ   R14, R14
 	CMPQ   DX, $0x00000008
 	JLT    rest416
 
 whole415:
-	VMOVUPD     (R13), Z0
-	VFMADD231PD (SI), Z0, Z12
+	VMOVUPD     (R13), Z8
+	VFMADD231PD (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
 	JLE         column417
-	VFMADD231PD (SI)(R9*1), Z0, Z13
+	VFMADD231PD (SI)(R9*1), Z8, Z1
 	CMPQ        CX, $0x00000002
 	JLE         column417
-	VFMADD231PD (SI)(R9*2), Z0, Z14
+	VFMADD231PD (SI)(R9*2), Z8, Z2
 	CMPQ        CX, $0x00000003
 	JLE         column417
-	VFMADD231PD (SI)(R10*1), Z0, Z15
+	VFMADD231PD (SI)(R10*1), Z8, Z3
 	CMPQ        CX, $0x00000004
 	JLE         column417
-	VFMADD231PD (SI)(R9*4), Z0, Z16
+	VFMADD231PD (SI)(R9*4), Z8, Z4
 	CMPQ        CX, $0x00000005
 	JLE         column417
-	VFMADD231PD (SI)(R11*1), Z0, Z17
+	VFMADD231PD (SI)(R11*1), Z8, Z5
 	CMPQ        CX, $0x00000006
 	JLE         column417
-	VFMADD231PD (SI)(R10*2), Z0, Z18
+	VFMADD231PD (SI)(R10*2), Z8, Z6
 	CMPQ        CX, $0x00000007
 	JLE         column417
-	VFMADD231PD (SI)(R12*1), Z0, Z19
+	VFMADD231PD (SI)(R12*1), Z8, Z7
 
 column417:
 	ADDQ $0x00000040, R13
@@ -6105,55 +6128,55 @@ rest416:
 	MOVQ        $-1, R14
 	BZHIQ       DX, R14, R14
 	KMOVB       R14, K3
-	VMOVUPD.Z   (R13), K3, Z0
-	VFMADD231PD (SI), Z0, K3, Z12
+	VMOVUPD.Z   (R13), K3, Z8
+	VFMADD231PD (SI), Z8, K3, Z0
 	CMPQ        CX, $0x00000001
 	JLE         column419
-	VFMADD231PD (SI)(R9*1), Z0, K3, Z13
+	VFMADD231PD (SI)(R9*1), Z8, K3, Z1
 	CMPQ        CX, $0x00000002
 	JLE         column419
-	VFMADD231PD (SI)(R9*2), Z0, K3, Z14
+	VFMADD231PD (SI)(R9*2), Z8, K3, Z2
 	CMPQ        CX, $0x00000003
 	JLE         column419
-	VFMADD231PD (SI)(R10*1), Z0, K3, Z15
+	VFMADD231PD (SI)(R10*1), Z8, K3, Z3
 	CMPQ        CX, $0x00000004
 	JLE         column419
-	VFMADD231PD (SI)(R9*4), Z0, K3, Z16
+	VFMADD231PD (SI)(R9*4), Z8, K3, Z4
 	CMPQ        CX, $0x00000005
 	JLE         column419
-	VFMADD231PD (SI)(R11*1), Z0, K3, Z17
+	VFMADD231PD (SI)(R11*1), Z8, K3, Z5
 	CMPQ        CX, $0x00000006
 	JLE         column419
-	VFMADD231PD (SI)(R10*2), Z0, K3, Z18
+	VFMADD231PD (SI)(R10*2), Z8, K3, Z6
 	CMPQ        CX, $0x00000007
 	JLE         column419
-	VFMADD231PD (SI)(R12*1), Z0, K3, Z19
+	VFMADD231PD (SI)(R12*1), Z8, K3, Z7
 
 column419:
 done418:
-	VUNPCKLPD   Z13, Z12, Z0
-	VUNPCKHPD   Z13, Z12, Z1
+	VUNPCKLPD   Z1, Z0, Z8
+	VUNPCKHPD   Z1, Z0, Z0
+	VADDPD      Z0, Z8, Z8
+	VUNPCKLPD   Z3, Z2, Z0
+	VUNPCKHPD   Z3, Z2, Z1
 	VADDPD      Z1, Z0, Z0
-	VUNPCKLPD   Z15, Z14, Z1
-	VUNPCKHPD   Z15, Z14, Z2
+	VUNPCKLPD   Z5, Z4, Z1
+	VUNPCKHPD   Z5, Z4, Z2
 	VADDPD      Z2, Z1, Z1
-	VUNPCKLPD   Z17, Z16, Z2
-	VUNPCKHPD   Z17, Z16, Z3
+	VUNPCKLPD   Z7, Z6, Z2
+	VUNPCKHPD   Z7, Z6, Z3
 	VADDPD      Z3, Z2, Z2
-	VUNPCKLPD   Z19, Z18, Z3
-	VUNPCKHPD   Z19, Z18, Z4
-	VADDPD      Z4, Z3, Z3
-	VSHUFF64X2  $0x88, Z1, Z0, Z4
-	VSHUFF64X2  $0xdd, Z1, Z0, Z0
-	VADDPD      Z0, Z4, Z4
-	VSHUFF64X2  $0x88, Z3, Z2, Z0
-	VSHUFF64X2  $0xdd, Z3, Z2, Z1
+	VSHUFF64X2  $0x88, Z0, Z8, Z3
+	VSHUFF64X2  $0xdd, Z0, Z8, Z0
+	VADDPD      Z0, Z3, Z3
+	VSHUFF64X2  $0x88, Z2, Z1, Z0
+	VSHUFF64X2  $0xdd, Z2, Z1, Z1
 	VADDPD      Z1, Z0, Z0
-	VSHUFF64X2  $0x88, Z0, Z4, Z1
-	VSHUFF64X2  $0xdd, Z0, Z4, Z0
+	VSHUFF64X2  $0x88, Z0, Z3, Z1
+	VSHUFF64X2  $0xdd, Z0, Z3, Z0
 	VADDPD      Z0, Z1, Z1
-	VCMPPD.BCST $0x19, constants<>+600(SB), Z1, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+608(SB), Z1, K1, K1
+	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K1, K3
+	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K1, K1
 	KORB        K3, K2, K2
 	KORB        K1, K2, K2
 	VMOVUPD     Z1, 512(BX)
@@ -6161,7 +6184,7 @@ done418:
 done409:
 	KTESTB       K2, K2
 	JNZ          unsafe394
-	VBROADCASTSD constants<>+576(SB), Z0
+	VBROADCASTSD constants<>+704(SB), Z0
 	XORQ         CX, CX
 	MOVQ         R8, DX
 	CMPQ         DX, $0x00000008
@@ -6175,32 +6198,32 @@ whole420:
 	VRNDSCALEPD      $0x58, Z3, Z3
 	VGETEXPPD        Z3, Z4
 	VSUBPD           Z4, Z1, Z1
-	VFMSUB213PD.BCST constants<>+624(SB), Z3, Z2
+	VFMSUB213PD.BCST constants<>+760(SB), Z3, Z2
 	VPSRLQ           $0x30, Z3, Z3
 	VMOVAPD          Z3, Z4
 	VMOVUPD          constants<>+256(SB), Z5
 	VPERMI2PD        constants<>+320(SB), Z5, Z4
 	VMOVUPD          constants<>+384(SB), Z5
 	VPERMI2PD        constants<>+448(SB), Z5, Z3
-	VFMADD231PD.BCST constants<>+848(SB), Z1, Z4
-	VFMADD231PD.BCST constants<>+856(SB), Z1, Z3
+	VFMADD231PD.BCST constants<>+992(SB), Z1, Z4
+	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z3
 	VADDPD           Z2, Z4, Z1
 	VSUBPD           Z4, Z1, Z4
 	VSUBPD           Z4, Z2, Z4
 	VADDPD           Z4, Z3, Z3
 	VMULPD           Z2, Z2, Z4
 	VMULPD           Z4, Z4, Z5
-	VBROADCASTSD     constants<>+864(SB), Z6
-	VFMADD231PD.BCST constants<>+872(SB), Z2, Z6
-	VBROADCASTSD     constants<>+880(SB), Z7
-	VFMADD231PD.BCST constants<>+888(SB), Z2, Z7
-	VBROADCASTSD     constants<>+896(SB), Z8
-	VFMADD231PD.BCST constants<>+904(SB), Z2, Z8
-	VBROADCASTSD     constants<>+912(SB), Z9
-	VFMADD231PD.BCST constants<>+920(SB), Z2, Z9
+	VBROADCASTSD     constants<>+1016(SB), Z6
+	VFMADD231PD.BCST constants<>+1024(SB), Z2, Z6
+	VBROADCASTSD     constants<>+1032(SB), Z7
+	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1048(SB), Z8
+	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z8
+	VBROADCASTSD     constants<>+1064(SB), Z9
+	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z9
 	VFMADD231PD      Z7, Z4, Z6
 	VFMADD231PD      Z9, Z4, Z8
-	VFMADD231PD.BCST constants<>+928(SB), Z5, Z8
+	VFMADD231PD.BCST constants<>+1080(SB), Z5, Z8
 	VFMADD231PD      Z8, Z5, Z6
 	VFMADD231PD      Z6, Z4, Z3
 	VADDPD           Z3, Z1, Z1
@@ -6224,32 +6247,32 @@ rest421:
 	VRNDSCALEPD      $0x58, Z3, Z3
 	VGETEXPPD        Z3, Z4
 	VSUBPD           Z4, Z1, Z1
-	VFMSUB213PD.BCST constants<>+624(SB), Z3, Z2
+	VFMSUB213PD.BCST constants<>+760(SB), Z3, Z2
 	VPSRLQ           $0x30, Z3, Z3
 	VMOVAPD          Z3, Z4
 	VMOVUPD          constants<>+256(SB), Z5
 	VPERMI2PD        constants<>+320(SB), Z5, Z4
 	VMOVUPD          constants<>+384(SB), Z5
 	VPERMI2PD        constants<>+448(SB), Z5, Z3
-	VFMADD231PD.BCST constants<>+848(SB), Z1, Z4
-	VFMADD231PD.BCST constants<>+856(SB), Z1, Z3
+	VFMADD231PD.BCST constants<>+992(SB), Z1, Z4
+	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z3
 	VADDPD           Z2, Z4, Z1
 	VSUBPD           Z4, Z1, Z4
 	VSUBPD           Z4, Z2, Z4
 	VADDPD           Z4, Z3, Z3
 	VMULPD           Z2, Z2, Z4
 	VMULPD           Z4, Z4, Z5
-	VBROADCASTSD     constants<>+864(SB), Z6
-	VFMADD231PD.BCST constants<>+872(SB), Z2, Z6
-	VBROADCASTSD     constants<>+880(SB), Z7
-	VFMADD231PD.BCST constants<>+888(SB), Z2, Z7
-	VBROADCASTSD     constants<>+896(SB), Z8
-	VFMADD231PD.BCST constants<>+904(SB), Z2, Z8
-	VBROADCASTSD     constants<>+912(SB), Z9
-	VFMADD231PD.BCST constants<>+920(SB), Z2, Z9
+	VBROADCASTSD     constants<>+1016(SB), Z6
+	VFMADD231PD.BCST constants<>+1024(SB), Z2, Z6
+	VBROADCASTSD     constants<>+1032(SB), Z7
+	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1048(SB), Z8
+	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z8
+	VBROADCASTSD     constants<>+1064(SB), Z9
+	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z9
 	VFMADD231PD      Z7, Z4, Z6
 	VFMADD231PD      Z9, Z4, Z8
-	VFMADD231PD.BCST constants<>+928(SB), Z5, Z8
+	VFMADD231PD.BCST constants<>+1080(SB), Z5, Z8
 	VFMADD231PD      Z8, Z5, Z6
 	VFMADD231PD      Z6, Z4, Z3
 	VADDPD           Z3, Z1, Z1
@@ -6324,32 +6347,9773 @@ unsafe394:
 	VZEROUPPER
 	RET
 
+// func exponentiate512(dst []float64, theta []float64, inverse float64, lowest float64) (largest float64, safe bool)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·exponentiate512(SB), $0-73
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         theta_base+24(FP), CX
+	MOVQ         theta_len+32(FP), DX
+	VBROADCASTSD inverse+48(FP), Z0
+	VBROADCASTSD constants<>+704(SB), Z1
+	KXORB        K1, K1, K1
+	VBROADCASTSD constants<>+704(SB), Z2
+	VBROADCASTSD constants<>+712(SB), Z3
+	VBROADCASTSD constants<>+704(SB), Z4
+	VBROADCASTSD constants<>+712(SB), Z5
+	XORQ         BX, BX
+	MOVQ         DX, SI
+	CMPQ         SI, $0x00000010
+	JLT          rest431
+
+whole430:
+	VMOVUPD (CX)(BX*8), Z6
+	VCMPPD  $0x04, Z1, Z6, K2
+	VMAXPD  Z6, Z2, K2, Z2
+	VMINPD  Z6, Z3, K2, Z3
+	VCMPPD  $0x03, Z6, Z6, K2
+	KORB    K2, K1, K1
+	VMOVUPD 64(CX)(BX*8), Z6
+	VCMPPD  $0x04, Z1, Z6, K2
+	VMAXPD  Z6, Z4, K2, Z4
+	VMINPD  Z6, Z5, K2, Z5
+	VCMPPD  $0x03, Z6, Z6, K2
+	KORB    K2, K1, K1
+	ADDQ    $0x00000010, BX
+	SUBQ    $0x00000010, SI
+	CMPQ    SI, $0x00000010
+	JGE     whole430
+
+rest431:
+	CMPQ SI, $0x00000008
+	JLT  rest433
+
+whole432:
+	VMOVUPD (CX)(BX*8), Z6
+	VCMPPD  $0x04, Z1, Z6, K2
+	VMAXPD  Z6, Z2, K2, Z2
+	VMINPD  Z6, Z3, K2, Z3
+	VCMPPD  $0x03, Z6, Z6, K2
+	KORB    K2, K1, K1
+	ADDQ    $0x00000008, BX
+	SUBQ    $0x00000008, SI
+	CMPQ    SI, $0x00000008
+	JGE     whole432
+
+rest433:
+	TESTQ     SI, SI
+	JZ        done434
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVB     DI, K2
+	VMOVUPD.Z (CX)(BX*8), K2, Z6
+	VCMPPD    $0x04, Z1, Z6, K2, K2
+	VMAXPD    Z6, Z2, K2, Z2
+	VMINPD    Z6, Z3, K2, Z3
+	VCMPPD    $0x03, Z6, Z6, K2
+	KORB      K2, K1, K1
+
+done434:
+	VMAXPD       Z4, Z2, Z2
+	VMINPD       Z5, Z3, Z3
+	VSHUFF64X2   $0x4e, Z2, Z2, Z1
+	VMAXPD       Z1, Z2, Z2
+	VSHUFF64X2   $0xb1, Z2, Z2, Z1
+	VMAXPD       Z1, Z2, Z2
+	VPERMILPD    $0x55, Z2, Z1
+	VMAXPD       Z1, Z2, Z2
+	VSHUFF64X2   $0x4e, Z3, Z3, Z1
+	VMINPD       Z1, Z3, Z3
+	VSHUFF64X2   $0xb1, Z3, Z3, Z1
+	VMINPD       Z1, Z3, Z3
+	VPERMILPD    $0x55, Z3, Z1
+	VMINPD       Z1, Z3, Z3
+	KTESTB       K1, K1
+	JNZ          nan437
+	VPANDQ.BCST  constants<>+752(SB), Z2, Z1
+	VCMPPD.BCST  $0x1e, constants<>+736(SB), Z1, K1
+	VSUBPD       Z2, Z3, Z3
+	VMULPD       Z0, Z3, Z3
+	VBROADCASTSD lowest+56(FP), Z1
+	VCMPPD       $0x19, Z1, Z3, K2
+	KORTESTB     K1, K2
+	JNZ          unsafe435
+	VBROADCASTSD constants<>+792(SB), Z1
+	VBROADCASTSD constants<>+824(SB), Z3
+	VBROADCASTSD constants<>+832(SB), Z4
+	VBROADCASTSD constants<>+848(SB), Z5
+	VBROADCASTSD constants<>+856(SB), Z6
+	VBROADCASTSD constants<>+760(SB), Z7
+	VBROADCASTSD constants<>+864(SB), Z8
+	VBROADCASTSD constants<>+872(SB), Z9
+	VBROADCASTSD constants<>+880(SB), Z10
+	VBROADCASTSD constants<>+888(SB), Z11
+	VBROADCASTSD constants<>+896(SB), Z12
+	VBROADCASTSD constants<>+904(SB), Z13
+	VMOVUPD      constants<>+0(SB), Z14
+	VMOVUPD      constants<>+64(SB), Z15
+	XORQ         BX, BX
+	CMPQ         DX, $0x00000010
+	JLT          rest439
+
+whole438:
+	VMOVUPD       (CX)(BX*8), Z16
+	VSUBPD        Z2, Z16, Z16
+	VMULPD        Z0, Z16, Z16
+	VCMPPD        $0x05, Z1, Z16, K1
+	VMOVAPD       Z4, Z17
+	VFMADD231PD   Z3, Z16, Z17
+	VSUBPD        Z4, Z17, Z18
+	VFNMADD231PD  Z5, Z18, Z16
+	VFNMADD231PD  Z6, Z18, Z16
+	VMOVAPD       Z13, Z19
+	VFMADD213PD   Z12, Z16, Z19
+	VFMADD213PD   Z11, Z16, Z19
+	VFMADD213PD   Z10, Z16, Z19
+	VFMADD213PD   Z9, Z16, Z19
+	VFMADD213PD   Z8, Z16, Z19
+	VFMADD213PD   Z7, Z16, Z19
+	VMULPD        Z16, Z19, Z19
+	VPSLLQ        $0x30, Z17, Z18
+	VPERMI2PD     Z15, Z14, Z17
+	VPADDQ        Z18, Z17, Z17
+	VFMADD213PD.Z Z17, Z17, K1, Z19
+	VMOVUPD       Z19, (AX)(BX*8)
+	VMOVUPD       64(CX)(BX*8), Z16
+	VSUBPD        Z2, Z16, Z16
+	VMULPD        Z0, Z16, Z16
+	VCMPPD        $0x05, Z1, Z16, K1
+	VMOVAPD       Z4, Z17
+	VFMADD231PD   Z3, Z16, Z17
+	VSUBPD        Z4, Z17, Z18
+	VFNMADD231PD  Z5, Z18, Z16
+	VFNMADD231PD  Z6, Z18, Z16
+	VMOVAPD       Z13, Z19
+	VFMADD213PD   Z12, Z16, Z19
+	VFMADD213PD   Z11, Z16, Z19
+	VFMADD213PD   Z10, Z16, Z19
+	VFMADD213PD   Z9, Z16, Z19
+	VFMADD213PD   Z8, Z16, Z19
+	VFMADD213PD   Z7, Z16, Z19
+	VMULPD        Z16, Z19, Z19
+	VPSLLQ        $0x30, Z17, Z18
+	VPERMI2PD     Z15, Z14, Z17
+	VPADDQ        Z18, Z17, Z17
+	VFMADD213PD.Z Z17, Z17, K1, Z19
+	VMOVUPD       Z19, 64(AX)(BX*8)
+	ADDQ          $0x00000010, BX
+	SUBQ          $0x00000010, DX
+	CMPQ          DX, $0x00000010
+	JGE           whole438
+
+rest439:
+	CMPQ DX, $0x00000008
+	JLT  rest441
+
+whole440:
+	VMOVUPD       (CX)(BX*8), Z16
+	VSUBPD        Z2, Z16, Z16
+	VMULPD        Z0, Z16, Z16
+	VCMPPD        $0x05, Z1, Z16, K1
+	VMOVAPD       Z4, Z17
+	VFMADD231PD   Z3, Z16, Z17
+	VSUBPD        Z4, Z17, Z18
+	VFNMADD231PD  Z5, Z18, Z16
+	VFNMADD231PD  Z6, Z18, Z16
+	VMOVAPD       Z13, Z19
+	VFMADD213PD   Z12, Z16, Z19
+	VFMADD213PD   Z11, Z16, Z19
+	VFMADD213PD   Z10, Z16, Z19
+	VFMADD213PD   Z9, Z16, Z19
+	VFMADD213PD   Z8, Z16, Z19
+	VFMADD213PD   Z7, Z16, Z19
+	VMULPD        Z16, Z19, Z19
+	VPSLLQ        $0x30, Z17, Z18
+	VPERMI2PD     Z15, Z14, Z17
+	VPADDQ        Z18, Z17, Z17
+	VFMADD213PD.Z Z17, Z17, K1, Z19
+	VMOVUPD       Z19, (AX)(BX*8)
+	ADDQ          $0x00000008, BX
+	SUBQ          $0x00000008, DX
+	CMPQ          DX, $0x00000008
+	JGE           whole440
+
+rest441:
+	TESTQ         DX, DX
+	JZ            done442
+	MOVQ          $-1, SI
+	BZHIQ         DX, SI, SI
+	KMOVB         SI, K1
+	VMOVUPD.Z     (CX)(BX*8), K1, Z16
+	VSUBPD        Z2, Z16, Z16
+	VMULPD        Z0, Z16, Z16
+	VCMPPD        $0x05, Z1, Z16, K1
+	VMOVAPD       Z4, Z0
+	VFMADD231PD   Z3, Z16, Z0
+	VSUBPD        Z4, Z0, Z1
+	VFNMADD231PD  Z5, Z1, Z16
+	VFNMADD231PD  Z6, Z1, Z16
+	VMOVAPD       Z13, Z3
+	VFMADD213PD   Z12, Z16, Z3
+	VFMADD213PD   Z11, Z16, Z3
+	VFMADD213PD   Z10, Z16, Z3
+	VFMADD213PD   Z9, Z16, Z3
+	VFMADD213PD   Z8, Z16, Z3
+	VFMADD213PD   Z7, Z16, Z3
+	VMULPD        Z16, Z3, Z3
+	VPSLLQ        $0x30, Z0, Z1
+	VPERMI2PD     Z15, Z14, Z0
+	VPADDQ        Z1, Z0, Z0
+	VFMADD213PD.Z Z0, Z0, K1, Z3
+	TESTQ         $0x00000007, DX
+	JNZ           partial443
+	VMOVUPD       Z3, (AX)(BX*8)
+	JMP           stored446
+
+partial443:
+	LEAQ       (AX)(BX*8), AX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, DX
+	JZ         noFour444
+	VMOVUPD    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+noFour444:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo445
+	VMOVUPD    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+noTwo445:
+	TESTQ  $0x00000001, DX
+	JZ     stored446
+	VMOVSD X0, (AX)
+
+stored446:
+done442:
+	MOVSD X2, largest+64(FP)
+	MOVB  $0x01, AL
+	MOVB  AL, safe+72(FP)
+	VZEROUPPER
+	RET
+
+nan437:
+	VBROADCASTSD constants<>+720(SB), Z2
+
+unsafe435:
+	MOVSD X2, largest+64(FP)
+	MOVB  $0x00, AL
+	MOVB  AL, safe+72(FP)
+	VZEROUPPER
+	RET
+
+// func absorb512(old []float64, message []float64, sum []float64, rho float64, damping float64) (residual float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·absorb512(SB), $0-96
+	MOVQ         old_base+0(FP), AX
+	MOVQ         message_base+24(FP), CX
+	MOVQ         sum_base+48(FP), DX
+	MOVQ         old_len+8(FP), BX
+	VBROADCASTSD constants<>+760(SB), Z2
+	VBROADCASTSD rho+72(FP), Z0
+	VBROADCASTSD damping+80(FP), Z1
+	VSUBPD       Z1, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	VXORPD       Z4, Z4, Z4
+	XORQ         SI, SI
+	CMPQ         BX, $0x00000008
+	JLT          rest448
+
+whole447:
+	VMOVUPD  (AX)(SI*8), Z5
+	VMOVUPD  (CX)(SI*8), Z6
+	VUCOMISD X4, X1
+	JBE      undamped449
+	VCMPPD   $0x04, Z5, Z6, K1
+	VMULPD   Z1, Z5, Z7
+	VMULPD   Z2, Z6, Z8
+	VADDPD   Z7, Z8, K1, Z6
+
+undamped449:
+	VCMPPD      $0x04, Z5, Z6, K1
+	VSUBPD.Z    Z5, Z6, K1, Z5
+	VPANDQ.BCST constants<>+752(SB), Z5, Z5
+	VPMAXUQ     Z5, Z3, Z3
+	VMOVUPD     Z6, (AX)(SI*8)
+	VMOVUPD     (DX)(SI*8), Z5
+	VFMADD231PD Z6, Z0, Z5
+	VMOVUPD     Z5, (DX)(SI*8)
+	ADDQ        $0x00000008, SI
+	SUBQ        $0x00000008, BX
+	CMPQ        BX, $0x00000008
+	JGE         whole447
+
+rest448:
+	TESTQ     BX, BX
+	JZ        done450
+	MOVQ      $-1, DI
+	BZHIQ     BX, DI, DI
+	KMOVB     DI, K1
+	VMOVUPD.Z (AX)(SI*8), K1, Z5
+	VMOVUPD.Z (CX)(SI*8), K1, Z6
+	VUCOMISD  X4, X1
+	JBE       undamped451
+	VCMPPD    $0x04, Z5, Z6, K2
+	VMULPD    Z1, Z5, Z1
+	VMULPD    Z2, Z6, Z2
+	VADDPD    Z1, Z2, K2, Z6
+
+undamped451:
+	VCMPPD      $0x04, Z5, Z6, K2
+	VSUBPD.Z    Z5, Z6, K2, Z1
+	VPANDQ.BCST constants<>+752(SB), Z1, Z1
+	VPMAXUQ     Z1, Z3, Z3
+	TESTQ       $0x00000007, BX
+	JNZ         partial452
+	VMOVUPD     Z6, (AX)(SI*8)
+	JMP         stored455
+
+partial452:
+	LEAQ       (AX)(SI*8), AX
+	VMOVAPD    Z6, Z1
+	TESTQ      $0x00000004, BX
+	JZ         noFour453
+	VMOVUPD    Y1, (AX)
+	VSHUFF64X2 $0x4e, Z1, Z1, Z1
+	ADDQ       $0x00000020, AX
+
+noFour453:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo454
+	VMOVUPD    X1, (AX)
+	VSHUFF64X2 $0xb1, Z1, Z1, Z1
+	ADDQ       $0x00000010, AX
+
+noTwo454:
+	TESTQ  $0x00000001, BX
+	JZ     stored455
+	VMOVSD X1, (AX)
+
+stored455:
+	VMOVUPD.Z   (DX)(SI*8), K1, Z1
+	VFMADD231PD Z6, Z0, Z1
+	TESTQ       $0x00000007, BX
+	JNZ         partial456
+	VMOVUPD     Z1, (DX)(SI*8)
+	JMP         stored459
+
+partial456:
+	LEAQ       (DX)(SI*8), AX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, BX
+	JZ         noFour457
+	VMOVUPD    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+noFour457:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo458
+	VMOVUPD    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+noTwo458:
+	TESTQ  $0x00000001, BX
+	JZ     stored459
+	VMOVSD X0, (AX)
+
+stored459:
+done450:
+	VSHUFF64X2 $0x4e, Z3, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	VSHUFF64X2 $0xb1, Z3, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	VPERMILPD  $0x55, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	MOVSD      X3, residual+88(FP)
+	VZEROUPPER
+	RET
+
+// func edgeBelief512(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·edgeBelief512(SB), $2112-161
+	MOVQ              dst_base+0(FP), AX
+	MOVQ              beliefU_base+24(FP), CX
+	MOVQ              messageU_base+48(FP), DX
+	MOVQ              beliefV_base+72(FP), BX
+	MOVQ              messageV_base+96(FP), SI
+	MOVQ              values_base+120(FP), DI
+	MOVQ              beliefU_len+32(FP), R8
+	MOVQ              beliefV_len+80(FP), R9
+	LEAQ              63(SP), R10
+	ANDQ              $-64, R10
+	CMPQ              R8, $0x08
+	JNE               general461
+	CMPQ              R9, $0x08
+	JNE               general461
+	VBROADCASTSD      constants<>+704(SB), Z0
+	VMOVUPD           (DX), Z1
+	VCMPPD            $0x04, Z0, Z1, K1
+	VMOVUPD           (CX), Z2
+	VSUBPD            Z1, Z2, K1, Z0
+	VBROADCASTSD      constants<>+704(SB), Z1
+	VMOVUPD           (SI), Z2
+	VCMPPD            $0x04, Z1, Z2, K1
+	VMOVUPD           (BX), Z3
+	VSUBPD            Z2, Z3, K1, Z1
+	VMOVAPD           Z0, Z2
+	VMOVAPD           Z1, Z3
+	VSHUFF64X2        $0x4e, Z2, Z2, Z4
+	VSHUFF64X2        $0x4e, Z3, Z3, Z5
+	VMAXPD            Z4, Z2, Z2
+	VMAXPD            Z5, Z3, Z3
+	VSHUFF64X2        $0xb1, Z2, Z2, Z4
+	VSHUFF64X2        $0xb1, Z3, Z3, Z5
+	VMAXPD            Z4, Z2, Z2
+	VMAXPD            Z5, Z3, Z3
+	VPERMILPD         $0x55, Z2, Z4
+	VPERMILPD         $0x55, Z3, Z5
+	VMAXPD            Z4, Z2, Z2
+	VMAXPD            Z5, Z3, Z3
+	VCMPPD.BCST       $0x04, constants<>+704(SB), Z0, K1
+	VSUBPD            Z2, Z0, Z0
+	VMOVAPD.Z         Z0, K1, Z4
+	VCMPPD.BCST       $0x04, constants<>+704(SB), Z1, K1
+	VSUBPD            Z3, Z1, Z1
+	VMOVAPD.Z         Z1, K1, Z5
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
+	VBROADCASTSD      constants<>+832(SB), Z6
+	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z6
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z1, K2
+	VBROADCASTSD      constants<>+832(SB), Z7
+	VFMADD231PD.BCST  constants<>+824(SB), Z1, Z7
+	VSUBPD.BCST       constants<>+832(SB), Z6, Z8
+	VSUBPD.BCST       constants<>+832(SB), Z7, Z9
+	VFNMADD231PD.BCST constants<>+848(SB), Z8, Z0
+	VFNMADD231PD.BCST constants<>+848(SB), Z9, Z1
+	VFNMADD231PD.BCST constants<>+856(SB), Z8, Z0
+	VFNMADD231PD.BCST constants<>+856(SB), Z9, Z1
+	VMULPD            Z0, Z0, Z8
+	VBROADCASTSD      constants<>+896(SB), Z12
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z12
+	VMULPD            Z1, Z1, Z9
+	VBROADCASTSD      constants<>+896(SB), Z13
+	VFMADD231PD.BCST  constants<>+904(SB), Z1, Z13
+	VBROADCASTSD      constants<>+880(SB), Z10
+	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z10
+	VFMADD213PD       Z10, Z8, Z12
+	VBROADCASTSD      constants<>+864(SB), Z10
+	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z10
+	VBROADCASTSD      constants<>+880(SB), Z11
+	VFMADD231PD.BCST  constants<>+888(SB), Z1, Z11
+	VFMADD213PD       Z11, Z9, Z13
+	VBROADCASTSD      constants<>+864(SB), Z11
+	VFMADD231PD.BCST  constants<>+872(SB), Z1, Z11
+	VFMADD231PD       Z12, Z8, Z10
+	VFMADD231PD       Z13, Z9, Z11
+	VFMADD213PD       Z0, Z8, Z10
+	VFMADD213PD       Z1, Z9, Z11
+	VPSLLQ            $0x30, Z6, Z8
+	VMOVUPD           constants<>+0(SB), Z0
+	VPERMI2PD         constants<>+64(SB), Z0, Z6
+	VPSLLQ            $0x30, Z7, Z9
+	VMOVUPD           constants<>+0(SB), Z0
+	VPERMI2PD         constants<>+64(SB), Z0, Z7
+	VPADDQ            Z8, Z6, Z6
+	VFMADD213PD.Z     Z6, Z6, K1, Z10
+	VPADDQ            Z9, Z7, Z7
+	VFMADD213PD.Z     Z7, Z7, K2, Z11
+	VMULPD            Z10, Z4, Z4
+	VMULPD            Z11, Z5, Z5
+	VADDPD            Z3, Z2, Z2
+	VMOVUPD           Z10, (R10)
+	VMOVUPD           Z4, 512(R10)
+	VMOVUPD           (DI), Z0
+	VMULPD.BCST       (R10), Z0, Z1
+	VMULPD.BCST       512(R10), Z0, Z3
+	VMOVUPD           64(DI), Z4
+	VMULPD.BCST       8(R10), Z4, Z6
+	VMULPD.BCST       520(R10), Z4, Z7
+	VMOVUPD           128(DI), Z8
+	VFMADD231PD.BCST  16(R10), Z8, Z1
+	VFMADD231PD.BCST  528(R10), Z8, Z3
+	VMOVUPD           192(DI), Z9
+	VFMADD231PD.BCST  24(R10), Z9, Z6
+	VFMADD231PD.BCST  536(R10), Z9, Z7
+	VMOVUPD           256(DI), Z10
+	VFMADD231PD.BCST  32(R10), Z10, Z1
+	VFMADD231PD.BCST  544(R10), Z10, Z3
+	VMOVUPD           320(DI), Z12
+	VFMADD231PD.BCST  40(R10), Z12, Z6
+	VFMADD231PD.BCST  552(R10), Z12, Z7
+	VMOVUPD           384(DI), Z13
+	VFMADD231PD.BCST  48(R10), Z13, Z1
+	VFMADD231PD.BCST  560(R10), Z13, Z3
+	VMOVUPD           448(DI), Z14
+	VFMADD231PD.BCST  56(R10), Z14, Z6
+	VFMADD231PD.BCST  568(R10), Z14, Z7
+	VADDPD            Z6, Z1, Z1
+	VADDPD            Z7, Z3, Z3
+	VMULPD            Z11, Z3, Z3
+	VFMADD231PD       Z5, Z1, Z3
+	VMULPD            Z11, Z1, Z1
+	VSHUFF64X2        $0x4e, Z1, Z1, Z5
+	VSHUFF64X2        $0x4e, Z3, Z3, Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z3, Z3
+	VSHUFF64X2        $0xb1, Z1, Z1, Z5
+	VSHUFF64X2        $0xb1, Z3, Z3, Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z3, Z3
+	VPERMILPD         $0x55, Z1, Z5
+	VPERMILPD         $0x55, Z3, Z6
+	VADDPD            Z5, Z1, Z1
+	VADDPD            Z6, Z3, Z3
+	VPSUBQ.BCST       constants<>+728(SB), Z1, Z5
+	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z5, K1
+	KORTESTB          K1, K1
+	JNZ               unsafe460
+	VMOVSD            constants<>+760(SB), X5
+	VDIVSD            X1, X5, X5
+	VBROADCASTSD      X5, Z5
+	VFMADD213PD       Z2, Z5, Z3
+	MOVSD             X3, product+152(FP)
+	VGETMANTPD        $0x08, Z1, Z3
+	VRCP14PD          Z3, Z6
+	VGETEXPPD         Z1, Z1
+	VRNDSCALEPD       $0x58, Z6, Z6
+	VFMSUB213PD.BCST  constants<>+760(SB), Z6, Z3
+	VGETEXPPD         Z6, Z7
+	VSUBPD            Z7, Z1, Z1
+	VPSRLQ            $0x30, Z6, Z6
+	VMOVUPD           constants<>+512(SB), Z7
+	VPERMI2PD         constants<>+576(SB), Z7, Z6
+	VFMADD231PD.BCST  constants<>+1008(SB), Z1, Z6
+	VMULPD            Z3, Z3, Z1
+	VBROADCASTSD      constants<>+1064(SB), Z7
+	VFMADD231PD.BCST  constants<>+1072(SB), Z3, Z7
+	VFMADD231PD.BCST  constants<>+1080(SB), Z1, Z7
+	VBROADCASTSD      constants<>+1048(SB), Z15
+	VFMADD231PD.BCST  constants<>+1056(SB), Z3, Z15
+	VFMADD213PD       Z15, Z1, Z7
+	VBROADCASTSD      constants<>+1016(SB), Z15
+	VFMADD231PD.BCST  constants<>+1024(SB), Z3, Z15
+	VBROADCASTSD      constants<>+1032(SB), Z16
+	VFMADD231PD.BCST  constants<>+1040(SB), Z3, Z16
+	VFMADD231PD       Z16, Z1, Z15
+	VADDPD            Z3, Z6, Z6
+	VMULPD            Z1, Z1, Z3
+	VFMADD231PD       Z7, Z3, Z15
+	VFMADD213PD       Z6, Z1, Z15
+	VADDPD            Z2, Z15, Z15
+	MOVSD             X15, logZ+144(FP)
+	VMULPD            Z5, Z11, Z11
+	VMULPD            Z11, Z0, Z0
+	VMULPD.BCST       (R10), Z0, Z0
+	VMOVUPD           Z0, (AX)
+	VMULPD            Z11, Z4, Z4
+	VMULPD.BCST       8(R10), Z4, Z4
+	VMOVUPD           Z4, 64(AX)
+	VMULPD            Z11, Z8, Z8
+	VMULPD.BCST       16(R10), Z8, Z8
+	VMOVUPD           Z8, 128(AX)
+	VMULPD            Z11, Z9, Z9
+	VMULPD.BCST       24(R10), Z9, Z9
+	VMOVUPD           Z9, 192(AX)
+	VMULPD            Z11, Z10, Z10
+	VMULPD.BCST       32(R10), Z10, Z10
+	VMOVUPD           Z10, 256(AX)
+	VMULPD            Z11, Z12, Z12
+	VMULPD.BCST       40(R10), Z12, Z12
+	VMOVUPD           Z12, 320(AX)
+	VMULPD            Z11, Z13, Z13
+	VMULPD.BCST       48(R10), Z13, Z13
+	VMOVUPD           Z13, 384(AX)
+	VMULPD            Z11, Z14, Z14
+	VMULPD.BCST       56(R10), Z14, Z14
+	VMOVUPD           Z14, 448(AX)
+	MOVB              $0x01, AL
+	MOVB              AL, safe+160(FP)
+	VZEROUPPER
+	RET
+
+general461:
+	VBROADCASTSD constants<>+704(SB), Z0
+	XORQ         R11, R11
+	MOVQ         R8, R12
+	CMPQ         R12, $0x00000008
+	JLT          rest463
+
+whole462:
+	VBROADCASTSD constants<>+704(SB), Z1
+	VMOVUPD      (DX)(R11*8), Z2
+	VCMPPD       $0x04, Z1, Z2, K1
+	VMOVUPD      (CX)(R11*8), Z3
+	VSUBPD       Z2, Z3, K1, Z1
+	VMOVUPD      Z1, (R10)(R11*8)
+	VMAXPD       Z1, Z0, Z0
+	ADDQ         $0x00000008, R11
+	SUBQ         $0x00000008, R12
+	CMPQ         R12, $0x00000008
+	JGE          whole462
+
+rest463:
+	TESTQ        R12, R12
+	JZ           done464
+	MOVQ         $-1, R13
+	BZHIQ        R12, R13, R13
+	KMOVB        R13, K1
+	VBROADCASTSD constants<>+704(SB), Z1
+	VMOVUPD.Z    (DX)(R11*8), K1, Z2
+	VCMPPD       $0x04, Z1, Z2, K1, K2
+	VMOVUPD.Z    (CX)(R11*8), K1, Z3
+	VSUBPD       Z2, Z3, K2, Z1
+	VMOVUPD      Z1, (R10)(R11*8)
+	VMAXPD       Z1, Z0, Z0
+
+done464:
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VSHUFF64X2   $0xb1, Z0, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VBROADCASTSD constants<>+704(SB), Z1
+	XORQ         CX, CX
+	MOVQ         R9, DX
+	CMPQ         DX, $0x00000008
+	JLT          rest466
+
+whole465:
+	VBROADCASTSD constants<>+704(SB), Z2
+	VMOVUPD      (SI)(CX*8), Z3
+	VCMPPD       $0x04, Z2, Z3, K1
+	VMOVUPD      (BX)(CX*8), Z4
+	VSUBPD       Z3, Z4, K1, Z2
+	VMOVUPD      Z2, 1024(R10)(CX*8)
+	VMAXPD       Z2, Z1, Z1
+	ADDQ         $0x00000008, CX
+	SUBQ         $0x00000008, DX
+	CMPQ         DX, $0x00000008
+	JGE          whole465
+
+rest466:
+	TESTQ        DX, DX
+	JZ           done467
+	MOVQ         $-1, R11
+	BZHIQ        DX, R11, R11
+	KMOVB        R11, K1
+	VBROADCASTSD constants<>+704(SB), Z2
+	VMOVUPD.Z    (SI)(CX*8), K1, Z3
+	VCMPPD       $0x04, Z2, Z3, K1, K2
+	VMOVUPD.Z    (BX)(CX*8), K1, Z4
+	VSUBPD       Z3, Z4, K2, Z2
+	VMOVUPD      Z2, 1024(R10)(CX*8)
+	VMAXPD       Z2, Z1, Z1
+
+done467:
+	VSHUFF64X2 $0x4e, Z1, Z1, Z2
+	VMAXPD     Z2, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z2
+	VMAXPD     Z2, Z1, Z1
+	VPERMILPD  $0x55, Z1, Z2
+	VMAXPD     Z2, Z1, Z1
+	XORQ       CX, CX
+
+vector468:
+	VMOVUPD           (R10)(CX*8), Z2
+	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
+	VSUBPD            Z0, Z2, Z2
+	VMOVAPD.Z         Z2, K1, Z3
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z2, K1
+	VBROADCASTSD      constants<>+832(SB), Z4
+	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z4
+	VSUBPD.BCST       constants<>+832(SB), Z4, Z5
+	VFNMADD231PD.BCST constants<>+848(SB), Z5, Z2
+	VFNMADD231PD.BCST constants<>+856(SB), Z5, Z2
+	VMULPD            Z2, Z2, Z5
+	VBROADCASTSD      constants<>+896(SB), Z7
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z7
+	VBROADCASTSD      constants<>+880(SB), Z6
+	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z6
+	VFMADD213PD       Z6, Z5, Z7
+	VBROADCASTSD      constants<>+864(SB), Z6
+	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z6
+	VFMADD231PD       Z7, Z5, Z6
+	VFMADD213PD       Z2, Z5, Z6
+	VPSLLQ            $0x30, Z4, Z5
+	VMOVUPD           constants<>+0(SB), Z2
+	VPERMI2PD         constants<>+64(SB), Z2, Z4
+	VPADDQ            Z5, Z4, Z4
+	VFMADD213PD.Z     Z4, Z4, K1, Z6
+	VMULPD            Z6, Z3, Z3
+	VMOVUPD           Z6, (R10)(CX*8)
+	VMOVUPD           Z3, 512(R10)(CX*8)
+	ADDQ              $0x08, CX
+	CMPQ              CX, R8
+	JLT               vector468
+	XORQ              CX, CX
+
+vector469:
+	VMOVUPD           1024(R10)(CX*8), Z2
+	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
+	VSUBPD            Z1, Z2, Z2
+	VMOVAPD.Z         Z2, K1, Z3
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z2, K1
+	VBROADCASTSD      constants<>+832(SB), Z4
+	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z4
+	VSUBPD.BCST       constants<>+832(SB), Z4, Z5
+	VFNMADD231PD.BCST constants<>+848(SB), Z5, Z2
+	VFNMADD231PD.BCST constants<>+856(SB), Z5, Z2
+	VMULPD            Z2, Z2, Z5
+	VBROADCASTSD      constants<>+896(SB), Z7
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z7
+	VBROADCASTSD      constants<>+880(SB), Z6
+	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z6
+	VFMADD213PD       Z6, Z5, Z7
+	VBROADCASTSD      constants<>+864(SB), Z6
+	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z6
+	VFMADD231PD       Z7, Z5, Z6
+	VFMADD213PD       Z2, Z5, Z6
+	VPSLLQ            $0x30, Z4, Z5
+	VMOVUPD           constants<>+0(SB), Z2
+	VPERMI2PD         constants<>+64(SB), Z2, Z4
+	VPADDQ            Z5, Z4, Z4
+	VFMADD213PD.Z     Z4, Z4, K1, Z6
+	VMULPD            Z6, Z3, Z3
+	VMOVUPD           Z6, 1024(R10)(CX*8)
+	VMOVUPD           Z3, 1536(R10)(CX*8)
+	ADDQ              $0x08, CX
+	CMPQ              CX, R9
+	JLT               vector469
+	VADDPD            Z1, Z0, Z0
+	VXORPD            Z1, Z1, Z1
+	VXORPD            Z2, Z2, Z2
+	MOVQ              R9, CX
+	SHLQ              $0x03, CX
+	XORQ              SI, SI
+	MOVQ              R9, R11
+	CMPQ              R11, $0x00000040
+	JLT               rest471
+
+panel470:
+	MOVQ   R10, DX
+	LEAQ   (DI)(SI*1), BX
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	MOVQ   R8, R12
+	CMPQ   R12, $0x00000001
+	JLT    rows474
+
+row473:
+	VMOVUPD          (BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z3
+	VFMADD231PD.BCST 512(DX), Z19, Z11
+	VMOVUPD          64(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z4
+	VFMADD231PD.BCST 512(DX), Z19, Z12
+	VMOVUPD          128(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z5
+	VFMADD231PD.BCST 512(DX), Z19, Z13
+	VMOVUPD          192(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z6
+	VFMADD231PD.BCST 512(DX), Z19, Z14
+	VMOVUPD          256(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z7
+	VFMADD231PD.BCST 512(DX), Z19, Z15
+	VMOVUPD          320(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z8
+	VFMADD231PD.BCST 512(DX), Z19, Z16
+	VMOVUPD          384(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z9
+	VFMADD231PD.BCST 512(DX), Z19, Z17
+	VMOVUPD          448(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z10
+	VFMADD231PD.BCST 512(DX), Z19, Z18
+	ADDQ             $0x00000008, DX
+	ADDQ             CX, BX
+	SUBQ             $0x00000001, R12
+	CMPQ             R12, $0x00000001
+	JGE              row473
+
+rows474:
+	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
+	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
+	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
+	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
+	VFMADD231PD 1088(R10)(SI*1), Z12, Z2
+	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
+	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
+	VFMADD231PD 1152(R10)(SI*1), Z13, Z2
+	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
+	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
+	VFMADD231PD 1216(R10)(SI*1), Z14, Z2
+	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
+	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
+	VFMADD231PD 1280(R10)(SI*1), Z15, Z2
+	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
+	VFMADD231PD 1344(R10)(SI*1), Z8, Z1
+	VFMADD231PD 1344(R10)(SI*1), Z16, Z2
+	VFMADD231PD 1856(R10)(SI*1), Z8, Z2
+	VFMADD231PD 1408(R10)(SI*1), Z9, Z1
+	VFMADD231PD 1408(R10)(SI*1), Z17, Z2
+	VFMADD231PD 1920(R10)(SI*1), Z9, Z2
+	VFMADD231PD 1472(R10)(SI*1), Z10, Z1
+	VFMADD231PD 1472(R10)(SI*1), Z18, Z2
+	VFMADD231PD 1984(R10)(SI*1), Z10, Z2
+	ADDQ        $0x00000200, SI
+	SUBQ        $0x00000040, R11
+	CMPQ        R11, $0x00000040
+	JGE         panel470
+
+rest471:
+	TESTQ  R11, R11
+	JZ     done472
+	CMPQ   R11, $0x00000008
+	JGT    wider475
+	MOVQ   $-1, DX
+	BZHIQ  R11, DX, DX
+	KMOVB  DX, K1
+	MOVQ   R10, DX
+	LEAQ   (DI)(SI*1), BX
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	MOVQ   R8, R11
+	CMPQ   R11, $0x00000002
+	JLT    rows477
+
+row476:
+	VMOVUPD.Z        (BX), K1, Z7
+	VFMADD231PD.BCST (DX), Z7, Z3
+	VFMADD231PD.BCST 512(DX), Z7, Z5
+	VMOVUPD.Z        (BX)(CX*1), K1, Z7
+	VFMADD231PD.BCST 8(DX), Z7, Z4
+	VFMADD231PD.BCST 520(DX), Z7, Z6
+	ADDQ             $0x00000010, DX
+	LEAQ             (BX)(CX*2), BX
+	SUBQ             $0x00000002, R11
+	CMPQ             R11, $0x00000002
+	JGE              row476
+
+rows477:
+	CMPQ R11, $0x00000001
+	JLT  rows479
+
+row478:
+	VMOVUPD.Z        (BX), K1, Z7
+	VFMADD231PD.BCST (DX), Z7, Z3
+	VFMADD231PD.BCST 512(DX), Z7, Z5
+	ADDQ             $0x00000008, DX
+	ADDQ             CX, BX
+	SUBQ             $0x00000001, R11
+	CMPQ             R11, $0x00000001
+	JGE              row478
+
+rows479:
+	VADDPD      Z4, Z3, Z3
+	VADDPD      Z6, Z5, Z5
+	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
+	VFMADD231PD 1024(R10)(SI*1), Z5, Z2
+	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
+	JMP         done472
+
+wider475:
+	CMPQ   R11, $0x00000010
+	JGT    wider480
+	SUBQ   $0x00000008, R11
+	MOVQ   $-1, DX
+	BZHIQ  R11, DX, DX
+	KMOVB  DX, K1
+	MOVQ   R10, DX
+	LEAQ   (DI)(SI*1), BX
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	MOVQ   R8, R11
+	CMPQ   R11, $0x00000002
+	JLT    rows482
+
+row481:
+	VMOVUPD          (BX), Z11
+	VFMADD231PD.BCST (DX), Z11, Z3
+	VFMADD231PD.BCST 512(DX), Z11, Z7
+	VMOVUPD.Z        64(BX), K1, Z11
+	VFMADD231PD.BCST (DX), Z11, Z4
+	VFMADD231PD.BCST 512(DX), Z11, Z8
+	VMOVUPD          (BX)(CX*1), Z11
+	VFMADD231PD.BCST 8(DX), Z11, Z5
+	VFMADD231PD.BCST 520(DX), Z11, Z9
+	VMOVUPD.Z        64(BX)(CX*1), K1, Z11
+	VFMADD231PD.BCST 8(DX), Z11, Z6
+	VFMADD231PD.BCST 520(DX), Z11, Z10
+	ADDQ             $0x00000010, DX
+	LEAQ             (BX)(CX*2), BX
+	SUBQ             $0x00000002, R11
+	CMPQ             R11, $0x00000002
+	JGE              row481
+
+rows482:
+	CMPQ R11, $0x00000001
+	JLT  rows484
+
+row483:
+	VMOVUPD          (BX), Z11
+	VFMADD231PD.BCST (DX), Z11, Z3
+	VFMADD231PD.BCST 512(DX), Z11, Z7
+	VMOVUPD.Z        64(BX), K1, Z11
+	VFMADD231PD.BCST (DX), Z11, Z4
+	VFMADD231PD.BCST 512(DX), Z11, Z8
+	ADDQ             $0x00000008, DX
+	ADDQ             CX, BX
+	SUBQ             $0x00000001, R11
+	CMPQ             R11, $0x00000001
+	JGE              row483
+
+rows484:
+	VADDPD      Z5, Z3, Z3
+	VADDPD      Z9, Z7, Z7
+	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
+	VFMADD231PD 1024(R10)(SI*1), Z7, Z2
+	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
+	VADDPD      Z6, Z4, Z4
+	VADDPD      Z10, Z8, Z8
+	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
+	VFMADD231PD 1088(R10)(SI*1), Z8, Z2
+	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
+	JMP         done472
+
+wider480:
+	CMPQ   R11, $0x00000018
+	JGT    wider485
+	SUBQ   $0x00000010, R11
+	MOVQ   $-1, DX
+	BZHIQ  R11, DX, DX
+	KMOVB  DX, K1
+	MOVQ   R10, DX
+	LEAQ   (DI)(SI*1), BX
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	MOVQ   R8, R11
+	CMPQ   R11, $0x00000002
+	JLT    rows487
+
+row486:
+	VMOVUPD          (BX), Z15
+	VFMADD231PD.BCST (DX), Z15, Z3
+	VFMADD231PD.BCST 512(DX), Z15, Z9
+	VMOVUPD          64(BX), Z15
+	VFMADD231PD.BCST (DX), Z15, Z4
+	VFMADD231PD.BCST 512(DX), Z15, Z10
+	VMOVUPD.Z        128(BX), K1, Z15
+	VFMADD231PD.BCST (DX), Z15, Z5
+	VFMADD231PD.BCST 512(DX), Z15, Z11
+	VMOVUPD          (BX)(CX*1), Z15
+	VFMADD231PD.BCST 8(DX), Z15, Z6
+	VFMADD231PD.BCST 520(DX), Z15, Z12
+	VMOVUPD          64(BX)(CX*1), Z15
+	VFMADD231PD.BCST 8(DX), Z15, Z7
+	VFMADD231PD.BCST 520(DX), Z15, Z13
+	VMOVUPD.Z        128(BX)(CX*1), K1, Z15
+	VFMADD231PD.BCST 8(DX), Z15, Z8
+	VFMADD231PD.BCST 520(DX), Z15, Z14
+	ADDQ             $0x00000010, DX
+	LEAQ             (BX)(CX*2), BX
+	SUBQ             $0x00000002, R11
+	CMPQ             R11, $0x00000002
+	JGE              row486
+
+rows487:
+	CMPQ R11, $0x00000001
+	JLT  rows489
+
+row488:
+	VMOVUPD          (BX), Z15
+	VFMADD231PD.BCST (DX), Z15, Z3
+	VFMADD231PD.BCST 512(DX), Z15, Z9
+	VMOVUPD          64(BX), Z15
+	VFMADD231PD.BCST (DX), Z15, Z4
+	VFMADD231PD.BCST 512(DX), Z15, Z10
+	VMOVUPD.Z        128(BX), K1, Z15
+	VFMADD231PD.BCST (DX), Z15, Z5
+	VFMADD231PD.BCST 512(DX), Z15, Z11
+	ADDQ             $0x00000008, DX
+	ADDQ             CX, BX
+	SUBQ             $0x00000001, R11
+	CMPQ             R11, $0x00000001
+	JGE              row488
+
+rows489:
+	VADDPD      Z6, Z3, Z3
+	VADDPD      Z12, Z9, Z9
+	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
+	VFMADD231PD 1024(R10)(SI*1), Z9, Z2
+	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
+	VADDPD      Z7, Z4, Z4
+	VADDPD      Z13, Z10, Z10
+	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
+	VFMADD231PD 1088(R10)(SI*1), Z10, Z2
+	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
+	VADDPD      Z8, Z5, Z5
+	VADDPD      Z14, Z11, Z11
+	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
+	VFMADD231PD 1152(R10)(SI*1), Z11, Z2
+	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
+	JMP         done472
+
+wider485:
+	CMPQ   R11, $0x00000020
+	JGT    wider490
+	SUBQ   $0x00000018, R11
+	MOVQ   $-1, DX
+	BZHIQ  R11, DX, DX
+	KMOVB  DX, K1
+	MOVQ   R10, DX
+	LEAQ   (DI)(SI*1), BX
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	MOVQ   R8, R11
+	CMPQ   R11, $0x00000002
+	JLT    rows492
+
+row491:
+	VMOVUPD          (BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z3
+	VFMADD231PD.BCST 512(DX), Z19, Z11
+	VMOVUPD          64(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z4
+	VFMADD231PD.BCST 512(DX), Z19, Z12
+	VMOVUPD          128(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z5
+	VFMADD231PD.BCST 512(DX), Z19, Z13
+	VMOVUPD.Z        192(BX), K1, Z19
+	VFMADD231PD.BCST (DX), Z19, Z6
+	VFMADD231PD.BCST 512(DX), Z19, Z14
+	VMOVUPD          (BX)(CX*1), Z19
+	VFMADD231PD.BCST 8(DX), Z19, Z7
+	VFMADD231PD.BCST 520(DX), Z19, Z15
+	VMOVUPD          64(BX)(CX*1), Z19
+	VFMADD231PD.BCST 8(DX), Z19, Z8
+	VFMADD231PD.BCST 520(DX), Z19, Z16
+	VMOVUPD          128(BX)(CX*1), Z19
+	VFMADD231PD.BCST 8(DX), Z19, Z9
+	VFMADD231PD.BCST 520(DX), Z19, Z17
+	VMOVUPD.Z        192(BX)(CX*1), K1, Z19
+	VFMADD231PD.BCST 8(DX), Z19, Z10
+	VFMADD231PD.BCST 520(DX), Z19, Z18
+	ADDQ             $0x00000010, DX
+	LEAQ             (BX)(CX*2), BX
+	SUBQ             $0x00000002, R11
+	CMPQ             R11, $0x00000002
+	JGE              row491
+
+rows492:
+	CMPQ R11, $0x00000001
+	JLT  rows494
+
+row493:
+	VMOVUPD          (BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z3
+	VFMADD231PD.BCST 512(DX), Z19, Z11
+	VMOVUPD          64(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z4
+	VFMADD231PD.BCST 512(DX), Z19, Z12
+	VMOVUPD          128(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z5
+	VFMADD231PD.BCST 512(DX), Z19, Z13
+	VMOVUPD.Z        192(BX), K1, Z19
+	VFMADD231PD.BCST (DX), Z19, Z6
+	VFMADD231PD.BCST 512(DX), Z19, Z14
+	ADDQ             $0x00000008, DX
+	ADDQ             CX, BX
+	SUBQ             $0x00000001, R11
+	CMPQ             R11, $0x00000001
+	JGE              row493
+
+rows494:
+	VADDPD      Z7, Z3, Z3
+	VADDPD      Z15, Z11, Z11
+	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
+	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
+	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
+	VADDPD      Z8, Z4, Z4
+	VADDPD      Z16, Z12, Z12
+	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
+	VFMADD231PD 1088(R10)(SI*1), Z12, Z2
+	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
+	VADDPD      Z9, Z5, Z5
+	VADDPD      Z17, Z13, Z13
+	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
+	VFMADD231PD 1152(R10)(SI*1), Z13, Z2
+	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
+	VADDPD      Z10, Z6, Z6
+	VADDPD      Z18, Z14, Z14
+	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
+	VFMADD231PD 1216(R10)(SI*1), Z14, Z2
+	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
+	JMP         done472
+
+wider490:
+	CMPQ   R11, $0x00000028
+	JGT    wider495
+	SUBQ   $0x00000020, R11
+	MOVQ   $-1, DX
+	BZHIQ  R11, DX, DX
+	KMOVB  DX, K1
+	MOVQ   R10, DX
+	LEAQ   (DI)(SI*1), BX
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	MOVQ   R8, R11
+	CMPQ   R11, $0x00000001
+	JLT    rows497
+
+row496:
+	VMOVUPD          (BX), Z13
+	VFMADD231PD.BCST (DX), Z13, Z3
+	VFMADD231PD.BCST 512(DX), Z13, Z8
+	VMOVUPD          64(BX), Z13
+	VFMADD231PD.BCST (DX), Z13, Z4
+	VFMADD231PD.BCST 512(DX), Z13, Z9
+	VMOVUPD          128(BX), Z13
+	VFMADD231PD.BCST (DX), Z13, Z5
+	VFMADD231PD.BCST 512(DX), Z13, Z10
+	VMOVUPD          192(BX), Z13
+	VFMADD231PD.BCST (DX), Z13, Z6
+	VFMADD231PD.BCST 512(DX), Z13, Z11
+	VMOVUPD.Z        256(BX), K1, Z13
+	VFMADD231PD.BCST (DX), Z13, Z7
+	VFMADD231PD.BCST 512(DX), Z13, Z12
+	ADDQ             $0x00000008, DX
+	ADDQ             CX, BX
+	SUBQ             $0x00000001, R11
+	CMPQ             R11, $0x00000001
+	JGE              row496
+
+rows497:
+	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
+	VFMADD231PD 1024(R10)(SI*1), Z8, Z2
+	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
+	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
+	VFMADD231PD 1088(R10)(SI*1), Z9, Z2
+	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
+	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
+	VFMADD231PD 1152(R10)(SI*1), Z10, Z2
+	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
+	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
+	VFMADD231PD 1216(R10)(SI*1), Z11, Z2
+	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
+	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
+	VFMADD231PD 1280(R10)(SI*1), Z12, Z2
+	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
+	JMP         done472
+
+wider495:
+	CMPQ   R11, $0x00000030
+	JGT    wider498
+	SUBQ   $0x00000028, R11
+	MOVQ   $-1, DX
+	BZHIQ  R11, DX, DX
+	KMOVB  DX, K1
+	MOVQ   R10, DX
+	LEAQ   (DI)(SI*1), BX
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	MOVQ   R8, R11
+	CMPQ   R11, $0x00000001
+	JLT    rows500
+
+row499:
+	VMOVUPD          (BX), Z15
+	VFMADD231PD.BCST (DX), Z15, Z3
+	VFMADD231PD.BCST 512(DX), Z15, Z9
+	VMOVUPD          64(BX), Z15
+	VFMADD231PD.BCST (DX), Z15, Z4
+	VFMADD231PD.BCST 512(DX), Z15, Z10
+	VMOVUPD          128(BX), Z15
+	VFMADD231PD.BCST (DX), Z15, Z5
+	VFMADD231PD.BCST 512(DX), Z15, Z11
+	VMOVUPD          192(BX), Z15
+	VFMADD231PD.BCST (DX), Z15, Z6
+	VFMADD231PD.BCST 512(DX), Z15, Z12
+	VMOVUPD          256(BX), Z15
+	VFMADD231PD.BCST (DX), Z15, Z7
+	VFMADD231PD.BCST 512(DX), Z15, Z13
+	VMOVUPD.Z        320(BX), K1, Z15
+	VFMADD231PD.BCST (DX), Z15, Z8
+	VFMADD231PD.BCST 512(DX), Z15, Z14
+	ADDQ             $0x00000008, DX
+	ADDQ             CX, BX
+	SUBQ             $0x00000001, R11
+	CMPQ             R11, $0x00000001
+	JGE              row499
+
+rows500:
+	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
+	VFMADD231PD 1024(R10)(SI*1), Z9, Z2
+	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
+	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
+	VFMADD231PD 1088(R10)(SI*1), Z10, Z2
+	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
+	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
+	VFMADD231PD 1152(R10)(SI*1), Z11, Z2
+	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
+	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
+	VFMADD231PD 1216(R10)(SI*1), Z12, Z2
+	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
+	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
+	VFMADD231PD 1280(R10)(SI*1), Z13, Z2
+	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
+	VFMADD231PD 1344(R10)(SI*1), Z8, Z1
+	VFMADD231PD 1344(R10)(SI*1), Z14, Z2
+	VFMADD231PD 1856(R10)(SI*1), Z8, Z2
+	JMP         done472
+
+wider498:
+	CMPQ   R11, $0x00000038
+	JGT    wider501
+	SUBQ   $0x00000030, R11
+	MOVQ   $-1, DX
+	BZHIQ  R11, DX, DX
+	KMOVB  DX, K1
+	MOVQ   R10, DX
+	LEAQ   (DI)(SI*1), BX
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	MOVQ   R8, R11
+	CMPQ   R11, $0x00000001
+	JLT    rows503
+
+row502:
+	VMOVUPD          (BX), Z17
+	VFMADD231PD.BCST (DX), Z17, Z3
+	VFMADD231PD.BCST 512(DX), Z17, Z10
+	VMOVUPD          64(BX), Z17
+	VFMADD231PD.BCST (DX), Z17, Z4
+	VFMADD231PD.BCST 512(DX), Z17, Z11
+	VMOVUPD          128(BX), Z17
+	VFMADD231PD.BCST (DX), Z17, Z5
+	VFMADD231PD.BCST 512(DX), Z17, Z12
+	VMOVUPD          192(BX), Z17
+	VFMADD231PD.BCST (DX), Z17, Z6
+	VFMADD231PD.BCST 512(DX), Z17, Z13
+	VMOVUPD          256(BX), Z17
+	VFMADD231PD.BCST (DX), Z17, Z7
+	VFMADD231PD.BCST 512(DX), Z17, Z14
+	VMOVUPD          320(BX), Z17
+	VFMADD231PD.BCST (DX), Z17, Z8
+	VFMADD231PD.BCST 512(DX), Z17, Z15
+	VMOVUPD.Z        384(BX), K1, Z17
+	VFMADD231PD.BCST (DX), Z17, Z9
+	VFMADD231PD.BCST 512(DX), Z17, Z16
+	ADDQ             $0x00000008, DX
+	ADDQ             CX, BX
+	SUBQ             $0x00000001, R11
+	CMPQ             R11, $0x00000001
+	JGE              row502
+
+rows503:
+	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
+	VFMADD231PD 1024(R10)(SI*1), Z10, Z2
+	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
+	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
+	VFMADD231PD 1088(R10)(SI*1), Z11, Z2
+	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
+	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
+	VFMADD231PD 1152(R10)(SI*1), Z12, Z2
+	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
+	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
+	VFMADD231PD 1216(R10)(SI*1), Z13, Z2
+	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
+	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
+	VFMADD231PD 1280(R10)(SI*1), Z14, Z2
+	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
+	VFMADD231PD 1344(R10)(SI*1), Z8, Z1
+	VFMADD231PD 1344(R10)(SI*1), Z15, Z2
+	VFMADD231PD 1856(R10)(SI*1), Z8, Z2
+	VFMADD231PD 1408(R10)(SI*1), Z9, Z1
+	VFMADD231PD 1408(R10)(SI*1), Z16, Z2
+	VFMADD231PD 1920(R10)(SI*1), Z9, Z2
+	JMP         done472
+
+wider501:
+	SUBQ   $0x00000038, R11
+	MOVQ   $-1, DX
+	BZHIQ  R11, DX, DX
+	KMOVB  DX, K1
+	MOVQ   R10, DX
+	LEAQ   (DI)(SI*1), BX
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	MOVQ   R8, R11
+	CMPQ   R11, $0x00000001
+	JLT    rows506
+
+row505:
+	VMOVUPD          (BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z3
+	VFMADD231PD.BCST 512(DX), Z19, Z11
+	VMOVUPD          64(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z4
+	VFMADD231PD.BCST 512(DX), Z19, Z12
+	VMOVUPD          128(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z5
+	VFMADD231PD.BCST 512(DX), Z19, Z13
+	VMOVUPD          192(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z6
+	VFMADD231PD.BCST 512(DX), Z19, Z14
+	VMOVUPD          256(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z7
+	VFMADD231PD.BCST 512(DX), Z19, Z15
+	VMOVUPD          320(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z8
+	VFMADD231PD.BCST 512(DX), Z19, Z16
+	VMOVUPD          384(BX), Z19
+	VFMADD231PD.BCST (DX), Z19, Z9
+	VFMADD231PD.BCST 512(DX), Z19, Z17
+	VMOVUPD.Z        448(BX), K1, Z19
+	VFMADD231PD.BCST (DX), Z19, Z10
+	VFMADD231PD.BCST 512(DX), Z19, Z18
+	ADDQ             $0x00000008, DX
+	ADDQ             CX, BX
+	SUBQ             $0x00000001, R11
+	CMPQ             R11, $0x00000001
+	JGE              row505
+
+rows506:
+	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
+	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
+	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
+	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
+	VFMADD231PD 1088(R10)(SI*1), Z12, Z2
+	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
+	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
+	VFMADD231PD 1152(R10)(SI*1), Z13, Z2
+	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
+	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
+	VFMADD231PD 1216(R10)(SI*1), Z14, Z2
+	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
+	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
+	VFMADD231PD 1280(R10)(SI*1), Z15, Z2
+	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
+	VFMADD231PD 1344(R10)(SI*1), Z8, Z1
+	VFMADD231PD 1344(R10)(SI*1), Z16, Z2
+	VFMADD231PD 1856(R10)(SI*1), Z8, Z2
+	VFMADD231PD 1408(R10)(SI*1), Z9, Z1
+	VFMADD231PD 1408(R10)(SI*1), Z17, Z2
+	VFMADD231PD 1920(R10)(SI*1), Z9, Z2
+	VFMADD231PD 1472(R10)(SI*1), Z10, Z1
+	VFMADD231PD 1472(R10)(SI*1), Z18, Z2
+	VFMADD231PD 1984(R10)(SI*1), Z10, Z2
+
+done472:
+	VSHUFF64X2       $0x4e, Z1, Z1, Z3
+	VSHUFF64X2       $0x4e, Z2, Z2, Z4
+	VADDPD           Z3, Z1, Z1
+	VADDPD           Z4, Z2, Z2
+	VSHUFF64X2       $0xb1, Z1, Z1, Z3
+	VSHUFF64X2       $0xb1, Z2, Z2, Z4
+	VADDPD           Z3, Z1, Z1
+	VADDPD           Z4, Z2, Z2
+	VPERMILPD        $0x55, Z1, Z3
+	VPERMILPD        $0x55, Z2, Z4
+	VADDPD           Z3, Z1, Z1
+	VADDPD           Z4, Z2, Z2
+	VPSUBQ.BCST      constants<>+728(SB), Z1, Z3
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z3, K1
+	KORTESTB         K1, K1
+	JNZ              unsafe460
+	VMOVSD           constants<>+760(SB), X3
+	VDIVSD           X1, X3, X3
+	VBROADCASTSD     X3, Z3
+	VFMADD213PD      Z0, Z3, Z2
+	MOVSD            X2, product+152(FP)
+	VGETMANTPD       $0x08, Z1, Z2
+	VRCP14PD         Z2, Z4
+	VGETEXPPD        Z1, Z1
+	VRNDSCALEPD      $0x58, Z4, Z4
+	VFMSUB213PD.BCST constants<>+760(SB), Z4, Z2
+	VGETEXPPD        Z4, Z5
+	VSUBPD           Z5, Z1, Z1
+	VPSRLQ           $0x30, Z4, Z4
+	VMOVUPD          constants<>+512(SB), Z5
+	VPERMI2PD        constants<>+576(SB), Z5, Z4
+	VFMADD231PD.BCST constants<>+1008(SB), Z1, Z4
+	VMULPD           Z2, Z2, Z1
+	VBROADCASTSD     constants<>+1064(SB), Z5
+	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z5
+	VFMADD231PD.BCST constants<>+1080(SB), Z1, Z5
+	VBROADCASTSD     constants<>+1048(SB), Z6
+	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z6
+	VFMADD213PD      Z6, Z1, Z5
+	VBROADCASTSD     constants<>+1016(SB), Z6
+	VFMADD231PD.BCST constants<>+1024(SB), Z2, Z6
+	VBROADCASTSD     constants<>+1032(SB), Z7
+	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
+	VFMADD231PD      Z7, Z1, Z6
+	VADDPD           Z2, Z4, Z4
+	VMULPD           Z1, Z1, Z2
+	VFMADD231PD      Z5, Z2, Z6
+	VFMADD213PD      Z4, Z1, Z6
+	VADDPD           Z0, Z6, Z6
+	MOVSD            X6, logZ+144(FP)
+	XORQ             DX, DX
+
+vector507:
+	VMULPD  1024(R10)(DX*8), Z3, Z0
+	VMOVUPD Z0, 1024(R10)(DX*8)
+	ADDQ    $0x08, DX
+	CMPQ    DX, R9
+	JLT     vector507
+	MOVQ    R10, DX
+	MOVQ    R8, BX
+	MOVQ    R8, SI
+	IMULQ   CX, SI
+	LEAQ    -64(AX)(SI*1), SI
+
+row508:
+	VBROADCASTSD (DX), Z0
+	XORQ         R8, R8
+	MOVQ         R9, R11
+	CMPQ         R11, $0x00000008
+	JLT          rest510
+
+whole509:
+	VMOVUPD (DI)(R8*8), Z1
+	VMULPD  1024(R10)(R8*8), Z1, Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (AX)(R8*8)
+	ADDQ    $0x00000008, R8
+	SUBQ    $0x00000008, R11
+	CMPQ    R11, $0x00000008
+	JGE     whole509
+
+rest510:
+	TESTQ     R11, R11
+	JZ        done511
+	MOVQ      $-1, R12
+	BZHIQ     R11, R12, R12
+	KMOVB     R12, K1
+	VMOVUPD.Z (DI)(R8*8), K1, Z1
+	VMULPD    1024(R10)(R8*8), Z1, Z1
+	VMULPD    Z0, Z1, Z1
+	LEAQ      (AX)(R8*8), R8
+	CMPQ      R8, SI
+	JGT       pieces512
+	VMOVUPD   Z1, (R8)
+	JMP       written513
+
+pieces512:
+	TESTQ   $0x00000007, R11
+	JNZ     partial514
+	VMOVUPD Z1, (R8)
+	JMP     stored517
+
+partial514:
+	LEAQ       (R8), R8
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R11
+	JZ         noFour515
+	VMOVUPD    Y0, (R8)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, R8
+
+noFour515:
+	TESTQ      $0x00000002, R11
+	JZ         noTwo516
+	VMOVUPD    X0, (R8)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, R8
+
+noTwo516:
+	TESTQ  $0x00000001, R11
+	JZ     stored517
+	VMOVSD X0, (R8)
+
+stored517:
+written513:
+done511:
+	ADDQ $0x08, DX
+	ADDQ CX, DI
+	ADDQ CX, AX
+	DECQ BX
+	JNZ  row508
+	MOVB $0x01, AL
+	MOVB AL, safe+160(FP)
+	VZEROUPPER
+	RET
+
+unsafe460:
+	MOVB $0x00, AL
+	MOVB AL, safe+160(FP)
+	VZEROUPPER
+	RET
+
+// func multiplyMatrix512(dst []float64, f []float64, w []float64, rows int, d int, k int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·multiplyMatrix512(SB), $0-96
+	MOVQ k+88(FP), AX
+	SHLQ $0x03, AX
+	MOVQ d+80(FP), CX
+	SHLQ $0x03, CX
+	MOVQ k+88(FP), DX
+	XORQ R8, R8
+	MOVQ DX, R9
+	CMPQ R9, $0x00000020
+	JLT  rest519
+
+panel518:
+	MOVQ f_base+24(FP), DX
+	MOVQ dst_base+0(FP), DI
+	ADDQ R8, DI
+	MOVQ rows+72(FP), R10
+	CMPQ R10, $0x00000006
+	JLT  tiles522
+
+tile521:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	VXORPD Z20, Z20, Z20
+	VXORPD Z21, Z21, Z21
+	VXORPD Z22, Z22, Z22
+	VXORPD Z23, Z23, Z23
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done524
+
+again523:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	VMOVUPD      128(BX), Z26
+	VMOVUPD      192(BX), Z27
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z24, Z28, Z0
+	VFMADD231PD  Z25, Z28, Z1
+	VFMADD231PD  Z26, Z28, Z2
+	VFMADD231PD  Z27, Z28, Z3
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z24, Z28, Z4
+	VFMADD231PD  Z25, Z28, Z5
+	VFMADD231PD  Z26, Z28, Z6
+	VFMADD231PD  Z27, Z28, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z24, Z28, Z8
+	VFMADD231PD  Z25, Z28, Z9
+	VFMADD231PD  Z26, Z28, Z10
+	VFMADD231PD  Z27, Z28, Z11
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z24, Z28, Z12
+	VFMADD231PD  Z25, Z28, Z13
+	VFMADD231PD  Z26, Z28, Z14
+	VFMADD231PD  Z27, Z28, Z15
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z24, Z28, Z16
+	VFMADD231PD  Z25, Z28, Z17
+	VFMADD231PD  Z26, Z28, Z18
+	VFMADD231PD  Z27, Z28, Z19
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z24, Z28, Z20
+	VFMADD231PD  Z25, Z28, Z21
+	VFMADD231PD  Z26, Z28, Z22
+	VFMADD231PD  Z27, Z28, Z23
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again523
+
+done524:
+	MOVQ    CX, SI
+	IMUL3Q  $0x05, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	VMOVUPD Z2, 128(DI)
+	VMOVUPD Z3, 192(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z4, (DI)
+	VMOVUPD Z5, 64(DI)
+	VMOVUPD Z6, 128(DI)
+	VMOVUPD Z7, 192(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z8, (DI)
+	VMOVUPD Z9, 64(DI)
+	VMOVUPD Z10, 128(DI)
+	VMOVUPD Z11, 192(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z12, (DI)
+	VMOVUPD Z13, 64(DI)
+	VMOVUPD Z14, 128(DI)
+	VMOVUPD Z15, 192(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z16, (DI)
+	VMOVUPD Z17, 64(DI)
+	VMOVUPD Z18, 128(DI)
+	VMOVUPD Z19, 192(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z20, (DI)
+	VMOVUPD Z21, 64(DI)
+	VMOVUPD Z22, 128(DI)
+	VMOVUPD Z23, 192(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000006, R10
+	CMPQ    R10, $0x00000006
+	JGE     tile521
+
+tiles522:
+	CMPQ R10, $0x00000001
+	JLT  tiles526
+
+tile525:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done528
+
+again527:
+	VMOVUPD      (BX), Z4
+	VMOVUPD      64(BX), Z5
+	VMOVUPD      128(BX), Z6
+	VMOVUPD      192(BX), Z7
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z8
+	VFMADD231PD  Z4, Z8, Z0
+	VFMADD231PD  Z5, Z8, Z1
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again527
+
+done528:
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	VMOVUPD Z2, 128(DI)
+	VMOVUPD Z3, 192(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000001, R10
+	CMPQ    R10, $0x00000001
+	JGE     tile525
+
+tiles526:
+	ADDQ $0x00000100, R8
+	SUBQ $0x00000020, R9
+	CMPQ R9, $0x00000020
+	JGE  panel518
+
+rest519:
+	TESTQ R9, R9
+	JZ    done520
+	CMPQ  R9, $0x00000008
+	JGT   wider529
+	MOVQ  $-1, DX
+	BZHIQ R9, DX, DX
+	KMOVB DX, K1
+	MOVQ  f_base+24(FP), DX
+	MOVQ  dst_base+0(FP), DI
+	ADDQ  R8, DI
+	MOVQ  rows+72(FP), R10
+	CMPQ  R10, $0x0000000c
+	JLT   tiles531
+
+tile530:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done533
+
+again532:
+	VMOVUPD.Z    (BX), K1, Z12
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z13
+	VFMADD231PD  Z12, Z13, Z0
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z13
+	VFMADD231PD  Z12, Z13, Z1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z13
+	VFMADD231PD  Z12, Z13, Z2
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z13
+	VFMADD231PD  Z12, Z13, Z3
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z13
+	VFMADD231PD  Z12, Z13, Z4
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z13
+	VFMADD231PD  Z12, Z13, Z5
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z13
+	VFMADD231PD  Z12, Z13, Z6
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z13
+	VFMADD231PD  Z12, Z13, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z13
+	VFMADD231PD  Z12, Z13, Z8
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z13
+	VFMADD231PD  Z12, Z13, Z9
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z13
+	VFMADD231PD  Z12, Z13, Z10
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z13
+	VFMADD231PD  Z12, Z13, Z11
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again532
+
+done533:
+	MOVQ    CX, SI
+	IMUL3Q  $0x0b, SI, SI
+	ADDQ    SI, DX
+	TESTQ   $0x00000007, R9
+	JNZ     partial534
+	VMOVUPD Z0, (DI)
+	JMP     stored537
+
+partial534:
+	LEAQ       (DI), BX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour535
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour535:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo536
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo536:
+	TESTQ  $0x00000001, R9
+	JZ     stored537
+	VMOVSD X0, (BX)
+
+stored537:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial538
+	VMOVUPD Z1, (DI)
+	JMP     stored541
+
+partial538:
+	LEAQ       (DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour539
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour539:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo540
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo540:
+	TESTQ  $0x00000001, R9
+	JZ     stored541
+	VMOVSD X0, (BX)
+
+stored541:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial542
+	VMOVUPD Z2, (DI)
+	JMP     stored545
+
+partial542:
+	LEAQ       (DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour543
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour543:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo544
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo544:
+	TESTQ  $0x00000001, R9
+	JZ     stored545
+	VMOVSD X0, (BX)
+
+stored545:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial546
+	VMOVUPD Z3, (DI)
+	JMP     stored549
+
+partial546:
+	LEAQ       (DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour547
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour547:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo548
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo548:
+	TESTQ  $0x00000001, R9
+	JZ     stored549
+	VMOVSD X0, (BX)
+
+stored549:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial550
+	VMOVUPD Z4, (DI)
+	JMP     stored553
+
+partial550:
+	LEAQ       (DI), BX
+	VMOVAPD    Z4, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour551
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour551:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo552
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo552:
+	TESTQ  $0x00000001, R9
+	JZ     stored553
+	VMOVSD X0, (BX)
+
+stored553:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial554
+	VMOVUPD Z5, (DI)
+	JMP     stored557
+
+partial554:
+	LEAQ       (DI), BX
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour555
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour555:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo556
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo556:
+	TESTQ  $0x00000001, R9
+	JZ     stored557
+	VMOVSD X0, (BX)
+
+stored557:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial558
+	VMOVUPD Z6, (DI)
+	JMP     stored561
+
+partial558:
+	LEAQ       (DI), BX
+	VMOVAPD    Z6, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour559
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour559:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo560
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo560:
+	TESTQ  $0x00000001, R9
+	JZ     stored561
+	VMOVSD X0, (BX)
+
+stored561:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial562
+	VMOVUPD Z7, (DI)
+	JMP     stored565
+
+partial562:
+	LEAQ       (DI), BX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour563
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour563:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo564
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo564:
+	TESTQ  $0x00000001, R9
+	JZ     stored565
+	VMOVSD X0, (BX)
+
+stored565:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial566
+	VMOVUPD Z8, (DI)
+	JMP     stored569
+
+partial566:
+	LEAQ       (DI), BX
+	VMOVAPD    Z8, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour567
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour567:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo568
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo568:
+	TESTQ  $0x00000001, R9
+	JZ     stored569
+	VMOVSD X0, (BX)
+
+stored569:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial570
+	VMOVUPD Z9, (DI)
+	JMP     stored573
+
+partial570:
+	LEAQ       (DI), BX
+	VMOVAPD    Z9, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour571
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour571:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo572
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo572:
+	TESTQ  $0x00000001, R9
+	JZ     stored573
+	VMOVSD X0, (BX)
+
+stored573:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial574
+	VMOVUPD Z10, (DI)
+	JMP     stored577
+
+partial574:
+	LEAQ       (DI), BX
+	VMOVAPD    Z10, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour575
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour575:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo576
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo576:
+	TESTQ  $0x00000001, R9
+	JZ     stored577
+	VMOVSD X0, (BX)
+
+stored577:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial578
+	VMOVUPD Z11, (DI)
+	JMP     stored581
+
+partial578:
+	LEAQ       (DI), BX
+	VMOVAPD    Z11, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour579
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour579:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo580
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo580:
+	TESTQ  $0x00000001, R9
+	JZ     stored581
+	VMOVSD X0, (BX)
+
+stored581:
+	ADDQ AX, DI
+	SUBQ $0x0000000c, R10
+	CMPQ R10, $0x0000000c
+	JGE  tile530
+
+tiles531:
+	CMPQ R10, $0x00000001
+	JLT  tiles583
+
+tile582:
+	VXORPD Z0, Z0, Z0
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), CX
+	TESTQ  CX, CX
+	JLE    done585
+
+again584:
+	VMOVUPD.Z    (BX), K1, Z1
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z1, Z2, Z0
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         CX
+	JNZ          again584
+
+done585:
+	TESTQ   $0x00000007, R9
+	JNZ     partial586
+	VMOVUPD Z0, (DI)
+	JMP     stored589
+
+partial586:
+	LEAQ       (DI), CX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour587
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour587:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo588
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo588:
+	TESTQ  $0x00000001, R9
+	JZ     stored589
+	VMOVSD X0, (CX)
+
+stored589:
+	ADDQ AX, DI
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile582
+
+tiles583:
+	JMP done520
+
+wider529:
+	CMPQ  R9, $0x00000010
+	JGT   wider590
+	SUBQ  $0x00000008, R9
+	MOVQ  $-1, DX
+	BZHIQ R9, DX, DX
+	KMOVB DX, K1
+	MOVQ  f_base+24(FP), DX
+	MOVQ  dst_base+0(FP), DI
+	ADDQ  R8, DI
+	MOVQ  rows+72(FP), R10
+	CMPQ  R10, $0x0000000a
+	JLT   tiles592
+
+tile591:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done594
+
+again593:
+	VMOVUPD      (BX), Z20
+	VMOVUPD.Z    64(BX), K1, Z21
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z22
+	VFMADD231PD  Z20, Z22, Z0
+	VFMADD231PD  Z21, Z22, Z1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z22
+	VFMADD231PD  Z20, Z22, Z2
+	VFMADD231PD  Z21, Z22, Z3
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z22
+	VFMADD231PD  Z20, Z22, Z4
+	VFMADD231PD  Z21, Z22, Z5
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z22
+	VFMADD231PD  Z20, Z22, Z6
+	VFMADD231PD  Z21, Z22, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z22
+	VFMADD231PD  Z20, Z22, Z8
+	VFMADD231PD  Z21, Z22, Z9
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z22
+	VFMADD231PD  Z20, Z22, Z10
+	VFMADD231PD  Z21, Z22, Z11
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z22
+	VFMADD231PD  Z20, Z22, Z12
+	VFMADD231PD  Z21, Z22, Z13
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z22
+	VFMADD231PD  Z20, Z22, Z14
+	VFMADD231PD  Z21, Z22, Z15
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z22
+	VFMADD231PD  Z20, Z22, Z16
+	VFMADD231PD  Z21, Z22, Z17
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z22
+	VFMADD231PD  Z20, Z22, Z18
+	VFMADD231PD  Z21, Z22, Z19
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again593
+
+done594:
+	MOVQ    CX, SI
+	IMUL3Q  $0x09, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Z0, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial595
+	VMOVUPD Z1, 64(DI)
+	JMP     stored598
+
+partial595:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour596
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour596:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo597
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo597:
+	TESTQ  $0x00000001, R9
+	JZ     stored598
+	VMOVSD X0, (BX)
+
+stored598:
+	ADDQ    AX, DI
+	VMOVUPD Z2, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial599
+	VMOVUPD Z3, 64(DI)
+	JMP     stored602
+
+partial599:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour600
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour600:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo601
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo601:
+	TESTQ  $0x00000001, R9
+	JZ     stored602
+	VMOVSD X0, (BX)
+
+stored602:
+	ADDQ    AX, DI
+	VMOVUPD Z4, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial603
+	VMOVUPD Z5, 64(DI)
+	JMP     stored606
+
+partial603:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour604
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour604:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo605
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo605:
+	TESTQ  $0x00000001, R9
+	JZ     stored606
+	VMOVSD X0, (BX)
+
+stored606:
+	ADDQ    AX, DI
+	VMOVUPD Z6, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial607
+	VMOVUPD Z7, 64(DI)
+	JMP     stored610
+
+partial607:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour608
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour608:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo609
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo609:
+	TESTQ  $0x00000001, R9
+	JZ     stored610
+	VMOVSD X0, (BX)
+
+stored610:
+	ADDQ    AX, DI
+	VMOVUPD Z8, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial611
+	VMOVUPD Z9, 64(DI)
+	JMP     stored614
+
+partial611:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z9, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour612
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour612:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo613
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo613:
+	TESTQ  $0x00000001, R9
+	JZ     stored614
+	VMOVSD X0, (BX)
+
+stored614:
+	ADDQ    AX, DI
+	VMOVUPD Z10, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial615
+	VMOVUPD Z11, 64(DI)
+	JMP     stored618
+
+partial615:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z11, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour616
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour616:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo617
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo617:
+	TESTQ  $0x00000001, R9
+	JZ     stored618
+	VMOVSD X0, (BX)
+
+stored618:
+	ADDQ    AX, DI
+	VMOVUPD Z12, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial619
+	VMOVUPD Z13, 64(DI)
+	JMP     stored622
+
+partial619:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z13, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour620
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour620:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo621
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo621:
+	TESTQ  $0x00000001, R9
+	JZ     stored622
+	VMOVSD X0, (BX)
+
+stored622:
+	ADDQ    AX, DI
+	VMOVUPD Z14, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial623
+	VMOVUPD Z15, 64(DI)
+	JMP     stored626
+
+partial623:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z15, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour624
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour624:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo625
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo625:
+	TESTQ  $0x00000001, R9
+	JZ     stored626
+	VMOVSD X0, (BX)
+
+stored626:
+	ADDQ    AX, DI
+	VMOVUPD Z16, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial627
+	VMOVUPD Z17, 64(DI)
+	JMP     stored630
+
+partial627:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z17, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour628
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour628:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo629
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo629:
+	TESTQ  $0x00000001, R9
+	JZ     stored630
+	VMOVSD X0, (BX)
+
+stored630:
+	ADDQ    AX, DI
+	VMOVUPD Z18, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial631
+	VMOVUPD Z19, 64(DI)
+	JMP     stored634
+
+partial631:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z19, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour632
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour632:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo633
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo633:
+	TESTQ  $0x00000001, R9
+	JZ     stored634
+	VMOVSD X0, (BX)
+
+stored634:
+	ADDQ AX, DI
+	SUBQ $0x0000000a, R10
+	CMPQ R10, $0x0000000a
+	JGE  tile591
+
+tiles592:
+	CMPQ R10, $0x00000001
+	JLT  tiles636
+
+tile635:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), CX
+	TESTQ  CX, CX
+	JLE    done638
+
+again637:
+	VMOVUPD      (BX), Z2
+	VMOVUPD.Z    64(BX), K1, Z3
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Z3, Z4, Z1
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         CX
+	JNZ          again637
+
+done638:
+	VMOVUPD Z0, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial639
+	VMOVUPD Z1, 64(DI)
+	JMP     stored642
+
+partial639:
+	LEAQ       64(DI), CX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour640
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour640:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo641
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo641:
+	TESTQ  $0x00000001, R9
+	JZ     stored642
+	VMOVSD X0, (CX)
+
+stored642:
+	ADDQ AX, DI
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile635
+
+tiles636:
+	JMP done520
+
+wider590:
+	CMPQ  R9, $0x00000018
+	JGT   wider643
+	SUBQ  $0x00000010, R9
+	MOVQ  $-1, DX
+	BZHIQ R9, DX, DX
+	KMOVB DX, K1
+	MOVQ  f_base+24(FP), DX
+	MOVQ  dst_base+0(FP), DI
+	ADDQ  R8, DI
+	MOVQ  rows+72(FP), R10
+	CMPQ  R10, $0x00000008
+	JLT   tiles645
+
+tile644:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	VXORPD Z20, Z20, Z20
+	VXORPD Z21, Z21, Z21
+	VXORPD Z22, Z22, Z22
+	VXORPD Z23, Z23, Z23
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done647
+
+again646:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	VMOVUPD.Z    128(BX), K1, Z26
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z0
+	VFMADD231PD  Z25, Z27, Z1
+	VFMADD231PD  Z26, Z27, Z2
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z3
+	VFMADD231PD  Z25, Z27, Z4
+	VFMADD231PD  Z26, Z27, Z5
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z6
+	VFMADD231PD  Z25, Z27, Z7
+	VFMADD231PD  Z26, Z27, Z8
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z9
+	VFMADD231PD  Z25, Z27, Z10
+	VFMADD231PD  Z26, Z27, Z11
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z12
+	VFMADD231PD  Z25, Z27, Z13
+	VFMADD231PD  Z26, Z27, Z14
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z15
+	VFMADD231PD  Z25, Z27, Z16
+	VFMADD231PD  Z26, Z27, Z17
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z18
+	VFMADD231PD  Z25, Z27, Z19
+	VFMADD231PD  Z26, Z27, Z20
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z21
+	VFMADD231PD  Z25, Z27, Z22
+	VFMADD231PD  Z26, Z27, Z23
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again646
+
+done647:
+	MOVQ    CX, SI
+	IMUL3Q  $0x07, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial648
+	VMOVUPD Z2, 128(DI)
+	JMP     stored651
+
+partial648:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour649
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour649:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo650
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo650:
+	TESTQ  $0x00000001, R9
+	JZ     stored651
+	VMOVSD X0, (BX)
+
+stored651:
+	ADDQ    AX, DI
+	VMOVUPD Z3, (DI)
+	VMOVUPD Z4, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial652
+	VMOVUPD Z5, 128(DI)
+	JMP     stored655
+
+partial652:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour653
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour653:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo654
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo654:
+	TESTQ  $0x00000001, R9
+	JZ     stored655
+	VMOVSD X0, (BX)
+
+stored655:
+	ADDQ    AX, DI
+	VMOVUPD Z6, (DI)
+	VMOVUPD Z7, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial656
+	VMOVUPD Z8, 128(DI)
+	JMP     stored659
+
+partial656:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z8, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour657
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour657:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo658
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo658:
+	TESTQ  $0x00000001, R9
+	JZ     stored659
+	VMOVSD X0, (BX)
+
+stored659:
+	ADDQ    AX, DI
+	VMOVUPD Z9, (DI)
+	VMOVUPD Z10, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial660
+	VMOVUPD Z11, 128(DI)
+	JMP     stored663
+
+partial660:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z11, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour661
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour661:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo662
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo662:
+	TESTQ  $0x00000001, R9
+	JZ     stored663
+	VMOVSD X0, (BX)
+
+stored663:
+	ADDQ    AX, DI
+	VMOVUPD Z12, (DI)
+	VMOVUPD Z13, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial664
+	VMOVUPD Z14, 128(DI)
+	JMP     stored667
+
+partial664:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z14, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour665
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour665:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo666
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo666:
+	TESTQ  $0x00000001, R9
+	JZ     stored667
+	VMOVSD X0, (BX)
+
+stored667:
+	ADDQ    AX, DI
+	VMOVUPD Z15, (DI)
+	VMOVUPD Z16, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial668
+	VMOVUPD Z17, 128(DI)
+	JMP     stored671
+
+partial668:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z17, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour669
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour669:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo670
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo670:
+	TESTQ  $0x00000001, R9
+	JZ     stored671
+	VMOVSD X0, (BX)
+
+stored671:
+	ADDQ    AX, DI
+	VMOVUPD Z18, (DI)
+	VMOVUPD Z19, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial672
+	VMOVUPD Z20, 128(DI)
+	JMP     stored675
+
+partial672:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z20, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour673
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour673:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo674
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo674:
+	TESTQ  $0x00000001, R9
+	JZ     stored675
+	VMOVSD X0, (BX)
+
+stored675:
+	ADDQ    AX, DI
+	VMOVUPD Z21, (DI)
+	VMOVUPD Z22, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial676
+	VMOVUPD Z23, 128(DI)
+	JMP     stored679
+
+partial676:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z23, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour677
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour677:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo678
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo678:
+	TESTQ  $0x00000001, R9
+	JZ     stored679
+	VMOVSD X0, (BX)
+
+stored679:
+	ADDQ AX, DI
+	SUBQ $0x00000008, R10
+	CMPQ R10, $0x00000008
+	JGE  tile644
+
+tiles645:
+	CMPQ R10, $0x00000001
+	JLT  tiles681
+
+tile680:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), CX
+	TESTQ  CX, CX
+	JLE    done683
+
+again682:
+	VMOVUPD      (BX), Z3
+	VMOVUPD      64(BX), Z4
+	VMOVUPD.Z    128(BX), K1, Z5
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z6
+	VFMADD231PD  Z3, Z6, Z0
+	VFMADD231PD  Z4, Z6, Z1
+	VFMADD231PD  Z5, Z6, Z2
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         CX
+	JNZ          again682
+
+done683:
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial684
+	VMOVUPD Z2, 128(DI)
+	JMP     stored687
+
+partial684:
+	LEAQ       128(DI), CX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour685
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour685:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo686
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo686:
+	TESTQ  $0x00000001, R9
+	JZ     stored687
+	VMOVSD X0, (CX)
+
+stored687:
+	ADDQ AX, DI
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile680
+
+tiles681:
+	JMP done520
+
+wider643:
+	SUBQ  $0x00000018, R9
+	MOVQ  $-1, DX
+	BZHIQ R9, DX, DX
+	KMOVB DX, K1
+	MOVQ  f_base+24(FP), DX
+	MOVQ  dst_base+0(FP), DI
+	ADDQ  R8, DI
+	MOVQ  rows+72(FP), R10
+	CMPQ  R10, $0x00000006
+	JLT   tiles690
+
+tile689:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	VXORPD Z20, Z20, Z20
+	VXORPD Z21, Z21, Z21
+	VXORPD Z22, Z22, Z22
+	VXORPD Z23, Z23, Z23
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done692
+
+again691:
+	VMOVUPD      (BX), Z24
+	VMOVUPD      64(BX), Z25
+	VMOVUPD      128(BX), Z26
+	VMOVUPD.Z    192(BX), K1, Z27
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z24, Z28, Z0
+	VFMADD231PD  Z25, Z28, Z1
+	VFMADD231PD  Z26, Z28, Z2
+	VFMADD231PD  Z27, Z28, Z3
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z24, Z28, Z4
+	VFMADD231PD  Z25, Z28, Z5
+	VFMADD231PD  Z26, Z28, Z6
+	VFMADD231PD  Z27, Z28, Z7
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z24, Z28, Z8
+	VFMADD231PD  Z25, Z28, Z9
+	VFMADD231PD  Z26, Z28, Z10
+	VFMADD231PD  Z27, Z28, Z11
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z24, Z28, Z12
+	VFMADD231PD  Z25, Z28, Z13
+	VFMADD231PD  Z26, Z28, Z14
+	VFMADD231PD  Z27, Z28, Z15
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z24, Z28, Z16
+	VFMADD231PD  Z25, Z28, Z17
+	VFMADD231PD  Z26, Z28, Z18
+	VFMADD231PD  Z27, Z28, Z19
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z24, Z28, Z20
+	VFMADD231PD  Z25, Z28, Z21
+	VFMADD231PD  Z26, Z28, Z22
+	VFMADD231PD  Z27, Z28, Z23
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again691
+
+done692:
+	MOVQ    CX, SI
+	IMUL3Q  $0x05, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	VMOVUPD Z2, 128(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial693
+	VMOVUPD Z3, 192(DI)
+	JMP     stored696
+
+partial693:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour694
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour694:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo695
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo695:
+	TESTQ  $0x00000001, R9
+	JZ     stored696
+	VMOVSD X0, (BX)
+
+stored696:
+	ADDQ    AX, DI
+	VMOVUPD Z4, (DI)
+	VMOVUPD Z5, 64(DI)
+	VMOVUPD Z6, 128(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial697
+	VMOVUPD Z7, 192(DI)
+	JMP     stored700
+
+partial697:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour698
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour698:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo699
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo699:
+	TESTQ  $0x00000001, R9
+	JZ     stored700
+	VMOVSD X0, (BX)
+
+stored700:
+	ADDQ    AX, DI
+	VMOVUPD Z8, (DI)
+	VMOVUPD Z9, 64(DI)
+	VMOVUPD Z10, 128(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial701
+	VMOVUPD Z11, 192(DI)
+	JMP     stored704
+
+partial701:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z11, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour702
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour702:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo703
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo703:
+	TESTQ  $0x00000001, R9
+	JZ     stored704
+	VMOVSD X0, (BX)
+
+stored704:
+	ADDQ    AX, DI
+	VMOVUPD Z12, (DI)
+	VMOVUPD Z13, 64(DI)
+	VMOVUPD Z14, 128(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial705
+	VMOVUPD Z15, 192(DI)
+	JMP     stored708
+
+partial705:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z15, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour706
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour706:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo707
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo707:
+	TESTQ  $0x00000001, R9
+	JZ     stored708
+	VMOVSD X0, (BX)
+
+stored708:
+	ADDQ    AX, DI
+	VMOVUPD Z16, (DI)
+	VMOVUPD Z17, 64(DI)
+	VMOVUPD Z18, 128(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial709
+	VMOVUPD Z19, 192(DI)
+	JMP     stored712
+
+partial709:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z19, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour710
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour710:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo711
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo711:
+	TESTQ  $0x00000001, R9
+	JZ     stored712
+	VMOVSD X0, (BX)
+
+stored712:
+	ADDQ    AX, DI
+	VMOVUPD Z20, (DI)
+	VMOVUPD Z21, 64(DI)
+	VMOVUPD Z22, 128(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial713
+	VMOVUPD Z23, 192(DI)
+	JMP     stored716
+
+partial713:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z23, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour714
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour714:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo715
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo715:
+	TESTQ  $0x00000001, R9
+	JZ     stored716
+	VMOVSD X0, (BX)
+
+stored716:
+	ADDQ AX, DI
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile689
+
+tiles690:
+	CMPQ R10, $0x00000001
+	JLT  tiles718
+
+tile717:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), CX
+	TESTQ  CX, CX
+	JLE    done720
+
+again719:
+	VMOVUPD      (BX), Z4
+	VMOVUPD      64(BX), Z5
+	VMOVUPD      128(BX), Z6
+	VMOVUPD.Z    192(BX), K1, Z7
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z8
+	VFMADD231PD  Z4, Z8, Z0
+	VFMADD231PD  Z5, Z8, Z1
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         CX
+	JNZ          again719
+
+done720:
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	VMOVUPD Z2, 128(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial721
+	VMOVUPD Z3, 192(DI)
+	JMP     stored724
+
+partial721:
+	LEAQ       192(DI), CX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour722
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour722:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo723
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo723:
+	TESTQ  $0x00000001, R9
+	JZ     stored724
+	VMOVSD X0, (CX)
+
+stored724:
+	ADDQ AX, DI
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile717
+
+tiles718:
+done520:
+	VZEROUPPER
+	RET
+
+// func scatterMatrix512(w []float64, f []float64, t []float64, rows int, d int, k int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·scatterMatrix512(SB), $0-96
+	MOVQ k+88(FP), AX
+	SHLQ $0x03, AX
+	MOVQ d+80(FP), CX
+	SHLQ $0x03, CX
+	MOVQ k+88(FP), DX
+	XORQ R8, R8
+	MOVQ DX, R9
+	CMPQ R9, $0x00000020
+	JLT  rest726
+
+panel725:
+	MOVQ f_base+24(FP), DX
+	MOVQ w_base+0(FP), DI
+	ADDQ R8, DI
+	MOVQ d+80(FP), R10
+	CMPQ R10, $0x00000005
+	JLT  tiles729
+
+tile728:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done731
+
+again730:
+	VMOVUPD      (SI), Z20
+	VMOVUPD      64(SI), Z21
+	VMOVUPD      128(SI), Z22
+	VMOVUPD      192(SI), Z23
+	VBROADCASTSD (BX), Z24
+	VFMADD231PD  Z20, Z24, Z0
+	VFMADD231PD  Z21, Z24, Z1
+	VFMADD231PD  Z22, Z24, Z2
+	VFMADD231PD  Z23, Z24, Z3
+	VBROADCASTSD 8(BX), Z24
+	VFMADD231PD  Z20, Z24, Z4
+	VFMADD231PD  Z21, Z24, Z5
+	VFMADD231PD  Z22, Z24, Z6
+	VFMADD231PD  Z23, Z24, Z7
+	VBROADCASTSD 16(BX), Z24
+	VFMADD231PD  Z20, Z24, Z8
+	VFMADD231PD  Z21, Z24, Z9
+	VFMADD231PD  Z22, Z24, Z10
+	VFMADD231PD  Z23, Z24, Z11
+	VBROADCASTSD 24(BX), Z24
+	VFMADD231PD  Z20, Z24, Z12
+	VFMADD231PD  Z21, Z24, Z13
+	VFMADD231PD  Z22, Z24, Z14
+	VFMADD231PD  Z23, Z24, Z15
+	VBROADCASTSD 32(BX), Z24
+	VFMADD231PD  Z20, Z24, Z16
+	VFMADD231PD  Z21, Z24, Z17
+	VFMADD231PD  Z22, Z24, Z18
+	VFMADD231PD  Z23, Z24, Z19
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again730
+
+done731:
+	VMOVUPD (DI), Z20
+	VADDPD  Z20, Z0, Z0
+	VMOVUPD Z0, (DI)
+	VMOVUPD 64(DI), Z0
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(DI)
+	VMOVUPD 128(DI), Z0
+	VADDPD  Z0, Z2, Z2
+	VMOVUPD Z2, 128(DI)
+	VMOVUPD 192(DI), Z0
+	VADDPD  Z0, Z3, Z3
+	VMOVUPD Z3, 192(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Z0
+	VADDPD  Z0, Z4, Z4
+	VMOVUPD Z4, (DI)
+	VMOVUPD 64(DI), Z0
+	VADDPD  Z0, Z5, Z5
+	VMOVUPD Z5, 64(DI)
+	VMOVUPD 128(DI), Z0
+	VADDPD  Z0, Z6, Z6
+	VMOVUPD Z6, 128(DI)
+	VMOVUPD 192(DI), Z0
+	VADDPD  Z0, Z7, Z7
+	VMOVUPD Z7, 192(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Z0
+	VADDPD  Z0, Z8, Z8
+	VMOVUPD Z8, (DI)
+	VMOVUPD 64(DI), Z0
+	VADDPD  Z0, Z9, Z9
+	VMOVUPD Z9, 64(DI)
+	VMOVUPD 128(DI), Z0
+	VADDPD  Z0, Z10, Z10
+	VMOVUPD Z10, 128(DI)
+	VMOVUPD 192(DI), Z0
+	VADDPD  Z0, Z11, Z11
+	VMOVUPD Z11, 192(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Z0
+	VADDPD  Z0, Z12, Z12
+	VMOVUPD Z12, (DI)
+	VMOVUPD 64(DI), Z0
+	VADDPD  Z0, Z13, Z13
+	VMOVUPD Z13, 64(DI)
+	VMOVUPD 128(DI), Z0
+	VADDPD  Z0, Z14, Z14
+	VMOVUPD Z14, 128(DI)
+	VMOVUPD 192(DI), Z0
+	VADDPD  Z0, Z15, Z15
+	VMOVUPD Z15, 192(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Z0
+	VADDPD  Z0, Z16, Z16
+	VMOVUPD Z16, (DI)
+	VMOVUPD 64(DI), Z0
+	VADDPD  Z0, Z17, Z17
+	VMOVUPD Z17, 64(DI)
+	VMOVUPD 128(DI), Z0
+	VADDPD  Z0, Z18, Z18
+	VMOVUPD Z18, 128(DI)
+	VMOVUPD 192(DI), Z0
+	VADDPD  Z0, Z19, Z19
+	VMOVUPD Z19, 192(DI)
+	ADDQ    AX, DI
+	ADDQ    $0x00000028, DX
+	SUBQ    $0x00000005, R10
+	CMPQ    R10, $0x00000005
+	JGE     tile728
+
+tiles729:
+	CMPQ R10, $0x00000002
+	JLT  tiles733
+
+tile732:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done735
+
+again734:
+	VMOVUPD      (SI), Z8
+	VMOVUPD      64(SI), Z9
+	VMOVUPD      128(SI), Z10
+	VMOVUPD      192(SI), Z11
+	VBROADCASTSD (BX), Z12
+	VFMADD231PD  Z8, Z12, Z0
+	VFMADD231PD  Z9, Z12, Z1
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD 8(BX), Z12
+	VFMADD231PD  Z8, Z12, Z4
+	VFMADD231PD  Z9, Z12, Z5
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again734
+
+done735:
+	VMOVUPD (DI), Z8
+	VADDPD  Z8, Z0, Z0
+	VMOVUPD Z0, (DI)
+	VMOVUPD 64(DI), Z0
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(DI)
+	VMOVUPD 128(DI), Z0
+	VADDPD  Z0, Z2, Z2
+	VMOVUPD Z2, 128(DI)
+	VMOVUPD 192(DI), Z0
+	VADDPD  Z0, Z3, Z3
+	VMOVUPD Z3, 192(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Z0
+	VADDPD  Z0, Z4, Z4
+	VMOVUPD Z4, (DI)
+	VMOVUPD 64(DI), Z0
+	VADDPD  Z0, Z5, Z5
+	VMOVUPD Z5, 64(DI)
+	VMOVUPD 128(DI), Z0
+	VADDPD  Z0, Z6, Z6
+	VMOVUPD Z6, 128(DI)
+	VMOVUPD 192(DI), Z0
+	VADDPD  Z0, Z7, Z7
+	VMOVUPD Z7, 192(DI)
+	ADDQ    AX, DI
+	ADDQ    $0x00000010, DX
+	SUBQ    $0x00000002, R10
+	CMPQ    R10, $0x00000002
+	JGE     tile732
+
+tiles733:
+	CMPQ R10, $0x00000001
+	JLT  tiles737
+
+tile736:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done739
+
+again738:
+	VMOVUPD      (SI), Z4
+	VMOVUPD      64(SI), Z5
+	VMOVUPD      128(SI), Z6
+	VMOVUPD      192(SI), Z7
+	VBROADCASTSD (BX), Z8
+	VFMADD231PD  Z4, Z8, Z0
+	VFMADD231PD  Z5, Z8, Z1
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again738
+
+done739:
+	VMOVUPD (DI), Z4
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD Z0, (DI)
+	VMOVUPD 64(DI), Z0
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(DI)
+	VMOVUPD 128(DI), Z0
+	VADDPD  Z0, Z2, Z2
+	VMOVUPD Z2, 128(DI)
+	VMOVUPD 192(DI), Z0
+	VADDPD  Z0, Z3, Z3
+	VMOVUPD Z3, 192(DI)
+	ADDQ    AX, DI
+	ADDQ    $0x00000008, DX
+	SUBQ    $0x00000001, R10
+	CMPQ    R10, $0x00000001
+	JGE     tile736
+
+tiles737:
+	ADDQ $0x00000100, R8
+	SUBQ $0x00000020, R9
+	CMPQ R9, $0x00000020
+	JGE  panel725
+
+rest726:
+	TESTQ R9, R9
+	JZ    done727
+	CMPQ  R9, $0x00000008
+	JGT   wider740
+	MOVQ  $-1, DX
+	BZHIQ R9, DX, DX
+	KMOVB DX, K1
+	MOVQ  f_base+24(FP), DX
+	MOVQ  w_base+0(FP), DI
+	ADDQ  R8, DI
+	MOVQ  d+80(FP), R10
+	CMPQ  R10, $0x00000005
+	JLT   tiles742
+
+tile741:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done744
+
+again743:
+	VMOVUPD.Z    (SI), K1, Z5
+	VBROADCASTSD (BX), Z6
+	VFMADD231PD  Z5, Z6, Z0
+	VBROADCASTSD 8(BX), Z6
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD 16(BX), Z6
+	VFMADD231PD  Z5, Z6, Z2
+	VBROADCASTSD 24(BX), Z6
+	VFMADD231PD  Z5, Z6, Z3
+	VBROADCASTSD 32(BX), Z6
+	VFMADD231PD  Z5, Z6, Z4
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again743
+
+done744:
+	VMOVUPD.Z (DI), K1, Z5
+	VADDPD    Z5, Z0, Z0
+	TESTQ     $0x00000007, R9
+	JNZ       partial745
+	VMOVUPD   Z0, (DI)
+	JMP       stored748
+
+partial745:
+	LEAQ       (DI), BX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour746
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour746:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo747
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo747:
+	TESTQ  $0x00000001, R9
+	JZ     stored748
+	VMOVSD X0, (BX)
+
+stored748:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R9
+	JNZ       partial749
+	VMOVUPD   Z1, (DI)
+	JMP       stored752
+
+partial749:
+	LEAQ       (DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour750
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour750:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo751
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo751:
+	TESTQ  $0x00000001, R9
+	JZ     stored752
+	VMOVSD X0, (BX)
+
+stored752:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z2, Z2
+	TESTQ     $0x00000007, R9
+	JNZ       partial753
+	VMOVUPD   Z2, (DI)
+	JMP       stored756
+
+partial753:
+	LEAQ       (DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour754
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour754:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo755
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo755:
+	TESTQ  $0x00000001, R9
+	JZ     stored756
+	VMOVSD X0, (BX)
+
+stored756:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z3, Z3
+	TESTQ     $0x00000007, R9
+	JNZ       partial757
+	VMOVUPD   Z3, (DI)
+	JMP       stored760
+
+partial757:
+	LEAQ       (DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour758
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour758:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo759
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo759:
+	TESTQ  $0x00000001, R9
+	JZ     stored760
+	VMOVSD X0, (BX)
+
+stored760:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	TESTQ     $0x00000007, R9
+	JNZ       partial761
+	VMOVUPD   Z4, (DI)
+	JMP       stored764
+
+partial761:
+	LEAQ       (DI), BX
+	VMOVAPD    Z4, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour762
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour762:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo763
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo763:
+	TESTQ  $0x00000001, R9
+	JZ     stored764
+	VMOVSD X0, (BX)
+
+stored764:
+	ADDQ AX, DI
+	ADDQ $0x00000028, DX
+	SUBQ $0x00000005, R10
+	CMPQ R10, $0x00000005
+	JGE  tile741
+
+tiles742:
+	CMPQ R10, $0x00000002
+	JLT  tiles766
+
+tile765:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done768
+
+again767:
+	VMOVUPD.Z    (SI), K1, Z2
+	VBROADCASTSD (BX), Z3
+	VFMADD231PD  Z2, Z3, Z0
+	VBROADCASTSD 8(BX), Z3
+	VFMADD231PD  Z2, Z3, Z1
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again767
+
+done768:
+	VMOVUPD.Z (DI), K1, Z2
+	VADDPD    Z2, Z0, Z0
+	TESTQ     $0x00000007, R9
+	JNZ       partial769
+	VMOVUPD   Z0, (DI)
+	JMP       stored772
+
+partial769:
+	LEAQ       (DI), BX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour770
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour770:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo771
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo771:
+	TESTQ  $0x00000001, R9
+	JZ     stored772
+	VMOVSD X0, (BX)
+
+stored772:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R9
+	JNZ       partial773
+	VMOVUPD   Z1, (DI)
+	JMP       stored776
+
+partial773:
+	LEAQ       (DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour774
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour774:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo775
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo775:
+	TESTQ  $0x00000001, R9
+	JZ     stored776
+	VMOVSD X0, (BX)
+
+stored776:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile765
+
+tiles766:
+	CMPQ R10, $0x00000001
+	JLT  tiles778
+
+tile777:
+	VXORPD Z0, Z0, Z0
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done780
+
+again779:
+	VMOVUPD.Z    (SI), K1, Z1
+	VBROADCASTSD (BX), Z2
+	VFMADD231PD  Z1, Z2, Z0
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again779
+
+done780:
+	VMOVUPD.Z (DI), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R9
+	JNZ       partial781
+	VMOVUPD   Z0, (DI)
+	JMP       stored784
+
+partial781:
+	LEAQ       (DI), BX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour782
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour782:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo783
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo783:
+	TESTQ  $0x00000001, R9
+	JZ     stored784
+	VMOVSD X0, (BX)
+
+stored784:
+	ADDQ AX, DI
+	ADDQ $0x00000008, DX
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile777
+
+tiles778:
+	JMP done727
+
+wider740:
+	CMPQ  R9, $0x00000010
+	JGT   wider785
+	SUBQ  $0x00000008, R9
+	MOVQ  $-1, DX
+	BZHIQ R9, DX, DX
+	KMOVB DX, K1
+	MOVQ  f_base+24(FP), DX
+	MOVQ  w_base+0(FP), DI
+	ADDQ  R8, DI
+	MOVQ  d+80(FP), R10
+	CMPQ  R10, $0x00000005
+	JLT   tiles787
+
+tile786:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done789
+
+again788:
+	VMOVUPD      (SI), Z10
+	VMOVUPD.Z    64(SI), K1, Z11
+	VBROADCASTSD (BX), Z12
+	VFMADD231PD  Z10, Z12, Z0
+	VFMADD231PD  Z11, Z12, Z1
+	VBROADCASTSD 8(BX), Z12
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD 16(BX), Z12
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Z11, Z12, Z5
+	VBROADCASTSD 24(BX), Z12
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	VBROADCASTSD 32(BX), Z12
+	VFMADD231PD  Z10, Z12, Z8
+	VFMADD231PD  Z11, Z12, Z9
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again788
+
+done789:
+	VMOVUPD   (DI), Z10
+	VADDPD    Z10, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R9
+	JNZ       partial790
+	VMOVUPD   Z1, 64(DI)
+	JMP       stored793
+
+partial790:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour791
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour791:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo792
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo792:
+	TESTQ  $0x00000001, R9
+	JZ     stored793
+	VMOVSD X0, (BX)
+
+stored793:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z2, Z2
+	VMOVUPD   Z2, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z3, Z3
+	TESTQ     $0x00000007, R9
+	JNZ       partial794
+	VMOVUPD   Z3, 64(DI)
+	JMP       stored797
+
+partial794:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour795
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour795:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo796
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo796:
+	TESTQ  $0x00000001, R9
+	JZ     stored797
+	VMOVSD X0, (BX)
+
+stored797:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z4, Z4
+	VMOVUPD   Z4, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z5, Z5
+	TESTQ     $0x00000007, R9
+	JNZ       partial798
+	VMOVUPD   Z5, 64(DI)
+	JMP       stored801
+
+partial798:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour799
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour799:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo800
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo800:
+	TESTQ  $0x00000001, R9
+	JZ     stored801
+	VMOVSD X0, (BX)
+
+stored801:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z6, Z6
+	VMOVUPD   Z6, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z7, Z7
+	TESTQ     $0x00000007, R9
+	JNZ       partial802
+	VMOVUPD   Z7, 64(DI)
+	JMP       stored805
+
+partial802:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour803
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour803:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo804
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo804:
+	TESTQ  $0x00000001, R9
+	JZ     stored805
+	VMOVSD X0, (BX)
+
+stored805:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z8, Z8
+	VMOVUPD   Z8, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z9, Z9
+	TESTQ     $0x00000007, R9
+	JNZ       partial806
+	VMOVUPD   Z9, 64(DI)
+	JMP       stored809
+
+partial806:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z9, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour807
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour807:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo808
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo808:
+	TESTQ  $0x00000001, R9
+	JZ     stored809
+	VMOVSD X0, (BX)
+
+stored809:
+	ADDQ AX, DI
+	ADDQ $0x00000028, DX
+	SUBQ $0x00000005, R10
+	CMPQ R10, $0x00000005
+	JGE  tile786
+
+tiles787:
+	CMPQ R10, $0x00000002
+	JLT  tiles811
+
+tile810:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done813
+
+again812:
+	VMOVUPD      (SI), Z4
+	VMOVUPD.Z    64(SI), K1, Z5
+	VBROADCASTSD (BX), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD 8(BX), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Z5, Z6, Z3
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again812
+
+done813:
+	VMOVUPD   (DI), Z4
+	VADDPD    Z4, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R9
+	JNZ       partial814
+	VMOVUPD   Z1, 64(DI)
+	JMP       stored817
+
+partial814:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour815
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour815:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo816
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo816:
+	TESTQ  $0x00000001, R9
+	JZ     stored817
+	VMOVSD X0, (BX)
+
+stored817:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z2, Z2
+	VMOVUPD   Z2, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z3, Z3
+	TESTQ     $0x00000007, R9
+	JNZ       partial818
+	VMOVUPD   Z3, 64(DI)
+	JMP       stored821
+
+partial818:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour819
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour819:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo820
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo820:
+	TESTQ  $0x00000001, R9
+	JZ     stored821
+	VMOVSD X0, (BX)
+
+stored821:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile810
+
+tiles811:
+	CMPQ R10, $0x00000001
+	JLT  tiles823
+
+tile822:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done825
+
+again824:
+	VMOVUPD      (SI), Z2
+	VMOVUPD.Z    64(SI), K1, Z3
+	VBROADCASTSD (BX), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Z3, Z4, Z1
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again824
+
+done825:
+	VMOVUPD   (DI), Z2
+	VADDPD    Z2, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R9
+	JNZ       partial826
+	VMOVUPD   Z1, 64(DI)
+	JMP       stored829
+
+partial826:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour827
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour827:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo828
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo828:
+	TESTQ  $0x00000001, R9
+	JZ     stored829
+	VMOVSD X0, (BX)
+
+stored829:
+	ADDQ AX, DI
+	ADDQ $0x00000008, DX
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile822
+
+tiles823:
+	JMP done727
+
+wider785:
+	CMPQ  R9, $0x00000018
+	JGT   wider830
+	SUBQ  $0x00000010, R9
+	MOVQ  $-1, DX
+	BZHIQ R9, DX, DX
+	KMOVB DX, K1
+	MOVQ  f_base+24(FP), DX
+	MOVQ  w_base+0(FP), DI
+	ADDQ  R8, DI
+	MOVQ  d+80(FP), R10
+	CMPQ  R10, $0x00000005
+	JLT   tiles832
+
+tile831:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done834
+
+again833:
+	VMOVUPD      (SI), Z15
+	VMOVUPD      64(SI), Z16
+	VMOVUPD.Z    128(SI), K1, Z17
+	VBROADCASTSD (BX), Z18
+	VFMADD231PD  Z15, Z18, Z0
+	VFMADD231PD  Z16, Z18, Z1
+	VFMADD231PD  Z17, Z18, Z2
+	VBROADCASTSD 8(BX), Z18
+	VFMADD231PD  Z15, Z18, Z3
+	VFMADD231PD  Z16, Z18, Z4
+	VFMADD231PD  Z17, Z18, Z5
+	VBROADCASTSD 16(BX), Z18
+	VFMADD231PD  Z15, Z18, Z6
+	VFMADD231PD  Z16, Z18, Z7
+	VFMADD231PD  Z17, Z18, Z8
+	VBROADCASTSD 24(BX), Z18
+	VFMADD231PD  Z15, Z18, Z9
+	VFMADD231PD  Z16, Z18, Z10
+	VFMADD231PD  Z17, Z18, Z11
+	VBROADCASTSD 32(BX), Z18
+	VFMADD231PD  Z15, Z18, Z12
+	VFMADD231PD  Z16, Z18, Z13
+	VFMADD231PD  Z17, Z18, Z14
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again833
+
+done834:
+	VMOVUPD   (DI), Z15
+	VADDPD    Z15, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z2, Z2
+	TESTQ     $0x00000007, R9
+	JNZ       partial835
+	VMOVUPD   Z2, 128(DI)
+	JMP       stored838
+
+partial835:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour836
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour836:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo837
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo837:
+	TESTQ  $0x00000001, R9
+	JZ     stored838
+	VMOVSD X0, (BX)
+
+stored838:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z3, Z3
+	VMOVUPD   Z3, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z4, Z4
+	VMOVUPD   Z4, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z5, Z5
+	TESTQ     $0x00000007, R9
+	JNZ       partial839
+	VMOVUPD   Z5, 128(DI)
+	JMP       stored842
+
+partial839:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour840
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour840:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo841
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo841:
+	TESTQ  $0x00000001, R9
+	JZ     stored842
+	VMOVSD X0, (BX)
+
+stored842:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z6, Z6
+	VMOVUPD   Z6, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z7, Z7
+	VMOVUPD   Z7, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z8, Z8
+	TESTQ     $0x00000007, R9
+	JNZ       partial843
+	VMOVUPD   Z8, 128(DI)
+	JMP       stored846
+
+partial843:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z8, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour844
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour844:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo845
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo845:
+	TESTQ  $0x00000001, R9
+	JZ     stored846
+	VMOVSD X0, (BX)
+
+stored846:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z9, Z9
+	VMOVUPD   Z9, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z10, Z10
+	VMOVUPD   Z10, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z11, Z11
+	TESTQ     $0x00000007, R9
+	JNZ       partial847
+	VMOVUPD   Z11, 128(DI)
+	JMP       stored850
+
+partial847:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z11, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour848
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour848:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo849
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo849:
+	TESTQ  $0x00000001, R9
+	JZ     stored850
+	VMOVSD X0, (BX)
+
+stored850:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z12, Z12
+	VMOVUPD   Z12, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z13, Z13
+	VMOVUPD   Z13, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z14, Z14
+	TESTQ     $0x00000007, R9
+	JNZ       partial851
+	VMOVUPD   Z14, 128(DI)
+	JMP       stored854
+
+partial851:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z14, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour852
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour852:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo853
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo853:
+	TESTQ  $0x00000001, R9
+	JZ     stored854
+	VMOVSD X0, (BX)
+
+stored854:
+	ADDQ AX, DI
+	ADDQ $0x00000028, DX
+	SUBQ $0x00000005, R10
+	CMPQ R10, $0x00000005
+	JGE  tile831
+
+tiles832:
+	CMPQ R10, $0x00000002
+	JLT  tiles856
+
+tile855:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done858
+
+again857:
+	VMOVUPD      (SI), Z6
+	VMOVUPD      64(SI), Z7
+	VMOVUPD.Z    128(SI), K1, Z8
+	VBROADCASTSD (BX), Z9
+	VFMADD231PD  Z6, Z9, Z0
+	VFMADD231PD  Z7, Z9, Z1
+	VFMADD231PD  Z8, Z9, Z2
+	VBROADCASTSD 8(BX), Z9
+	VFMADD231PD  Z6, Z9, Z3
+	VFMADD231PD  Z7, Z9, Z4
+	VFMADD231PD  Z8, Z9, Z5
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again857
+
+done858:
+	VMOVUPD   (DI), Z6
+	VADDPD    Z6, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z2, Z2
+	TESTQ     $0x00000007, R9
+	JNZ       partial859
+	VMOVUPD   Z2, 128(DI)
+	JMP       stored862
+
+partial859:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour860
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour860:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo861
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo861:
+	TESTQ  $0x00000001, R9
+	JZ     stored862
+	VMOVSD X0, (BX)
+
+stored862:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z3, Z3
+	VMOVUPD   Z3, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z4, Z4
+	VMOVUPD   Z4, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z5, Z5
+	TESTQ     $0x00000007, R9
+	JNZ       partial863
+	VMOVUPD   Z5, 128(DI)
+	JMP       stored866
+
+partial863:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour864
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour864:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo865
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo865:
+	TESTQ  $0x00000001, R9
+	JZ     stored866
+	VMOVSD X0, (BX)
+
+stored866:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile855
+
+tiles856:
+	CMPQ R10, $0x00000001
+	JLT  tiles868
+
+tile867:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done870
+
+again869:
+	VMOVUPD      (SI), Z3
+	VMOVUPD      64(SI), Z4
+	VMOVUPD.Z    128(SI), K1, Z5
+	VBROADCASTSD (BX), Z6
+	VFMADD231PD  Z3, Z6, Z0
+	VFMADD231PD  Z4, Z6, Z1
+	VFMADD231PD  Z5, Z6, Z2
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again869
+
+done870:
+	VMOVUPD   (DI), Z3
+	VADDPD    Z3, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(DI)
+	VMOVUPD.Z 128(DI), K1, Z0
+	VADDPD    Z0, Z2, Z2
+	TESTQ     $0x00000007, R9
+	JNZ       partial871
+	VMOVUPD   Z2, 128(DI)
+	JMP       stored874
+
+partial871:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour872
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour872:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo873
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo873:
+	TESTQ  $0x00000001, R9
+	JZ     stored874
+	VMOVSD X0, (BX)
+
+stored874:
+	ADDQ AX, DI
+	ADDQ $0x00000008, DX
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile867
+
+tiles868:
+	JMP done727
+
+wider830:
+	SUBQ  $0x00000018, R9
+	MOVQ  $-1, DX
+	BZHIQ R9, DX, DX
+	KMOVB DX, K1
+	MOVQ  f_base+24(FP), DX
+	MOVQ  w_base+0(FP), DI
+	ADDQ  R8, DI
+	MOVQ  d+80(FP), R10
+	CMPQ  R10, $0x00000005
+	JLT   tiles877
+
+tile876:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done879
+
+again878:
+	VMOVUPD      (SI), Z20
+	VMOVUPD      64(SI), Z21
+	VMOVUPD      128(SI), Z22
+	VMOVUPD.Z    192(SI), K1, Z23
+	VBROADCASTSD (BX), Z24
+	VFMADD231PD  Z20, Z24, Z0
+	VFMADD231PD  Z21, Z24, Z1
+	VFMADD231PD  Z22, Z24, Z2
+	VFMADD231PD  Z23, Z24, Z3
+	VBROADCASTSD 8(BX), Z24
+	VFMADD231PD  Z20, Z24, Z4
+	VFMADD231PD  Z21, Z24, Z5
+	VFMADD231PD  Z22, Z24, Z6
+	VFMADD231PD  Z23, Z24, Z7
+	VBROADCASTSD 16(BX), Z24
+	VFMADD231PD  Z20, Z24, Z8
+	VFMADD231PD  Z21, Z24, Z9
+	VFMADD231PD  Z22, Z24, Z10
+	VFMADD231PD  Z23, Z24, Z11
+	VBROADCASTSD 24(BX), Z24
+	VFMADD231PD  Z20, Z24, Z12
+	VFMADD231PD  Z21, Z24, Z13
+	VFMADD231PD  Z22, Z24, Z14
+	VFMADD231PD  Z23, Z24, Z15
+	VBROADCASTSD 32(BX), Z24
+	VFMADD231PD  Z20, Z24, Z16
+	VFMADD231PD  Z21, Z24, Z17
+	VFMADD231PD  Z22, Z24, Z18
+	VFMADD231PD  Z23, Z24, Z19
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again878
+
+done879:
+	VMOVUPD   (DI), Z20
+	VADDPD    Z20, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z2, Z2
+	VMOVUPD   Z2, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z3, Z3
+	TESTQ     $0x00000007, R9
+	JNZ       partial880
+	VMOVUPD   Z3, 192(DI)
+	JMP       stored883
+
+partial880:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour881
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour881:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo882
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo882:
+	TESTQ  $0x00000001, R9
+	JZ     stored883
+	VMOVSD X0, (BX)
+
+stored883:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z4, Z4
+	VMOVUPD   Z4, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z5, Z5
+	VMOVUPD   Z5, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z6, Z6
+	VMOVUPD   Z6, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z7, Z7
+	TESTQ     $0x00000007, R9
+	JNZ       partial884
+	VMOVUPD   Z7, 192(DI)
+	JMP       stored887
+
+partial884:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour885
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour885:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo886
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo886:
+	TESTQ  $0x00000001, R9
+	JZ     stored887
+	VMOVSD X0, (BX)
+
+stored887:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z8, Z8
+	VMOVUPD   Z8, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z9, Z9
+	VMOVUPD   Z9, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z10, Z10
+	VMOVUPD   Z10, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z11, Z11
+	TESTQ     $0x00000007, R9
+	JNZ       partial888
+	VMOVUPD   Z11, 192(DI)
+	JMP       stored891
+
+partial888:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z11, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour889
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour889:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo890
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo890:
+	TESTQ  $0x00000001, R9
+	JZ     stored891
+	VMOVSD X0, (BX)
+
+stored891:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z12, Z12
+	VMOVUPD   Z12, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z13, Z13
+	VMOVUPD   Z13, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z14, Z14
+	VMOVUPD   Z14, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z15, Z15
+	TESTQ     $0x00000007, R9
+	JNZ       partial892
+	VMOVUPD   Z15, 192(DI)
+	JMP       stored895
+
+partial892:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z15, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour893
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour893:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo894
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo894:
+	TESTQ  $0x00000001, R9
+	JZ     stored895
+	VMOVSD X0, (BX)
+
+stored895:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z16, Z16
+	VMOVUPD   Z16, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z17, Z17
+	VMOVUPD   Z17, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z18, Z18
+	VMOVUPD   Z18, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z19, Z19
+	TESTQ     $0x00000007, R9
+	JNZ       partial896
+	VMOVUPD   Z19, 192(DI)
+	JMP       stored899
+
+partial896:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z19, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour897
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour897:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo898
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo898:
+	TESTQ  $0x00000001, R9
+	JZ     stored899
+	VMOVSD X0, (BX)
+
+stored899:
+	ADDQ AX, DI
+	ADDQ $0x00000028, DX
+	SUBQ $0x00000005, R10
+	CMPQ R10, $0x00000005
+	JGE  tile876
+
+tiles877:
+	CMPQ R10, $0x00000002
+	JLT  tiles901
+
+tile900:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done903
+
+again902:
+	VMOVUPD      (SI), Z8
+	VMOVUPD      64(SI), Z9
+	VMOVUPD      128(SI), Z10
+	VMOVUPD.Z    192(SI), K1, Z11
+	VBROADCASTSD (BX), Z12
+	VFMADD231PD  Z8, Z12, Z0
+	VFMADD231PD  Z9, Z12, Z1
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD 8(BX), Z12
+	VFMADD231PD  Z8, Z12, Z4
+	VFMADD231PD  Z9, Z12, Z5
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again902
+
+done903:
+	VMOVUPD   (DI), Z8
+	VADDPD    Z8, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z2, Z2
+	VMOVUPD   Z2, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z3, Z3
+	TESTQ     $0x00000007, R9
+	JNZ       partial904
+	VMOVUPD   Z3, 192(DI)
+	JMP       stored907
+
+partial904:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour905
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour905:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo906
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo906:
+	TESTQ  $0x00000001, R9
+	JZ     stored907
+	VMOVSD X0, (BX)
+
+stored907:
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z4, Z4
+	VMOVUPD   Z4, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z5, Z5
+	VMOVUPD   Z5, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z6, Z6
+	VMOVUPD   Z6, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z7, Z7
+	TESTQ     $0x00000007, R9
+	JNZ       partial908
+	VMOVUPD   Z7, 192(DI)
+	JMP       stored911
+
+partial908:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour909
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour909:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo910
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo910:
+	TESTQ  $0x00000001, R9
+	JZ     stored911
+	VMOVSD X0, (BX)
+
+stored911:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile900
+
+tiles901:
+	CMPQ R10, $0x00000001
+	JLT  tiles913
+
+tile912:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done915
+
+again914:
+	VMOVUPD      (SI), Z4
+	VMOVUPD      64(SI), Z5
+	VMOVUPD      128(SI), Z6
+	VMOVUPD.Z    192(SI), K1, Z7
+	VBROADCASTSD (BX), Z8
+	VFMADD231PD  Z4, Z8, Z0
+	VFMADD231PD  Z5, Z8, Z1
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again914
+
+done915:
+	VMOVUPD   (DI), Z4
+	VADDPD    Z4, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD   64(DI), Z0
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, 64(DI)
+	VMOVUPD   128(DI), Z0
+	VADDPD    Z0, Z2, Z2
+	VMOVUPD   Z2, 128(DI)
+	VMOVUPD.Z 192(DI), K1, Z0
+	VADDPD    Z0, Z3, Z3
+	TESTQ     $0x00000007, R9
+	JNZ       partial916
+	VMOVUPD   Z3, 192(DI)
+	JMP       stored919
+
+partial916:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour917
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour917:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo918
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo918:
+	TESTQ  $0x00000001, R9
+	JZ     stored919
+	VMOVSD X0, (BX)
+
+stored919:
+	ADDQ AX, DI
+	ADDQ $0x00000008, DX
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile912
+
+tiles913:
+done727:
+	VZEROUPPER
+	RET
+
+// func nodeUpdate512(belief []float64, sum []float64, beliefs []float64, messages []float64, tables []float64, in *int, count int, rho float64, damping float64, normalise bool) (residual float64, left int, status int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·nodeUpdate512(SB), $320-184
+	VXORPD       Z1, Z1, Z1
+	VBROADCASTSD constants<>+760(SB), Z3
+	VXORPD       Z4, Z4, Z4
+	MOVQ         in+120(FP), AX
+	MOVQ         count+128(FP), CX
+	MOVQ         belief_len+8(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
+	VBROADCASTSD rho+136(FP), Z0
+	VMOVSD       constants<>+760(SB), X2
+	VDIVSD       X0, X2, X2
+	VBROADCASTSD X2, Z5
+	VBROADCASTSD damping+144(FP), Z2
+	VSUBPD       Z2, Z3, Z3
+	MOVQ         $-1, SI
+	BZHIQ        DX, SI, SI
+	KMOVB        SI, K1
+	MOVQ         sum_base+24(FP), SI
+	VMOVUPD.Z    (SI), K1, Z0
+	CMPQ         DX, $0x08
+	JNE          masked921
+
+messages925:
+	CMPQ              CX, $0x04
+	JLT               fewer926
+	CMPQ              DX, 32(AX)
+	JNE               fewer926
+	MOVQ              DX, SI
+	IMULQ             DX, SI
+	MOVQ              beliefs_len+56(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer926
+	CMPQ              (AX), DI
+	JHI               fewer926
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer926
+	CMPQ              8(AX), DI
+	JHI               fewer926
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer926
+	CMPQ              16(AX), DI
+	JHI               fewer926
+	MOVQ              tables_len+104(FP), DI
+	SUBQ              SI, DI
+	JLT               fewer926
+	CMPQ              24(AX), DI
+	JHI               fewer926
+	CMPQ              DX, 88(AX)
+	JNE               fewer926
+	MOVQ              DX, SI
+	IMULQ             DX, SI
+	MOVQ              beliefs_len+56(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer926
+	CMPQ              56(AX), DI
+	JHI               fewer926
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer926
+	CMPQ              64(AX), DI
+	JHI               fewer926
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer926
+	CMPQ              72(AX), DI
+	JHI               fewer926
+	MOVQ              tables_len+104(FP), DI
+	SUBQ              SI, DI
+	JLT               fewer926
+	CMPQ              80(AX), DI
+	JHI               fewer926
+	CMPQ              DX, 144(AX)
+	JNE               fewer926
+	MOVQ              DX, SI
+	IMULQ             DX, SI
+	MOVQ              beliefs_len+56(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer926
+	CMPQ              112(AX), DI
+	JHI               fewer926
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer926
+	CMPQ              120(AX), DI
+	JHI               fewer926
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer926
+	CMPQ              128(AX), DI
+	JHI               fewer926
+	MOVQ              tables_len+104(FP), DI
+	SUBQ              SI, DI
+	JLT               fewer926
+	CMPQ              136(AX), DI
+	JHI               fewer926
+	CMPQ              DX, 200(AX)
+	JNE               fewer926
+	MOVQ              DX, SI
+	IMULQ             DX, SI
+	MOVQ              beliefs_len+56(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer926
+	CMPQ              168(AX), DI
+	JHI               fewer926
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer926
+	CMPQ              176(AX), DI
+	JHI               fewer926
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer926
+	CMPQ              184(AX), DI
+	JHI               fewer926
+	MOVQ              tables_len+104(FP), DI
+	SUBQ              SI, DI
+	JLT               fewer926
+	CMPQ              192(AX), DI
+	JHI               fewer926
+	MOVQ              beliefs_base+48(FP), DI
+	MOVQ              (AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              messages_base+72(FP), R8
+	MOVQ              8(AX), DI
+	LEAQ              (R8)(DI*8), DI
+	VBROADCASTSD      constants<>+704(SB), Z6
+	VMOVUPD           (DI), Z7
+	VCMPPD            $0x04, Z6, Z7, K2
+	VMOVUPD           (SI), Z8
+	VSUBPD            Z7, Z8, K2, Z6
+	MOVQ              beliefs_base+48(FP), DI
+	MOVQ              56(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              messages_base+72(FP), R8
+	MOVQ              64(AX), DI
+	LEAQ              (R8)(DI*8), DI
+	VBROADCASTSD      constants<>+704(SB), Z7
+	VMOVUPD           (DI), Z8
+	VCMPPD            $0x04, Z7, Z8, K2
+	VMOVUPD           (SI), Z9
+	VSUBPD            Z8, Z9, K2, Z7
+	MOVQ              beliefs_base+48(FP), DI
+	MOVQ              112(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              messages_base+72(FP), R8
+	MOVQ              120(AX), DI
+	LEAQ              (R8)(DI*8), DI
+	VBROADCASTSD      constants<>+704(SB), Z8
+	VMOVUPD           (DI), Z9
+	VCMPPD            $0x04, Z8, Z9, K2
+	VMOVUPD           (SI), Z10
+	VSUBPD            Z9, Z10, K2, Z8
+	MOVQ              beliefs_base+48(FP), DI
+	MOVQ              168(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              messages_base+72(FP), R8
+	MOVQ              176(AX), DI
+	LEAQ              (R8)(DI*8), DI
+	VBROADCASTSD      constants<>+704(SB), Z9
+	VMOVUPD           (DI), Z10
+	VCMPPD            $0x04, Z9, Z10, K2
+	VMOVUPD           (SI), Z11
+	VSUBPD            Z10, Z11, K2, Z9
+	VCMPPD.BCST       $0x06, constants<>+800(SB), Z6, K2
+	KORTESTB          K2, K2
+	JNZ               fewer926
+	VCMPPD.BCST       $0x06, constants<>+800(SB), Z7, K2
+	KORTESTB          K2, K2
+	JNZ               fewer926
+	VCMPPD.BCST       $0x06, constants<>+800(SB), Z8, K2
+	KORTESTB          K2, K2
+	JNZ               fewer926
+	VCMPPD.BCST       $0x06, constants<>+800(SB), Z9, K2
+	KORTESTB          K2, K2
+	JNZ               fewer926
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K2
+	VBROADCASTSD      constants<>+832(SB), Z10
+	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z10
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z7, K3
+	VBROADCASTSD      constants<>+832(SB), Z11
+	VFMADD231PD.BCST  constants<>+824(SB), Z7, Z11
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z8, K4
+	VBROADCASTSD      constants<>+832(SB), Z12
+	VFMADD231PD.BCST  constants<>+824(SB), Z8, Z12
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z9, K5
+	VBROADCASTSD      constants<>+832(SB), Z13
+	VFMADD231PD.BCST  constants<>+824(SB), Z9, Z13
+	VSUBPD.BCST       constants<>+832(SB), Z10, Z14
+	VSUBPD.BCST       constants<>+832(SB), Z11, Z15
+	VSUBPD.BCST       constants<>+832(SB), Z12, Z16
+	VSUBPD.BCST       constants<>+832(SB), Z13, Z17
+	VFNMADD231PD.BCST constants<>+848(SB), Z14, Z6
+	VFNMADD231PD.BCST constants<>+848(SB), Z15, Z7
+	VFNMADD231PD.BCST constants<>+848(SB), Z16, Z8
+	VFNMADD231PD.BCST constants<>+848(SB), Z17, Z9
+	VFNMADD231PD.BCST constants<>+856(SB), Z14, Z6
+	VFNMADD231PD.BCST constants<>+856(SB), Z15, Z7
+	VFNMADD231PD.BCST constants<>+856(SB), Z16, Z8
+	VFNMADD231PD.BCST constants<>+856(SB), Z17, Z9
+	VMULPD            Z6, Z6, Z14
+	VBROADCASTSD      constants<>+896(SB), Z22
+	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z22
+	VMULPD            Z7, Z7, Z15
+	VBROADCASTSD      constants<>+896(SB), Z23
+	VFMADD231PD.BCST  constants<>+904(SB), Z7, Z23
+	VMULPD            Z8, Z8, Z16
+	VBROADCASTSD      constants<>+896(SB), Z24
+	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z24
+	VMULPD            Z9, Z9, Z17
+	VBROADCASTSD      constants<>+896(SB), Z25
+	VFMADD231PD.BCST  constants<>+904(SB), Z9, Z25
+	VBROADCASTSD      constants<>+880(SB), Z18
+	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z18
+	VFMADD213PD       Z18, Z14, Z22
+	VBROADCASTSD      constants<>+864(SB), Z18
+	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z18
+	VBROADCASTSD      constants<>+880(SB), Z19
+	VFMADD231PD.BCST  constants<>+888(SB), Z7, Z19
+	VFMADD213PD       Z19, Z15, Z23
+	VBROADCASTSD      constants<>+864(SB), Z19
+	VFMADD231PD.BCST  constants<>+872(SB), Z7, Z19
+	VBROADCASTSD      constants<>+880(SB), Z20
+	VFMADD231PD.BCST  constants<>+888(SB), Z8, Z20
+	VFMADD213PD       Z20, Z16, Z24
+	VBROADCASTSD      constants<>+864(SB), Z20
+	VFMADD231PD.BCST  constants<>+872(SB), Z8, Z20
+	VBROADCASTSD      constants<>+880(SB), Z21
+	VFMADD231PD.BCST  constants<>+888(SB), Z9, Z21
+	VFMADD213PD       Z21, Z17, Z25
+	VBROADCASTSD      constants<>+864(SB), Z21
+	VFMADD231PD.BCST  constants<>+872(SB), Z9, Z21
+	VFMADD231PD       Z22, Z14, Z18
+	VFMADD231PD       Z23, Z15, Z19
+	VFMADD231PD       Z24, Z16, Z20
+	VFMADD231PD       Z25, Z17, Z21
+	VFMADD213PD       Z6, Z14, Z18
+	VFMADD213PD       Z7, Z15, Z19
+	VFMADD213PD       Z8, Z16, Z20
+	VFMADD213PD       Z9, Z17, Z21
+	VPSLLQ            $0x30, Z10, Z14
+	VMOVUPD           constants<>+0(SB), Z6
+	VPERMI2PD         constants<>+64(SB), Z6, Z10
+	VPSLLQ            $0x30, Z11, Z15
+	VMOVUPD           constants<>+0(SB), Z6
+	VPERMI2PD         constants<>+64(SB), Z6, Z11
+	VPSLLQ            $0x30, Z12, Z16
+	VMOVUPD           constants<>+0(SB), Z6
+	VPERMI2PD         constants<>+64(SB), Z6, Z12
+	VPSLLQ            $0x30, Z13, Z17
+	VMOVUPD           constants<>+0(SB), Z6
+	VPERMI2PD         constants<>+64(SB), Z6, Z13
+	VPADDQ            Z14, Z10, Z10
+	VFMADD213PD.Z     Z10, Z10, K2, Z18
+	VPADDQ            Z15, Z11, Z11
+	VFMADD213PD.Z     Z11, Z11, K3, Z19
+	VPADDQ            Z16, Z12, Z12
+	VFMADD213PD.Z     Z12, Z12, K4, Z20
+	VPADDQ            Z17, Z13, Z13
+	VFMADD213PD.Z     Z13, Z13, K5, Z21
+	VMOVUPD           Z18, (BX)
+	VMOVUPD           Z19, 64(BX)
+	VMOVUPD           Z20, 128(BX)
+	VMOVUPD           Z21, 192(BX)
+	MOVQ              tables_base+96(FP), DI
+	MOVQ              24(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	CMPB              48(AX), $0x00
+	JNE               backward927
+	VXORPD            Z6, Z6, Z6
+	VXORPD            Z7, Z7, Z7
+	VXORPD            Z8, Z8, Z8
+	VXORPD            Z9, Z9, Z9
+	VBROADCASTSD      (BX), Z10
+	VFMADD231PD       (SI), Z10, Z6
+	VBROADCASTSD      8(BX), Z10
+	VFMADD231PD       64(SI), Z10, Z7
+	VBROADCASTSD      16(BX), Z10
+	VFMADD231PD       128(SI), Z10, Z8
+	VBROADCASTSD      24(BX), Z10
+	VFMADD231PD       192(SI), Z10, Z9
+	VBROADCASTSD      32(BX), Z10
+	VFMADD231PD       256(SI), Z10, Z6
+	VBROADCASTSD      40(BX), Z10
+	VFMADD231PD       320(SI), Z10, Z7
+	VBROADCASTSD      48(BX), Z10
+	VFMADD231PD       384(SI), Z10, Z8
+	VBROADCASTSD      56(BX), Z10
+	VFMADD231PD       448(SI), Z10, Z9
+	VADDPD            Z8, Z6, Z6
+	VADDPD            Z9, Z7, Z7
+	VADDPD            Z7, Z6, Z6
+	VMOVAPD           Z6, Z6
+	JMP               weighed928
+
+backward927:
+	VMULPD     (SI), Z18, Z6
+	VMULPD     64(SI), Z18, Z7
+	VMULPD     128(SI), Z18, Z8
+	VMULPD     192(SI), Z18, Z9
+	VMULPD     256(SI), Z18, Z10
+	VMULPD     320(SI), Z18, Z11
+	VMULPD     384(SI), Z18, Z12
+	VMULPD     448(SI), Z18, Z13
+	VUNPCKLPD  Z7, Z6, Z14
+	VUNPCKHPD  Z7, Z6, Z6
+	VADDPD     Z6, Z14, Z14
+	VUNPCKLPD  Z9, Z8, Z6
+	VUNPCKHPD  Z9, Z8, Z7
+	VADDPD     Z7, Z6, Z6
+	VUNPCKLPD  Z11, Z10, Z7
+	VUNPCKHPD  Z11, Z10, Z8
+	VADDPD     Z8, Z7, Z7
+	VUNPCKLPD  Z13, Z12, Z8
+	VUNPCKHPD  Z13, Z12, Z9
+	VADDPD     Z9, Z8, Z8
+	VSHUFF64X2 $0x88, Z6, Z14, Z9
+	VSHUFF64X2 $0xdd, Z6, Z14, Z6
+	VADDPD     Z6, Z9, Z9
+	VSHUFF64X2 $0x88, Z8, Z7, Z6
+	VSHUFF64X2 $0xdd, Z8, Z7, Z7
+	VADDPD     Z7, Z6, Z6
+	VSHUFF64X2 $0x88, Z6, Z9, Z7
+	VSHUFF64X2 $0xdd, Z6, Z9, Z6
+	VADDPD     Z6, Z7, Z7
+	VMOVAPD    Z7, Z6
+
+weighed928:
+	MOVQ         tables_base+96(FP), DI
+	MOVQ         80(AX), SI
+	LEAQ         (DI)(SI*8), SI
+	CMPB         104(AX), $0x00
+	JNE          backward930
+	VXORPD       Z7, Z7, Z7
+	VXORPD       Z8, Z8, Z8
+	VXORPD       Z9, Z9, Z9
+	VXORPD       Z10, Z10, Z10
+	VBROADCASTSD 64(BX), Z11
+	VFMADD231PD  (SI), Z11, Z7
+	VBROADCASTSD 72(BX), Z11
+	VFMADD231PD  64(SI), Z11, Z8
+	VBROADCASTSD 80(BX), Z11
+	VFMADD231PD  128(SI), Z11, Z9
+	VBROADCASTSD 88(BX), Z11
+	VFMADD231PD  192(SI), Z11, Z10
+	VBROADCASTSD 96(BX), Z11
+	VFMADD231PD  256(SI), Z11, Z7
+	VBROADCASTSD 104(BX), Z11
+	VFMADD231PD  320(SI), Z11, Z8
+	VBROADCASTSD 112(BX), Z11
+	VFMADD231PD  384(SI), Z11, Z9
+	VBROADCASTSD 120(BX), Z11
+	VFMADD231PD  448(SI), Z11, Z10
+	VADDPD       Z9, Z7, Z7
+	VADDPD       Z10, Z8, Z8
+	VADDPD       Z8, Z7, Z7
+	VMOVAPD      Z7, Z7
+	JMP          weighed931
+
+backward930:
+	VMULPD     (SI), Z19, Z7
+	VMULPD     64(SI), Z19, Z8
+	VMULPD     128(SI), Z19, Z9
+	VMULPD     192(SI), Z19, Z10
+	VMULPD     256(SI), Z19, Z11
+	VMULPD     320(SI), Z19, Z12
+	VMULPD     384(SI), Z19, Z13
+	VMULPD     448(SI), Z19, Z14
+	VUNPCKLPD  Z8, Z7, Z15
+	VUNPCKHPD  Z8, Z7, Z7
+	VADDPD     Z7, Z15, Z15
+	VUNPCKLPD  Z10, Z9, Z7
+	VUNPCKHPD  Z10, Z9, Z8
+	VADDPD     Z8, Z7, Z7
+	VUNPCKLPD  Z12, Z11, Z8
+	VUNPCKHPD  Z12, Z11, Z9
+	VADDPD     Z9, Z8, Z8
+	VUNPCKLPD  Z14, Z13, Z9
+	VUNPCKHPD  Z14, Z13, Z10
+	VADDPD     Z10, Z9, Z9
+	VSHUFF64X2 $0x88, Z7, Z15, Z10
+	VSHUFF64X2 $0xdd, Z7, Z15, Z7
+	VADDPD     Z7, Z10, Z10
+	VSHUFF64X2 $0x88, Z9, Z8, Z7
+	VSHUFF64X2 $0xdd, Z9, Z8, Z8
+	VADDPD     Z8, Z7, Z7
+	VSHUFF64X2 $0x88, Z7, Z10, Z8
+	VSHUFF64X2 $0xdd, Z7, Z10, Z7
+	VADDPD     Z7, Z8, Z8
+	VMOVAPD    Z8, Z7
+
+weighed931:
+	MOVQ         tables_base+96(FP), DI
+	MOVQ         136(AX), SI
+	LEAQ         (DI)(SI*8), SI
+	CMPB         160(AX), $0x00
+	JNE          backward933
+	VXORPD       Z8, Z8, Z8
+	VXORPD       Z9, Z9, Z9
+	VXORPD       Z10, Z10, Z10
+	VXORPD       Z11, Z11, Z11
+	VBROADCASTSD 128(BX), Z12
+	VFMADD231PD  (SI), Z12, Z8
+	VBROADCASTSD 136(BX), Z12
+	VFMADD231PD  64(SI), Z12, Z9
+	VBROADCASTSD 144(BX), Z12
+	VFMADD231PD  128(SI), Z12, Z10
+	VBROADCASTSD 152(BX), Z12
+	VFMADD231PD  192(SI), Z12, Z11
+	VBROADCASTSD 160(BX), Z12
+	VFMADD231PD  256(SI), Z12, Z8
+	VBROADCASTSD 168(BX), Z12
+	VFMADD231PD  320(SI), Z12, Z9
+	VBROADCASTSD 176(BX), Z12
+	VFMADD231PD  384(SI), Z12, Z10
+	VBROADCASTSD 184(BX), Z12
+	VFMADD231PD  448(SI), Z12, Z11
+	VADDPD       Z10, Z8, Z8
+	VADDPD       Z11, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	VMOVAPD      Z8, Z8
+	JMP          weighed934
+
+backward933:
+	VMULPD     (SI), Z20, Z8
+	VMULPD     64(SI), Z20, Z9
+	VMULPD     128(SI), Z20, Z10
+	VMULPD     192(SI), Z20, Z11
+	VMULPD     256(SI), Z20, Z12
+	VMULPD     320(SI), Z20, Z13
+	VMULPD     384(SI), Z20, Z14
+	VMULPD     448(SI), Z20, Z15
+	VUNPCKLPD  Z9, Z8, Z16
+	VUNPCKHPD  Z9, Z8, Z8
+	VADDPD     Z8, Z16, Z16
+	VUNPCKLPD  Z11, Z10, Z8
+	VUNPCKHPD  Z11, Z10, Z9
+	VADDPD     Z9, Z8, Z8
+	VUNPCKLPD  Z13, Z12, Z9
+	VUNPCKHPD  Z13, Z12, Z10
+	VADDPD     Z10, Z9, Z9
+	VUNPCKLPD  Z15, Z14, Z10
+	VUNPCKHPD  Z15, Z14, Z11
+	VADDPD     Z11, Z10, Z10
+	VSHUFF64X2 $0x88, Z8, Z16, Z11
+	VSHUFF64X2 $0xdd, Z8, Z16, Z8
+	VADDPD     Z8, Z11, Z11
+	VSHUFF64X2 $0x88, Z10, Z9, Z8
+	VSHUFF64X2 $0xdd, Z10, Z9, Z9
+	VADDPD     Z9, Z8, Z8
+	VSHUFF64X2 $0x88, Z8, Z11, Z9
+	VSHUFF64X2 $0xdd, Z8, Z11, Z8
+	VADDPD     Z8, Z9, Z9
+	VMOVAPD    Z9, Z8
+
+weighed934:
+	MOVQ         tables_base+96(FP), DI
+	MOVQ         192(AX), SI
+	LEAQ         (DI)(SI*8), SI
+	CMPB         216(AX), $0x00
+	JNE          backward936
+	VXORPD       Z9, Z9, Z9
+	VXORPD       Z10, Z10, Z10
+	VXORPD       Z11, Z11, Z11
+	VXORPD       Z12, Z12, Z12
+	VBROADCASTSD 192(BX), Z13
+	VFMADD231PD  (SI), Z13, Z9
+	VBROADCASTSD 200(BX), Z13
+	VFMADD231PD  64(SI), Z13, Z10
+	VBROADCASTSD 208(BX), Z13
+	VFMADD231PD  128(SI), Z13, Z11
+	VBROADCASTSD 216(BX), Z13
+	VFMADD231PD  192(SI), Z13, Z12
+	VBROADCASTSD 224(BX), Z13
+	VFMADD231PD  256(SI), Z13, Z9
+	VBROADCASTSD 232(BX), Z13
+	VFMADD231PD  320(SI), Z13, Z10
+	VBROADCASTSD 240(BX), Z13
+	VFMADD231PD  384(SI), Z13, Z11
+	VBROADCASTSD 248(BX), Z13
+	VFMADD231PD  448(SI), Z13, Z12
+	VADDPD       Z11, Z9, Z9
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z10, Z9, Z9
+	VMOVAPD      Z9, Z9
+	JMP          weighed937
+
+backward936:
+	VMULPD     (SI), Z21, Z9
+	VMULPD     64(SI), Z21, Z10
+	VMULPD     128(SI), Z21, Z11
+	VMULPD     192(SI), Z21, Z12
+	VMULPD     256(SI), Z21, Z13
+	VMULPD     320(SI), Z21, Z14
+	VMULPD     384(SI), Z21, Z15
+	VMULPD     448(SI), Z21, Z16
+	VUNPCKLPD  Z10, Z9, Z17
+	VUNPCKHPD  Z10, Z9, Z9
+	VADDPD     Z9, Z17, Z17
+	VUNPCKLPD  Z12, Z11, Z9
+	VUNPCKHPD  Z12, Z11, Z10
+	VADDPD     Z10, Z9, Z9
+	VUNPCKLPD  Z14, Z13, Z10
+	VUNPCKHPD  Z14, Z13, Z11
+	VADDPD     Z11, Z10, Z10
+	VUNPCKLPD  Z16, Z15, Z11
+	VUNPCKHPD  Z16, Z15, Z12
+	VADDPD     Z12, Z11, Z11
+	VSHUFF64X2 $0x88, Z9, Z17, Z12
+	VSHUFF64X2 $0xdd, Z9, Z17, Z9
+	VADDPD     Z9, Z12, Z12
+	VSHUFF64X2 $0x88, Z11, Z10, Z9
+	VSHUFF64X2 $0xdd, Z11, Z10, Z10
+	VADDPD     Z10, Z9, Z9
+	VSHUFF64X2 $0x88, Z9, Z12, Z10
+	VSHUFF64X2 $0xdd, Z9, Z12, Z9
+	VADDPD     Z9, Z10, Z10
+	VMOVAPD    Z10, Z9
+
+weighed937:
+	VPSUBQ.BCST      constants<>+728(SB), Z6, Z10
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K2
+	KORTESTB         K2, K2
+	JNZ              fewer926
+	VPSUBQ.BCST      constants<>+728(SB), Z7, Z10
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K2
+	KORTESTB         K2, K2
+	JNZ              fewer926
+	VPSUBQ.BCST      constants<>+728(SB), Z8, Z10
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K2
+	KORTESTB         K2, K2
+	JNZ              fewer926
+	VPSUBQ.BCST      constants<>+728(SB), Z9, Z10
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K2
+	KORTESTB         K2, K2
+	JNZ              fewer926
+	VGETMANTPD       $0x08, Z6, Z10
+	VGETMANTPD       $0x08, Z7, Z11
+	VGETMANTPD       $0x08, Z8, Z12
+	VGETMANTPD       $0x08, Z9, Z13
+	VRCP14PD         Z10, Z14
+	VRCP14PD         Z11, Z15
+	VRCP14PD         Z12, Z16
+	VRCP14PD         Z13, Z17
+	VGETEXPPD        Z6, Z6
+	VGETEXPPD        Z7, Z7
+	VGETEXPPD        Z8, Z8
+	VGETEXPPD        Z9, Z9
+	VRNDSCALEPD      $0x58, Z14, Z14
+	VRNDSCALEPD      $0x58, Z15, Z15
+	VRNDSCALEPD      $0x58, Z16, Z16
+	VRNDSCALEPD      $0x58, Z17, Z17
+	VFMSUB213PD.BCST constants<>+760(SB), Z14, Z10
+	VFMSUB213PD.BCST constants<>+760(SB), Z15, Z11
+	VFMSUB213PD.BCST constants<>+760(SB), Z16, Z12
+	VFMSUB213PD.BCST constants<>+760(SB), Z17, Z13
+	VGETEXPPD        Z14, Z18
+	VSUBPD           Z18, Z6, Z6
+	VPSRLQ           $0x30, Z14, Z14
+	VMOVUPD          constants<>+512(SB), Z18
+	VPERMI2PD        constants<>+576(SB), Z18, Z14
+	VFMADD231PD.BCST constants<>+1008(SB), Z6, Z14
+	VGETEXPPD        Z15, Z6
+	VSUBPD           Z6, Z7, Z7
+	VPSRLQ           $0x30, Z15, Z15
+	VMOVUPD          constants<>+512(SB), Z6
+	VPERMI2PD        constants<>+576(SB), Z6, Z15
+	VFMADD231PD.BCST constants<>+1008(SB), Z7, Z15
+	VGETEXPPD        Z16, Z6
+	VSUBPD           Z6, Z8, Z8
+	VPSRLQ           $0x30, Z16, Z16
+	VMOVUPD          constants<>+512(SB), Z6
+	VPERMI2PD        constants<>+576(SB), Z6, Z16
+	VFMADD231PD.BCST constants<>+1008(SB), Z8, Z16
+	VGETEXPPD        Z17, Z6
+	VSUBPD           Z6, Z9, Z9
+	VPSRLQ           $0x30, Z17, Z17
+	VMOVUPD          constants<>+512(SB), Z6
+	VPERMI2PD        constants<>+576(SB), Z6, Z17
+	VFMADD231PD.BCST constants<>+1008(SB), Z9, Z17
+	VMULPD           Z10, Z10, Z6
+	VMULPD           Z11, Z11, Z7
+	VMULPD           Z12, Z12, Z8
+	VMULPD           Z13, Z13, Z9
+	VBROADCASTSD     constants<>+1064(SB), Z18
+	VFMADD231PD.BCST constants<>+1072(SB), Z10, Z18
+	VBROADCASTSD     constants<>+1064(SB), Z19
+	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z19
+	VBROADCASTSD     constants<>+1064(SB), Z20
+	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z20
+	VBROADCASTSD     constants<>+1064(SB), Z21
+	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z21
+	VFMADD231PD.BCST constants<>+1080(SB), Z6, Z18
+	VFMADD231PD.BCST constants<>+1080(SB), Z7, Z19
+	VFMADD231PD.BCST constants<>+1080(SB), Z8, Z20
+	VFMADD231PD.BCST constants<>+1080(SB), Z9, Z21
+	VBROADCASTSD     constants<>+1048(SB), Z22
+	VFMADD231PD.BCST constants<>+1056(SB), Z10, Z22
+	VFMADD213PD      Z22, Z6, Z18
+	VBROADCASTSD     constants<>+1048(SB), Z22
+	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z22
+	VFMADD213PD      Z22, Z7, Z19
+	VBROADCASTSD     constants<>+1048(SB), Z22
+	VFMADD231PD.BCST constants<>+1056(SB), Z12, Z22
+	VFMADD213PD      Z22, Z8, Z20
+	VBROADCASTSD     constants<>+1048(SB), Z22
+	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z22
+	VFMADD213PD      Z22, Z9, Z21
+	VBROADCASTSD     constants<>+1016(SB), Z22
+	VFMADD231PD.BCST constants<>+1024(SB), Z10, Z22
+	VBROADCASTSD     constants<>+1016(SB), Z23
+	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z23
+	VBROADCASTSD     constants<>+1016(SB), Z24
+	VFMADD231PD.BCST constants<>+1024(SB), Z12, Z24
+	VBROADCASTSD     constants<>+1016(SB), Z25
+	VFMADD231PD.BCST constants<>+1024(SB), Z13, Z25
+	VBROADCASTSD     constants<>+1032(SB), Z26
+	VFMADD231PD.BCST constants<>+1040(SB), Z10, Z26
+	VFMADD231PD      Z26, Z6, Z22
+	VBROADCASTSD     constants<>+1032(SB), Z26
+	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z26
+	VFMADD231PD      Z26, Z7, Z23
+	VBROADCASTSD     constants<>+1032(SB), Z26
+	VFMADD231PD.BCST constants<>+1040(SB), Z12, Z26
+	VFMADD231PD      Z26, Z8, Z24
+	VBROADCASTSD     constants<>+1032(SB), Z26
+	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z26
+	VFMADD231PD      Z26, Z9, Z25
+	VADDPD           Z10, Z14, Z14
+	VADDPD           Z11, Z15, Z15
+	VADDPD           Z12, Z16, Z16
+	VADDPD           Z13, Z17, Z17
+	VMULPD           Z6, Z6, Z10
+	VFMADD231PD      Z18, Z10, Z22
+	VMULPD           Z7, Z7, Z11
+	VFMADD231PD      Z19, Z11, Z23
+	VMULPD           Z8, Z8, Z12
+	VFMADD231PD      Z20, Z12, Z24
+	VMULPD           Z9, Z9, Z13
+	VFMADD231PD      Z21, Z13, Z25
+	VFMADD213PD      Z14, Z6, Z22
+	VFMADD213PD      Z15, Z7, Z23
+	VFMADD213PD      Z16, Z8, Z24
+	VFMADD213PD      Z17, Z9, Z25
+	VMOVAPD          Z22, Z6
+	VMOVAPD          Z23, Z7
+	VMOVAPD          Z24, Z8
+	VMOVAPD          Z25, Z9
+	VSHUFF64X2       $0x4e, Z6, Z6, Z10
+	VSHUFF64X2       $0x4e, Z7, Z7, Z11
+	VSHUFF64X2       $0x4e, Z8, Z8, Z12
+	VSHUFF64X2       $0x4e, Z9, Z9, Z13
+	VMAXPD           Z10, Z6, Z6
+	VMAXPD           Z11, Z7, Z7
+	VMAXPD           Z12, Z8, Z8
+	VMAXPD           Z13, Z9, Z9
+	VSHUFF64X2       $0xb1, Z6, Z6, Z10
+	VSHUFF64X2       $0xb1, Z7, Z7, Z11
+	VSHUFF64X2       $0xb1, Z8, Z8, Z12
+	VSHUFF64X2       $0xb1, Z9, Z9, Z13
+	VMAXPD           Z10, Z6, Z6
+	VMAXPD           Z11, Z7, Z7
+	VMAXPD           Z12, Z8, Z8
+	VMAXPD           Z13, Z9, Z9
+	VPERMILPD        $0x55, Z6, Z10
+	VPERMILPD        $0x55, Z7, Z11
+	VPERMILPD        $0x55, Z8, Z12
+	VPERMILPD        $0x55, Z9, Z13
+	VMAXPD           Z10, Z6, Z6
+	VMAXPD           Z11, Z7, Z7
+	VMAXPD           Z12, Z8, Z8
+	VMAXPD           Z13, Z9, Z9
+	VSUBPD           Z6, Z22, Z22
+	VSUBPD           Z7, Z23, Z23
+	VSUBPD           Z8, Z24, Z24
+	VSUBPD           Z9, Z25, Z25
+	MOVQ             messages_base+72(FP), DI
+	MOVQ             16(AX), SI
+	LEAQ             (DI)(SI*8), SI
+	VMOVUPD          (SI), Z6
+	VUCOMISD         X4, X2
+	JBE              undamped939
+	VCMPPD           $0x04, Z6, Z22, K2
+	VMULPD           Z2, Z6, Z7
+	VMULPD           Z3, Z22, Z8
+	VADDPD           Z7, Z8, K2, Z22
+
+undamped939:
+	VCMPPD       $0x04, Z6, Z22, K2
+	VSUBPD.Z     Z6, Z22, K2, Z6
+	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
+	VPMAXUQ      Z6, Z1, Z1
+	VBROADCASTSD 40(AX), Z6
+	VFMADD231PD  Z22, Z6, Z0
+	VMOVUPD      Z22, (SI)
+	MOVQ         messages_base+72(FP), DI
+	MOVQ         72(AX), SI
+	LEAQ         (DI)(SI*8), SI
+	VMOVUPD      (SI), Z6
+	VUCOMISD     X4, X2
+	JBE          undamped940
+	VCMPPD       $0x04, Z6, Z23, K2
+	VMULPD       Z2, Z6, Z7
+	VMULPD       Z3, Z23, Z8
+	VADDPD       Z7, Z8, K2, Z23
+
+undamped940:
+	VCMPPD       $0x04, Z6, Z23, K2
+	VSUBPD.Z     Z6, Z23, K2, Z6
+	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
+	VPMAXUQ      Z6, Z1, Z1
+	VBROADCASTSD 96(AX), Z6
+	VFMADD231PD  Z23, Z6, Z0
+	VMOVUPD      Z23, (SI)
+	MOVQ         messages_base+72(FP), DI
+	MOVQ         128(AX), SI
+	LEAQ         (DI)(SI*8), SI
+	VMOVUPD      (SI), Z6
+	VUCOMISD     X4, X2
+	JBE          undamped941
+	VCMPPD       $0x04, Z6, Z24, K2
+	VMULPD       Z2, Z6, Z7
+	VMULPD       Z3, Z24, Z8
+	VADDPD       Z7, Z8, K2, Z24
+
+undamped941:
+	VCMPPD       $0x04, Z6, Z24, K2
+	VSUBPD.Z     Z6, Z24, K2, Z6
+	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
+	VPMAXUQ      Z6, Z1, Z1
+	VBROADCASTSD 152(AX), Z6
+	VFMADD231PD  Z24, Z6, Z0
+	VMOVUPD      Z24, (SI)
+	MOVQ         messages_base+72(FP), DI
+	MOVQ         184(AX), SI
+	LEAQ         (DI)(SI*8), SI
+	VMOVUPD      (SI), Z6
+	VUCOMISD     X4, X2
+	JBE          undamped942
+	VCMPPD       $0x04, Z6, Z25, K2
+	VMULPD       Z2, Z6, Z7
+	VMULPD       Z3, Z25, Z8
+	VADDPD       Z7, Z8, K2, Z25
+
+undamped942:
+	VCMPPD       $0x04, Z6, Z25, K2
+	VSUBPD.Z     Z6, Z25, K2, Z6
+	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
+	VPMAXUQ      Z6, Z1, Z1
+	VBROADCASTSD 208(AX), Z6
+	VFMADD231PD  Z25, Z6, Z0
+	VMOVUPD      Z25, (SI)
+	ADDQ         $0x000000e0, AX
+	SUBQ         $0x04, CX
+	JMP          messages925
+
+fewer926:
+	CMPQ              CX, $0x02
+	JLT               fewer943
+	CMPQ              DX, 32(AX)
+	JNE               fewer943
+	MOVQ              DX, SI
+	IMULQ             DX, SI
+	MOVQ              beliefs_len+56(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer943
+	CMPQ              (AX), DI
+	JHI               fewer943
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer943
+	CMPQ              8(AX), DI
+	JHI               fewer943
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer943
+	CMPQ              16(AX), DI
+	JHI               fewer943
+	MOVQ              tables_len+104(FP), DI
+	SUBQ              SI, DI
+	JLT               fewer943
+	CMPQ              24(AX), DI
+	JHI               fewer943
+	CMPQ              DX, 88(AX)
+	JNE               fewer943
+	MOVQ              DX, SI
+	IMULQ             DX, SI
+	MOVQ              beliefs_len+56(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer943
+	CMPQ              56(AX), DI
+	JHI               fewer943
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer943
+	CMPQ              64(AX), DI
+	JHI               fewer943
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer943
+	CMPQ              72(AX), DI
+	JHI               fewer943
+	MOVQ              tables_len+104(FP), DI
+	SUBQ              SI, DI
+	JLT               fewer943
+	CMPQ              80(AX), DI
+	JHI               fewer943
+	MOVQ              beliefs_base+48(FP), DI
+	MOVQ              (AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              messages_base+72(FP), R8
+	MOVQ              8(AX), DI
+	LEAQ              (R8)(DI*8), DI
+	VBROADCASTSD      constants<>+704(SB), Z6
+	VMOVUPD           (DI), Z7
+	VCMPPD            $0x04, Z6, Z7, K2
+	VMOVUPD           (SI), Z8
+	VSUBPD            Z7, Z8, K2, Z6
+	MOVQ              beliefs_base+48(FP), DI
+	MOVQ              56(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              messages_base+72(FP), R8
+	MOVQ              64(AX), DI
+	LEAQ              (R8)(DI*8), DI
+	VBROADCASTSD      constants<>+704(SB), Z7
+	VMOVUPD           (DI), Z8
+	VCMPPD            $0x04, Z7, Z8, K2
+	VMOVUPD           (SI), Z9
+	VSUBPD            Z8, Z9, K2, Z7
+	VCMPPD.BCST       $0x06, constants<>+800(SB), Z6, K2
+	KORTESTB          K2, K2
+	JNZ               fewer943
+	VCMPPD.BCST       $0x06, constants<>+800(SB), Z7, K2
+	KORTESTB          K2, K2
+	JNZ               fewer943
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K2
+	VBROADCASTSD      constants<>+832(SB), Z8
+	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z8
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z7, K3
+	VBROADCASTSD      constants<>+832(SB), Z9
+	VFMADD231PD.BCST  constants<>+824(SB), Z7, Z9
+	VSUBPD.BCST       constants<>+832(SB), Z8, Z10
+	VSUBPD.BCST       constants<>+832(SB), Z9, Z11
+	VFNMADD231PD.BCST constants<>+848(SB), Z10, Z6
+	VFNMADD231PD.BCST constants<>+848(SB), Z11, Z7
+	VFNMADD231PD.BCST constants<>+856(SB), Z10, Z6
+	VFNMADD231PD.BCST constants<>+856(SB), Z11, Z7
+	VMULPD            Z6, Z6, Z10
+	VBROADCASTSD      constants<>+896(SB), Z14
+	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z14
+	VMULPD            Z7, Z7, Z11
+	VBROADCASTSD      constants<>+896(SB), Z15
+	VFMADD231PD.BCST  constants<>+904(SB), Z7, Z15
+	VBROADCASTSD      constants<>+880(SB), Z12
+	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z12
+	VFMADD213PD       Z12, Z10, Z14
+	VBROADCASTSD      constants<>+864(SB), Z12
+	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z12
+	VBROADCASTSD      constants<>+880(SB), Z13
+	VFMADD231PD.BCST  constants<>+888(SB), Z7, Z13
+	VFMADD213PD       Z13, Z11, Z15
+	VBROADCASTSD      constants<>+864(SB), Z13
+	VFMADD231PD.BCST  constants<>+872(SB), Z7, Z13
+	VFMADD231PD       Z14, Z10, Z12
+	VFMADD231PD       Z15, Z11, Z13
+	VFMADD213PD       Z6, Z10, Z12
+	VFMADD213PD       Z7, Z11, Z13
+	VPSLLQ            $0x30, Z8, Z10
+	VMOVUPD           constants<>+0(SB), Z6
+	VPERMI2PD         constants<>+64(SB), Z6, Z8
+	VPSLLQ            $0x30, Z9, Z11
+	VMOVUPD           constants<>+0(SB), Z6
+	VPERMI2PD         constants<>+64(SB), Z6, Z9
+	VPADDQ            Z10, Z8, Z8
+	VFMADD213PD.Z     Z8, Z8, K2, Z12
+	VPADDQ            Z11, Z9, Z9
+	VFMADD213PD.Z     Z9, Z9, K3, Z13
+	VMOVUPD           Z12, (BX)
+	VMOVUPD           Z13, 64(BX)
+	MOVQ              tables_base+96(FP), DI
+	MOVQ              24(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	CMPB              48(AX), $0x00
+	JNE               backward944
+	VXORPD            Z6, Z6, Z6
+	VXORPD            Z7, Z7, Z7
+	VXORPD            Z8, Z8, Z8
+	VXORPD            Z9, Z9, Z9
+	VBROADCASTSD      (BX), Z10
+	VFMADD231PD       (SI), Z10, Z6
+	VBROADCASTSD      8(BX), Z10
+	VFMADD231PD       64(SI), Z10, Z7
+	VBROADCASTSD      16(BX), Z10
+	VFMADD231PD       128(SI), Z10, Z8
+	VBROADCASTSD      24(BX), Z10
+	VFMADD231PD       192(SI), Z10, Z9
+	VBROADCASTSD      32(BX), Z10
+	VFMADD231PD       256(SI), Z10, Z6
+	VBROADCASTSD      40(BX), Z10
+	VFMADD231PD       320(SI), Z10, Z7
+	VBROADCASTSD      48(BX), Z10
+	VFMADD231PD       384(SI), Z10, Z8
+	VBROADCASTSD      56(BX), Z10
+	VFMADD231PD       448(SI), Z10, Z9
+	VADDPD            Z8, Z6, Z6
+	VADDPD            Z9, Z7, Z7
+	VADDPD            Z7, Z6, Z6
+	VMOVAPD           Z6, Z6
+	JMP               weighed945
+
+backward944:
+	VMULPD     (SI), Z12, Z6
+	VMULPD     64(SI), Z12, Z7
+	VMULPD     128(SI), Z12, Z8
+	VMULPD     192(SI), Z12, Z9
+	VMULPD     256(SI), Z12, Z10
+	VMULPD     320(SI), Z12, Z11
+	VMULPD     384(SI), Z12, Z14
+	VMULPD     448(SI), Z12, Z12
+	VUNPCKLPD  Z7, Z6, Z15
+	VUNPCKHPD  Z7, Z6, Z6
+	VADDPD     Z6, Z15, Z15
+	VUNPCKLPD  Z9, Z8, Z6
+	VUNPCKHPD  Z9, Z8, Z7
+	VADDPD     Z7, Z6, Z6
+	VUNPCKLPD  Z11, Z10, Z7
+	VUNPCKHPD  Z11, Z10, Z8
+	VADDPD     Z8, Z7, Z7
+	VUNPCKLPD  Z12, Z14, Z8
+	VUNPCKHPD  Z12, Z14, Z9
+	VADDPD     Z9, Z8, Z8
+	VSHUFF64X2 $0x88, Z6, Z15, Z9
+	VSHUFF64X2 $0xdd, Z6, Z15, Z6
+	VADDPD     Z6, Z9, Z9
+	VSHUFF64X2 $0x88, Z8, Z7, Z6
+	VSHUFF64X2 $0xdd, Z8, Z7, Z7
+	VADDPD     Z7, Z6, Z6
+	VSHUFF64X2 $0x88, Z6, Z9, Z7
+	VSHUFF64X2 $0xdd, Z6, Z9, Z6
+	VADDPD     Z6, Z7, Z7
+	VMOVAPD    Z7, Z6
+
+weighed945:
+	MOVQ         tables_base+96(FP), DI
+	MOVQ         80(AX), SI
+	LEAQ         (DI)(SI*8), SI
+	CMPB         104(AX), $0x00
+	JNE          backward947
+	VXORPD       Z7, Z7, Z7
+	VXORPD       Z8, Z8, Z8
+	VXORPD       Z9, Z9, Z9
+	VXORPD       Z10, Z10, Z10
+	VBROADCASTSD 64(BX), Z11
+	VFMADD231PD  (SI), Z11, Z7
+	VBROADCASTSD 72(BX), Z11
+	VFMADD231PD  64(SI), Z11, Z8
+	VBROADCASTSD 80(BX), Z11
+	VFMADD231PD  128(SI), Z11, Z9
+	VBROADCASTSD 88(BX), Z11
+	VFMADD231PD  192(SI), Z11, Z10
+	VBROADCASTSD 96(BX), Z11
+	VFMADD231PD  256(SI), Z11, Z7
+	VBROADCASTSD 104(BX), Z11
+	VFMADD231PD  320(SI), Z11, Z8
+	VBROADCASTSD 112(BX), Z11
+	VFMADD231PD  384(SI), Z11, Z9
+	VBROADCASTSD 120(BX), Z11
+	VFMADD231PD  448(SI), Z11, Z10
+	VADDPD       Z9, Z7, Z7
+	VADDPD       Z10, Z8, Z8
+	VADDPD       Z8, Z7, Z7
+	VMOVAPD      Z7, Z7
+	JMP          weighed948
+
+backward947:
+	VMULPD     (SI), Z13, Z7
+	VMULPD     64(SI), Z13, Z8
+	VMULPD     128(SI), Z13, Z9
+	VMULPD     192(SI), Z13, Z10
+	VMULPD     256(SI), Z13, Z11
+	VMULPD     320(SI), Z13, Z12
+	VMULPD     384(SI), Z13, Z14
+	VMULPD     448(SI), Z13, Z13
+	VUNPCKLPD  Z8, Z7, Z15
+	VUNPCKHPD  Z8, Z7, Z7
+	VADDPD     Z7, Z15, Z15
+	VUNPCKLPD  Z10, Z9, Z7
+	VUNPCKHPD  Z10, Z9, Z8
+	VADDPD     Z8, Z7, Z7
+	VUNPCKLPD  Z12, Z11, Z8
+	VUNPCKHPD  Z12, Z11, Z9
+	VADDPD     Z9, Z8, Z8
+	VUNPCKLPD  Z13, Z14, Z9
+	VUNPCKHPD  Z13, Z14, Z10
+	VADDPD     Z10, Z9, Z9
+	VSHUFF64X2 $0x88, Z7, Z15, Z10
+	VSHUFF64X2 $0xdd, Z7, Z15, Z7
+	VADDPD     Z7, Z10, Z10
+	VSHUFF64X2 $0x88, Z9, Z8, Z7
+	VSHUFF64X2 $0xdd, Z9, Z8, Z8
+	VADDPD     Z8, Z7, Z7
+	VSHUFF64X2 $0x88, Z7, Z10, Z8
+	VSHUFF64X2 $0xdd, Z7, Z10, Z7
+	VADDPD     Z7, Z8, Z8
+	VMOVAPD    Z8, Z7
+
+weighed948:
+	VPSUBQ.BCST      constants<>+728(SB), Z6, Z8
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z8, K2
+	KORTESTB         K2, K2
+	JNZ              fewer943
+	VPSUBQ.BCST      constants<>+728(SB), Z7, Z8
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z8, K2
+	KORTESTB         K2, K2
+	JNZ              fewer943
+	VGETMANTPD       $0x08, Z6, Z8
+	VGETMANTPD       $0x08, Z7, Z9
+	VRCP14PD         Z8, Z10
+	VRCP14PD         Z9, Z11
+	VGETEXPPD        Z6, Z6
+	VGETEXPPD        Z7, Z7
+	VRNDSCALEPD      $0x58, Z10, Z10
+	VRNDSCALEPD      $0x58, Z11, Z11
+	VFMSUB213PD.BCST constants<>+760(SB), Z10, Z8
+	VFMSUB213PD.BCST constants<>+760(SB), Z11, Z9
+	VGETEXPPD        Z10, Z12
+	VSUBPD           Z12, Z6, Z6
+	VPSRLQ           $0x30, Z10, Z10
+	VMOVUPD          constants<>+512(SB), Z12
+	VPERMI2PD        constants<>+576(SB), Z12, Z10
+	VFMADD231PD.BCST constants<>+1008(SB), Z6, Z10
+	VGETEXPPD        Z11, Z6
+	VSUBPD           Z6, Z7, Z7
+	VPSRLQ           $0x30, Z11, Z11
+	VMOVUPD          constants<>+512(SB), Z6
+	VPERMI2PD        constants<>+576(SB), Z6, Z11
+	VFMADD231PD.BCST constants<>+1008(SB), Z7, Z11
+	VMULPD           Z8, Z8, Z6
+	VMULPD           Z9, Z9, Z7
+	VBROADCASTSD     constants<>+1064(SB), Z12
+	VFMADD231PD.BCST constants<>+1072(SB), Z8, Z12
+	VBROADCASTSD     constants<>+1064(SB), Z13
+	VFMADD231PD.BCST constants<>+1072(SB), Z9, Z13
+	VFMADD231PD.BCST constants<>+1080(SB), Z6, Z12
+	VFMADD231PD.BCST constants<>+1080(SB), Z7, Z13
+	VBROADCASTSD     constants<>+1048(SB), Z14
+	VFMADD231PD.BCST constants<>+1056(SB), Z8, Z14
+	VFMADD213PD      Z14, Z6, Z12
+	VBROADCASTSD     constants<>+1048(SB), Z14
+	VFMADD231PD.BCST constants<>+1056(SB), Z9, Z14
+	VFMADD213PD      Z14, Z7, Z13
+	VBROADCASTSD     constants<>+1016(SB), Z14
+	VFMADD231PD.BCST constants<>+1024(SB), Z8, Z14
+	VBROADCASTSD     constants<>+1016(SB), Z15
+	VFMADD231PD.BCST constants<>+1024(SB), Z9, Z15
+	VBROADCASTSD     constants<>+1032(SB), Z16
+	VFMADD231PD.BCST constants<>+1040(SB), Z8, Z16
+	VFMADD231PD      Z16, Z6, Z14
+	VBROADCASTSD     constants<>+1032(SB), Z16
+	VFMADD231PD.BCST constants<>+1040(SB), Z9, Z16
+	VFMADD231PD      Z16, Z7, Z15
+	VADDPD           Z8, Z10, Z10
+	VADDPD           Z9, Z11, Z11
+	VMULPD           Z6, Z6, Z8
+	VFMADD231PD      Z12, Z8, Z14
+	VMULPD           Z7, Z7, Z9
+	VFMADD231PD      Z13, Z9, Z15
+	VFMADD213PD      Z10, Z6, Z14
+	VFMADD213PD      Z11, Z7, Z15
+	VMOVAPD          Z14, Z6
+	VMOVAPD          Z15, Z7
+	VSHUFF64X2       $0x4e, Z6, Z6, Z8
+	VSHUFF64X2       $0x4e, Z7, Z7, Z9
+	VMAXPD           Z8, Z6, Z6
+	VMAXPD           Z9, Z7, Z7
+	VSHUFF64X2       $0xb1, Z6, Z6, Z8
+	VSHUFF64X2       $0xb1, Z7, Z7, Z9
+	VMAXPD           Z8, Z6, Z6
+	VMAXPD           Z9, Z7, Z7
+	VPERMILPD        $0x55, Z6, Z8
+	VPERMILPD        $0x55, Z7, Z9
+	VMAXPD           Z8, Z6, Z6
+	VMAXPD           Z9, Z7, Z7
+	VSUBPD           Z6, Z14, Z14
+	VSUBPD           Z7, Z15, Z15
+	MOVQ             messages_base+72(FP), DI
+	MOVQ             16(AX), SI
+	LEAQ             (DI)(SI*8), SI
+	VMOVUPD          (SI), Z6
+	VUCOMISD         X4, X2
+	JBE              undamped950
+	VCMPPD           $0x04, Z6, Z14, K2
+	VMULPD           Z2, Z6, Z7
+	VMULPD           Z3, Z14, Z8
+	VADDPD           Z7, Z8, K2, Z14
+
+undamped950:
+	VCMPPD       $0x04, Z6, Z14, K2
+	VSUBPD.Z     Z6, Z14, K2, Z6
+	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
+	VPMAXUQ      Z6, Z1, Z1
+	VBROADCASTSD 40(AX), Z6
+	VFMADD231PD  Z14, Z6, Z0
+	VMOVUPD      Z14, (SI)
+	MOVQ         messages_base+72(FP), DI
+	MOVQ         72(AX), SI
+	LEAQ         (DI)(SI*8), SI
+	VMOVUPD      (SI), Z6
+	VUCOMISD     X4, X2
+	JBE          undamped951
+	VCMPPD       $0x04, Z6, Z15, K2
+	VMULPD       Z2, Z6, Z7
+	VMULPD       Z3, Z15, Z8
+	VADDPD       Z7, Z8, K2, Z15
+
+undamped951:
+	VCMPPD       $0x04, Z6, Z15, K2
+	VSUBPD.Z     Z6, Z15, K2, Z6
+	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
+	VPMAXUQ      Z6, Z1, Z1
+	VBROADCASTSD 96(AX), Z6
+	VFMADD231PD  Z15, Z6, Z0
+	VMOVUPD      Z15, (SI)
+	ADDQ         $0x00000070, AX
+	SUBQ         $0x02, CX
+	JMP          messages925
+
+fewer943:
+	CMPQ              CX, $0x01
+	JLT               fewer952
+	MOVQ              32(AX), SI
+	CMPQ              SI, $0x08
+	JHI               wide924
+	TESTQ             SI, SI
+	JZ                unsafe922
+	MOVQ              SI, DI
+	IMULQ             DX, DI
+	MOVQ              beliefs_len+56(FP), R8
+	SUBQ              SI, R8
+	JLT               outside923
+	CMPQ              (AX), R8
+	JHI               outside923
+	MOVQ              messages_len+80(FP), R8
+	SUBQ              SI, R8
+	JLT               outside923
+	CMPQ              8(AX), R8
+	JHI               outside923
+	MOVQ              messages_len+80(FP), R8
+	SUBQ              DX, R8
+	JLT               outside923
+	CMPQ              16(AX), R8
+	JHI               outside923
+	MOVQ              tables_len+104(FP), R8
+	SUBQ              DI, R8
+	JLT               outside923
+	CMPQ              24(AX), R8
+	JHI               outside923
+	MOVQ              $-1, DI
+	BZHIQ             SI, DI, DI
+	KMOVB             DI, K2
+	MOVQ              beliefs_base+48(FP), R8
+	MOVQ              (AX), DI
+	LEAQ              (R8)(DI*8), DI
+	MOVQ              messages_base+72(FP), R9
+	MOVQ              8(AX), R8
+	LEAQ              (R9)(R8*8), R8
+	VBROADCASTSD      constants<>+704(SB), Z6
+	VMOVUPD.Z         (R8), K2, Z7
+	VCMPPD            $0x04, Z6, Z7, K2, K3
+	VMOVUPD.Z         (DI), K2, Z8
+	VSUBPD            Z7, Z8, K3, Z6
+	VMOVAPD           Z6, Z7
+	VSHUFF64X2        $0x4e, Z7, Z7, Z8
+	VMAXPD            Z8, Z7, Z7
+	VSHUFF64X2        $0xb1, Z7, Z7, Z8
+	VMAXPD            Z8, Z7, Z7
+	VPERMILPD         $0x55, Z7, Z8
+	VMAXPD            Z8, Z7, Z7
+	VSUBPD            Z7, Z6, Z6
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K3
+	VBROADCASTSD      constants<>+832(SB), Z7
+	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z7
+	VSUBPD.BCST       constants<>+832(SB), Z7, Z8
+	VFNMADD231PD.BCST constants<>+848(SB), Z8, Z6
+	VFNMADD231PD.BCST constants<>+856(SB), Z8, Z6
+	VMULPD            Z6, Z6, Z8
+	VBROADCASTSD      constants<>+896(SB), Z10
+	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z10
+	VBROADCASTSD      constants<>+880(SB), Z9
+	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z9
+	VFMADD213PD       Z9, Z8, Z10
+	VBROADCASTSD      constants<>+864(SB), Z9
+	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z9
+	VFMADD231PD       Z10, Z8, Z9
+	VFMADD213PD       Z6, Z8, Z9
+	VPSLLQ            $0x30, Z7, Z8
+	VMOVUPD           constants<>+0(SB), Z6
+	VPERMI2PD         constants<>+64(SB), Z6, Z7
+	VPADDQ            Z8, Z7, Z7
+	VFMADD213PD.Z     Z7, Z7, K3, Z9
+	VMOVUPD           Z9, (BX)
+	MOVQ              tables_base+96(FP), R8
+	MOVQ              24(AX), DI
+	LEAQ              (R8)(DI*8), DI
+	CMPB              48(AX), $0x00
+	JNE               backward953
+	VXORPD            Z6, Z6, Z6
+	VXORPD            Z7, Z7, Z7
+	VXORPD            Z8, Z8, Z8
+	VXORPD            Z9, Z9, Z9
+	MOVQ              DX, R8
+	SHLQ              $0x03, R8
+	LEAQ              (R8)(R8*2), R9
+	LEAQ              (R8)(R8*4), R10
+	LEAQ              (R9)(R8*4), R11
+	VBROADCASTSD      (BX), Z10
+	VFMADD231PD       (DI), Z10, K1, Z6
+	VBROADCASTSD      8(BX), Z10
+	CMPQ              SI, $0x00000001
+	JLE               end955
+	VFMADD231PD       (DI)(R8*1), Z10, K1, Z7
+	VBROADCASTSD      16(BX), Z10
+	CMPQ              SI, $0x00000002
+	JLE               end955
+	VFMADD231PD       (DI)(R8*2), Z10, K1, Z8
+	VBROADCASTSD      24(BX), Z10
+	CMPQ              SI, $0x00000003
+	JLE               end955
+	VFMADD231PD       (DI)(R9*1), Z10, K1, Z9
+	VBROADCASTSD      32(BX), Z10
+	CMPQ              SI, $0x00000004
+	JLE               end955
+	VFMADD231PD       (DI)(R8*4), Z10, K1, Z6
+	VBROADCASTSD      40(BX), Z10
+	CMPQ              SI, $0x00000005
+	JLE               end955
+	VFMADD231PD       (DI)(R10*1), Z10, K1, Z7
+	VBROADCASTSD      48(BX), Z10
+	CMPQ              SI, $0x00000006
+	JLE               end955
+	VFMADD231PD       (DI)(R9*2), Z10, K1, Z8
+	VBROADCASTSD      56(BX), Z10
+	CMPQ              SI, $0x00000007
+	JLE               end955
+	VFMADD231PD       (DI)(R11*1), Z10, K1, Z9
+
+end955:
+	VADDPD  Z8, Z6, Z6
+	VADDPD  Z9, Z7, Z7
+	VADDPD  Z7, Z6, Z6
+	VMOVAPD Z6, Z6
+	JMP     weighed954
+
+backward953:
+	VXORPD   Z6, Z6, Z6
+	VXORPD   Z7, Z7, Z7
+	VXORPD   Z8, Z8, Z8
+	VXORPD   Z10, Z10, Z10
+	VXORPD   Z11, Z11, Z11
+	VXORPD   Z12, Z12, Z12
+	VXORPD   Z13, Z13, Z13
+	VXORPD   Z14, Z14, Z14
+	SHLQ     $0x03, SI
+	LEAQ     (SI)(SI*2), R8
+	LEAQ     (SI)(SI*4), R9
+	LEAQ     (R8)(SI*4), R10
+	VMULPD.Z (DI), Z9, K2, Z6
+	CMPQ     DX, $0x00000001
+	JLE      end956
+	VMULPD.Z (DI)(SI*1), Z9, K2, Z7
+	CMPQ     DX, $0x00000002
+	JLE      end956
+	VMULPD.Z (DI)(SI*2), Z9, K2, Z8
+	CMPQ     DX, $0x00000003
+	JLE      end956
+	VMULPD.Z (DI)(R8*1), Z9, K2, Z10
+	CMPQ     DX, $0x00000004
+	JLE      end956
+	VMULPD.Z (DI)(SI*4), Z9, K2, Z11
+	CMPQ     DX, $0x00000005
+	JLE      end956
+	VMULPD.Z (DI)(R9*1), Z9, K2, Z12
+	CMPQ     DX, $0x00000006
+	JLE      end956
+	VMULPD.Z (DI)(R8*2), Z9, K2, Z13
+	CMPQ     DX, $0x00000007
+	JLE      end956
+	VMULPD.Z (DI)(R10*1), Z9, K2, Z14
+
+end956:
+	VUNPCKLPD  Z7, Z6, Z9
+	VUNPCKHPD  Z7, Z6, Z6
+	VADDPD     Z6, Z9, Z9
+	VUNPCKLPD  Z10, Z8, Z6
+	VUNPCKHPD  Z10, Z8, Z7
+	VADDPD     Z7, Z6, Z6
+	VUNPCKLPD  Z12, Z11, Z7
+	VUNPCKHPD  Z12, Z11, Z8
+	VADDPD     Z8, Z7, Z7
+	VUNPCKLPD  Z14, Z13, Z8
+	VUNPCKHPD  Z14, Z13, Z10
+	VADDPD     Z10, Z8, Z8
+	VSHUFF64X2 $0x88, Z6, Z9, Z10
+	VSHUFF64X2 $0xdd, Z6, Z9, Z6
+	VADDPD     Z6, Z10, Z10
+	VSHUFF64X2 $0x88, Z8, Z7, Z6
+	VSHUFF64X2 $0xdd, Z8, Z7, Z7
+	VADDPD     Z7, Z6, Z6
+	VSHUFF64X2 $0x88, Z6, Z10, Z7
+	VSHUFF64X2 $0xdd, Z6, Z10, Z6
+	VADDPD     Z6, Z7, Z7
+	VMOVAPD    Z7, Z6
+
+weighed954:
+	VPSUBQ.BCST      constants<>+728(SB), Z6, Z7
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z7, K2
+	KORTESTB         K2, K2
+	JNZ              unsafe922
+	VGETMANTPD       $0x08, Z6, Z7
+	VRCP14PD         Z7, Z8
+	VGETEXPPD        Z6, Z6
+	VRNDSCALEPD      $0x58, Z8, Z8
+	VFMSUB213PD.BCST constants<>+760(SB), Z8, Z7
+	VGETEXPPD        Z8, Z9
+	VSUBPD           Z9, Z6, Z6
+	VPSRLQ           $0x30, Z8, Z8
+	VMOVUPD          constants<>+512(SB), Z9
+	VPERMI2PD        constants<>+576(SB), Z9, Z8
+	VFMADD231PD.BCST constants<>+1008(SB), Z6, Z8
+	VMULPD           Z7, Z7, Z6
+	VBROADCASTSD     constants<>+1064(SB), Z9
+	VFMADD231PD.BCST constants<>+1072(SB), Z7, Z9
+	VFMADD231PD.BCST constants<>+1080(SB), Z6, Z9
+	VBROADCASTSD     constants<>+1048(SB), Z10
+	VFMADD231PD.BCST constants<>+1056(SB), Z7, Z10
+	VFMADD213PD      Z10, Z6, Z9
+	VBROADCASTSD     constants<>+1016(SB), Z10
+	VFMADD231PD.BCST constants<>+1024(SB), Z7, Z10
+	VBROADCASTSD     constants<>+1032(SB), Z11
+	VFMADD231PD.BCST constants<>+1040(SB), Z7, Z11
+	VFMADD231PD      Z11, Z6, Z10
+	VADDPD           Z7, Z8, Z8
+	VMULPD           Z6, Z6, Z7
+	VFMADD231PD      Z9, Z7, Z10
+	VFMADD213PD      Z8, Z6, Z10
+	VMOVAPD          Z10, Z6
+	VSHUFF64X2       $0x4e, Z6, Z6, Z7
+	VMAXPD           Z7, Z6, Z6
+	VSHUFF64X2       $0xb1, Z6, Z6, Z7
+	VMAXPD           Z7, Z6, Z6
+	VPERMILPD        $0x55, Z6, Z7
+	VMAXPD           Z7, Z6, Z6
+	VSUBPD           Z6, Z10, Z10
+	MOVQ             messages_base+72(FP), DI
+	MOVQ             16(AX), SI
+	LEAQ             (DI)(SI*8), SI
+	VMOVUPD          (SI), Z6
+	VUCOMISD         X4, X2
+	JBE              undamped957
+	VCMPPD           $0x04, Z6, Z10, K2
+	VMULPD           Z2, Z6, Z7
+	VMULPD           Z3, Z10, Z8
+	VADDPD           Z7, Z8, K2, Z10
+
+undamped957:
+	VCMPPD       $0x04, Z6, Z10, K2
+	VSUBPD.Z     Z6, Z10, K2, Z6
+	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
+	VPMAXUQ      Z6, Z1, Z1
+	VBROADCASTSD 40(AX), Z6
+	VFMADD231PD  Z10, Z6, Z0
+	VMOVUPD      Z10, (SI)
+	ADDQ         $0x00000038, AX
+	SUBQ         $0x01, CX
+	JMP          messages925
+
+fewer952:
+	JMP done920
+
+masked921:
+messages958:
+	CMPQ              CX, $0x04
+	JLT               fewer959
+	CMPQ              DX, 32(AX)
+	JNE               fewer959
+	MOVQ              DX, SI
+	IMULQ             DX, SI
+	MOVQ              beliefs_len+56(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer959
+	CMPQ              (AX), DI
+	JHI               fewer959
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer959
+	CMPQ              8(AX), DI
+	JHI               fewer959
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer959
+	CMPQ              16(AX), DI
+	JHI               fewer959
+	MOVQ              tables_len+104(FP), DI
+	SUBQ              SI, DI
+	JLT               fewer959
+	CMPQ              24(AX), DI
+	JHI               fewer959
+	CMPQ              DX, 88(AX)
+	JNE               fewer959
+	MOVQ              DX, SI
+	IMULQ             DX, SI
+	MOVQ              beliefs_len+56(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer959
+	CMPQ              56(AX), DI
+	JHI               fewer959
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer959
+	CMPQ              64(AX), DI
+	JHI               fewer959
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer959
+	CMPQ              72(AX), DI
+	JHI               fewer959
+	MOVQ              tables_len+104(FP), DI
+	SUBQ              SI, DI
+	JLT               fewer959
+	CMPQ              80(AX), DI
+	JHI               fewer959
+	CMPQ              DX, 144(AX)
+	JNE               fewer959
+	MOVQ              DX, SI
+	IMULQ             DX, SI
+	MOVQ              beliefs_len+56(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer959
+	CMPQ              112(AX), DI
+	JHI               fewer959
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer959
+	CMPQ              120(AX), DI
+	JHI               fewer959
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer959
+	CMPQ              128(AX), DI
+	JHI               fewer959
+	MOVQ              tables_len+104(FP), DI
+	SUBQ              SI, DI
+	JLT               fewer959
+	CMPQ              136(AX), DI
+	JHI               fewer959
+	CMPQ              DX, 200(AX)
+	JNE               fewer959
+	MOVQ              DX, SI
+	IMULQ             DX, SI
+	MOVQ              beliefs_len+56(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer959
+	CMPQ              168(AX), DI
+	JHI               fewer959
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer959
+	CMPQ              176(AX), DI
+	JHI               fewer959
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer959
+	CMPQ              184(AX), DI
+	JHI               fewer959
+	MOVQ              tables_len+104(FP), DI
+	SUBQ              SI, DI
+	JLT               fewer959
+	CMPQ              192(AX), DI
+	JHI               fewer959
+	MOVQ              beliefs_base+48(FP), DI
+	MOVQ              (AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              messages_base+72(FP), R8
+	MOVQ              8(AX), DI
+	LEAQ              (R8)(DI*8), DI
+	VBROADCASTSD      constants<>+704(SB), Z6
+	VMOVUPD.Z         (DI), K1, Z7
+	VCMPPD            $0x04, Z6, Z7, K1, K2
+	VMOVUPD.Z         (SI), K1, Z8
+	VSUBPD            Z7, Z8, K2, Z6
+	MOVQ              beliefs_base+48(FP), DI
+	MOVQ              56(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              messages_base+72(FP), R8
+	MOVQ              64(AX), DI
+	LEAQ              (R8)(DI*8), DI
+	VBROADCASTSD      constants<>+704(SB), Z7
+	VMOVUPD.Z         (DI), K1, Z8
+	VCMPPD            $0x04, Z7, Z8, K1, K2
+	VMOVUPD.Z         (SI), K1, Z9
+	VSUBPD            Z8, Z9, K2, Z7
+	MOVQ              beliefs_base+48(FP), DI
+	MOVQ              112(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              messages_base+72(FP), R8
+	MOVQ              120(AX), DI
+	LEAQ              (R8)(DI*8), DI
+	VBROADCASTSD      constants<>+704(SB), Z8
+	VMOVUPD.Z         (DI), K1, Z9
+	VCMPPD            $0x04, Z8, Z9, K1, K2
+	VMOVUPD.Z         (SI), K1, Z10
+	VSUBPD            Z9, Z10, K2, Z8
+	MOVQ              beliefs_base+48(FP), DI
+	MOVQ              168(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              messages_base+72(FP), R8
+	MOVQ              176(AX), DI
+	LEAQ              (R8)(DI*8), DI
+	VBROADCASTSD      constants<>+704(SB), Z9
+	VMOVUPD.Z         (DI), K1, Z10
+	VCMPPD            $0x04, Z9, Z10, K1, K2
+	VMOVUPD.Z         (SI), K1, Z11
+	VSUBPD            Z10, Z11, K2, Z9
+	VCMPPD.BCST       $0x06, constants<>+800(SB), Z6, K2
+	KORTESTB          K2, K2
+	JNZ               fewer959
+	VCMPPD.BCST       $0x06, constants<>+800(SB), Z7, K2
+	KORTESTB          K2, K2
+	JNZ               fewer959
+	VCMPPD.BCST       $0x06, constants<>+800(SB), Z8, K2
+	KORTESTB          K2, K2
+	JNZ               fewer959
+	VCMPPD.BCST       $0x06, constants<>+800(SB), Z9, K2
+	KORTESTB          K2, K2
+	JNZ               fewer959
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K2
+	VBROADCASTSD      constants<>+832(SB), Z10
+	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z10
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z7, K3
+	VBROADCASTSD      constants<>+832(SB), Z11
+	VFMADD231PD.BCST  constants<>+824(SB), Z7, Z11
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z8, K4
+	VBROADCASTSD      constants<>+832(SB), Z12
+	VFMADD231PD.BCST  constants<>+824(SB), Z8, Z12
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z9, K5
+	VBROADCASTSD      constants<>+832(SB), Z13
+	VFMADD231PD.BCST  constants<>+824(SB), Z9, Z13
+	VSUBPD.BCST       constants<>+832(SB), Z10, Z14
+	VSUBPD.BCST       constants<>+832(SB), Z11, Z15
+	VSUBPD.BCST       constants<>+832(SB), Z12, Z16
+	VSUBPD.BCST       constants<>+832(SB), Z13, Z17
+	VFNMADD231PD.BCST constants<>+848(SB), Z14, Z6
+	VFNMADD231PD.BCST constants<>+848(SB), Z15, Z7
+	VFNMADD231PD.BCST constants<>+848(SB), Z16, Z8
+	VFNMADD231PD.BCST constants<>+848(SB), Z17, Z9
+	VFNMADD231PD.BCST constants<>+856(SB), Z14, Z6
+	VFNMADD231PD.BCST constants<>+856(SB), Z15, Z7
+	VFNMADD231PD.BCST constants<>+856(SB), Z16, Z8
+	VFNMADD231PD.BCST constants<>+856(SB), Z17, Z9
+	VMULPD            Z6, Z6, Z14
+	VBROADCASTSD      constants<>+896(SB), Z22
+	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z22
+	VMULPD            Z7, Z7, Z15
+	VBROADCASTSD      constants<>+896(SB), Z23
+	VFMADD231PD.BCST  constants<>+904(SB), Z7, Z23
+	VMULPD            Z8, Z8, Z16
+	VBROADCASTSD      constants<>+896(SB), Z24
+	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z24
+	VMULPD            Z9, Z9, Z17
+	VBROADCASTSD      constants<>+896(SB), Z25
+	VFMADD231PD.BCST  constants<>+904(SB), Z9, Z25
+	VBROADCASTSD      constants<>+880(SB), Z18
+	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z18
+	VFMADD213PD       Z18, Z14, Z22
+	VBROADCASTSD      constants<>+864(SB), Z18
+	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z18
+	VBROADCASTSD      constants<>+880(SB), Z19
+	VFMADD231PD.BCST  constants<>+888(SB), Z7, Z19
+	VFMADD213PD       Z19, Z15, Z23
+	VBROADCASTSD      constants<>+864(SB), Z19
+	VFMADD231PD.BCST  constants<>+872(SB), Z7, Z19
+	VBROADCASTSD      constants<>+880(SB), Z20
+	VFMADD231PD.BCST  constants<>+888(SB), Z8, Z20
+	VFMADD213PD       Z20, Z16, Z24
+	VBROADCASTSD      constants<>+864(SB), Z20
+	VFMADD231PD.BCST  constants<>+872(SB), Z8, Z20
+	VBROADCASTSD      constants<>+880(SB), Z21
+	VFMADD231PD.BCST  constants<>+888(SB), Z9, Z21
+	VFMADD213PD       Z21, Z17, Z25
+	VBROADCASTSD      constants<>+864(SB), Z21
+	VFMADD231PD.BCST  constants<>+872(SB), Z9, Z21
+	VFMADD231PD       Z22, Z14, Z18
+	VFMADD231PD       Z23, Z15, Z19
+	VFMADD231PD       Z24, Z16, Z20
+	VFMADD231PD       Z25, Z17, Z21
+	VFMADD213PD       Z6, Z14, Z18
+	VFMADD213PD       Z7, Z15, Z19
+	VFMADD213PD       Z8, Z16, Z20
+	VFMADD213PD       Z9, Z17, Z21
+	VPSLLQ            $0x30, Z10, Z14
+	VMOVUPD           constants<>+0(SB), Z6
+	VPERMI2PD         constants<>+64(SB), Z6, Z10
+	VPSLLQ            $0x30, Z11, Z15
+	VMOVUPD           constants<>+0(SB), Z6
+	VPERMI2PD         constants<>+64(SB), Z6, Z11
+	VPSLLQ            $0x30, Z12, Z16
+	VMOVUPD           constants<>+0(SB), Z6
+	VPERMI2PD         constants<>+64(SB), Z6, Z12
+	VPSLLQ            $0x30, Z13, Z17
+	VMOVUPD           constants<>+0(SB), Z6
+	VPERMI2PD         constants<>+64(SB), Z6, Z13
+	VPADDQ            Z14, Z10, Z10
+	VFMADD213PD.Z     Z10, Z10, K2, Z18
+	VPADDQ            Z15, Z11, Z11
+	VFMADD213PD.Z     Z11, Z11, K3, Z19
+	VPADDQ            Z16, Z12, Z12
+	VFMADD213PD.Z     Z12, Z12, K4, Z20
+	VPADDQ            Z17, Z13, Z13
+	VFMADD213PD.Z     Z13, Z13, K5, Z21
+	VMOVUPD           Z18, (BX)
+	VMOVUPD           Z19, 64(BX)
+	VMOVUPD           Z20, 128(BX)
+	VMOVUPD           Z21, 192(BX)
+	MOVQ              tables_base+96(FP), DI
+	MOVQ              24(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	CMPB              48(AX), $0x00
+	JNE               backward960
+	VXORPD            Z6, Z6, Z6
+	VXORPD            Z7, Z7, Z7
+	VXORPD            Z8, Z8, Z8
+	VXORPD            Z9, Z9, Z9
+	MOVQ              DX, DI
+	SHLQ              $0x03, DI
+	LEAQ              (DI)(DI*2), R8
+	LEAQ              (DI)(DI*4), R9
+	LEAQ              (R8)(DI*4), R10
+	VBROADCASTSD      (BX), Z10
+	VFMADD231PD       (SI), Z10, K1, Z6
+	VBROADCASTSD      8(BX), Z10
+	CMPQ              DX, $0x00000001
+	JLE               end962
+	VFMADD231PD       (SI)(DI*1), Z10, K1, Z7
+	VBROADCASTSD      16(BX), Z10
+	CMPQ              DX, $0x00000002
+	JLE               end962
+	VFMADD231PD       (SI)(DI*2), Z10, K1, Z8
+	VBROADCASTSD      24(BX), Z10
+	CMPQ              DX, $0x00000003
+	JLE               end962
+	VFMADD231PD       (SI)(R8*1), Z10, K1, Z9
+	VBROADCASTSD      32(BX), Z10
+	CMPQ              DX, $0x00000004
+	JLE               end962
+	VFMADD231PD       (SI)(DI*4), Z10, K1, Z6
+	VBROADCASTSD      40(BX), Z10
+	CMPQ              DX, $0x00000005
+	JLE               end962
+	VFMADD231PD       (SI)(R9*1), Z10, K1, Z7
+	VBROADCASTSD      48(BX), Z10
+	CMPQ              DX, $0x00000006
+	JLE               end962
+	VFMADD231PD       (SI)(R8*2), Z10, K1, Z8
+	VBROADCASTSD      56(BX), Z10
+	CMPQ              DX, $0x00000007
+	JLE               end962
+	VFMADD231PD       (SI)(R10*1), Z10, K1, Z9
+
+end962:
+	VADDPD  Z8, Z6, Z6
+	VADDPD  Z9, Z7, Z7
+	VADDPD  Z7, Z6, Z6
+	VMOVAPD Z6, Z6
+	JMP     weighed961
+
+backward960:
+	VXORPD   Z6, Z6, Z6
+	VXORPD   Z7, Z7, Z7
+	VXORPD   Z8, Z8, Z8
+	VXORPD   Z9, Z9, Z9
+	VXORPD   Z10, Z10, Z10
+	VXORPD   Z11, Z11, Z11
+	VXORPD   Z12, Z12, Z12
+	VXORPD   Z13, Z13, Z13
+	MOVQ     DX, DI
+	SHLQ     $0x03, DI
+	LEAQ     (DI)(DI*2), R8
+	LEAQ     (DI)(DI*4), R9
+	LEAQ     (R8)(DI*4), R10
+	VMULPD.Z (SI), Z18, K1, Z6
+	CMPQ     DX, $0x00000001
+	JLE      end963
+	VMULPD.Z (SI)(DI*1), Z18, K1, Z7
+	CMPQ     DX, $0x00000002
+	JLE      end963
+	VMULPD.Z (SI)(DI*2), Z18, K1, Z8
+	CMPQ     DX, $0x00000003
+	JLE      end963
+	VMULPD.Z (SI)(R8*1), Z18, K1, Z9
+	CMPQ     DX, $0x00000004
+	JLE      end963
+	VMULPD.Z (SI)(DI*4), Z18, K1, Z10
+	CMPQ     DX, $0x00000005
+	JLE      end963
+	VMULPD.Z (SI)(R9*1), Z18, K1, Z11
+	CMPQ     DX, $0x00000006
+	JLE      end963
+	VMULPD.Z (SI)(R8*2), Z18, K1, Z12
+	CMPQ     DX, $0x00000007
+	JLE      end963
+	VMULPD.Z (SI)(R10*1), Z18, K1, Z13
+
+end963:
+	VUNPCKLPD  Z7, Z6, Z14
+	VUNPCKHPD  Z7, Z6, Z6
+	VADDPD     Z6, Z14, Z14
+	VUNPCKLPD  Z9, Z8, Z6
+	VUNPCKHPD  Z9, Z8, Z7
+	VADDPD     Z7, Z6, Z6
+	VUNPCKLPD  Z11, Z10, Z7
+	VUNPCKHPD  Z11, Z10, Z8
+	VADDPD     Z8, Z7, Z7
+	VUNPCKLPD  Z13, Z12, Z8
+	VUNPCKHPD  Z13, Z12, Z9
+	VADDPD     Z9, Z8, Z8
+	VSHUFF64X2 $0x88, Z6, Z14, Z9
+	VSHUFF64X2 $0xdd, Z6, Z14, Z6
+	VADDPD     Z6, Z9, Z9
+	VSHUFF64X2 $0x88, Z8, Z7, Z6
+	VSHUFF64X2 $0xdd, Z8, Z7, Z7
+	VADDPD     Z7, Z6, Z6
+	VSHUFF64X2 $0x88, Z6, Z9, Z7
+	VSHUFF64X2 $0xdd, Z6, Z9, Z6
+	VADDPD     Z6, Z7, Z7
+	VMOVAPD    Z7, Z6
+
+weighed961:
+	MOVQ         tables_base+96(FP), DI
+	MOVQ         80(AX), SI
+	LEAQ         (DI)(SI*8), SI
+	CMPB         104(AX), $0x00
+	JNE          backward964
+	VXORPD       Z7, Z7, Z7
+	VXORPD       Z8, Z8, Z8
+	VXORPD       Z9, Z9, Z9
+	VXORPD       Z10, Z10, Z10
+	MOVQ         DX, DI
+	SHLQ         $0x03, DI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (DI)(DI*4), R9
+	LEAQ         (R8)(DI*4), R10
+	VBROADCASTSD 64(BX), Z11
+	VFMADD231PD  (SI), Z11, K1, Z7
+	VBROADCASTSD 72(BX), Z11
+	CMPQ         DX, $0x00000001
+	JLE          end966
+	VFMADD231PD  (SI)(DI*1), Z11, K1, Z8
+	VBROADCASTSD 80(BX), Z11
+	CMPQ         DX, $0x00000002
+	JLE          end966
+	VFMADD231PD  (SI)(DI*2), Z11, K1, Z9
+	VBROADCASTSD 88(BX), Z11
+	CMPQ         DX, $0x00000003
+	JLE          end966
+	VFMADD231PD  (SI)(R8*1), Z11, K1, Z10
+	VBROADCASTSD 96(BX), Z11
+	CMPQ         DX, $0x00000004
+	JLE          end966
+	VFMADD231PD  (SI)(DI*4), Z11, K1, Z7
+	VBROADCASTSD 104(BX), Z11
+	CMPQ         DX, $0x00000005
+	JLE          end966
+	VFMADD231PD  (SI)(R9*1), Z11, K1, Z8
+	VBROADCASTSD 112(BX), Z11
+	CMPQ         DX, $0x00000006
+	JLE          end966
+	VFMADD231PD  (SI)(R8*2), Z11, K1, Z9
+	VBROADCASTSD 120(BX), Z11
+	CMPQ         DX, $0x00000007
+	JLE          end966
+	VFMADD231PD  (SI)(R10*1), Z11, K1, Z10
+
+end966:
+	VADDPD  Z9, Z7, Z7
+	VADDPD  Z10, Z8, Z8
+	VADDPD  Z8, Z7, Z7
+	VMOVAPD Z7, Z7
+	JMP     weighed965
+
+backward964:
+	VXORPD   Z7, Z7, Z7
+	VXORPD   Z8, Z8, Z8
+	VXORPD   Z9, Z9, Z9
+	VXORPD   Z10, Z10, Z10
+	VXORPD   Z11, Z11, Z11
+	VXORPD   Z12, Z12, Z12
+	VXORPD   Z13, Z13, Z13
+	VXORPD   Z14, Z14, Z14
+	MOVQ     DX, DI
+	SHLQ     $0x03, DI
+	LEAQ     (DI)(DI*2), R8
+	LEAQ     (DI)(DI*4), R9
+	LEAQ     (R8)(DI*4), R10
+	VMULPD.Z (SI), Z19, K1, Z7
+	CMPQ     DX, $0x00000001
+	JLE      end967
+	VMULPD.Z (SI)(DI*1), Z19, K1, Z8
+	CMPQ     DX, $0x00000002
+	JLE      end967
+	VMULPD.Z (SI)(DI*2), Z19, K1, Z9
+	CMPQ     DX, $0x00000003
+	JLE      end967
+	VMULPD.Z (SI)(R8*1), Z19, K1, Z10
+	CMPQ     DX, $0x00000004
+	JLE      end967
+	VMULPD.Z (SI)(DI*4), Z19, K1, Z11
+	CMPQ     DX, $0x00000005
+	JLE      end967
+	VMULPD.Z (SI)(R9*1), Z19, K1, Z12
+	CMPQ     DX, $0x00000006
+	JLE      end967
+	VMULPD.Z (SI)(R8*2), Z19, K1, Z13
+	CMPQ     DX, $0x00000007
+	JLE      end967
+	VMULPD.Z (SI)(R10*1), Z19, K1, Z14
+
+end967:
+	VUNPCKLPD  Z8, Z7, Z15
+	VUNPCKHPD  Z8, Z7, Z7
+	VADDPD     Z7, Z15, Z15
+	VUNPCKLPD  Z10, Z9, Z7
+	VUNPCKHPD  Z10, Z9, Z8
+	VADDPD     Z8, Z7, Z7
+	VUNPCKLPD  Z12, Z11, Z8
+	VUNPCKHPD  Z12, Z11, Z9
+	VADDPD     Z9, Z8, Z8
+	VUNPCKLPD  Z14, Z13, Z9
+	VUNPCKHPD  Z14, Z13, Z10
+	VADDPD     Z10, Z9, Z9
+	VSHUFF64X2 $0x88, Z7, Z15, Z10
+	VSHUFF64X2 $0xdd, Z7, Z15, Z7
+	VADDPD     Z7, Z10, Z10
+	VSHUFF64X2 $0x88, Z9, Z8, Z7
+	VSHUFF64X2 $0xdd, Z9, Z8, Z8
+	VADDPD     Z8, Z7, Z7
+	VSHUFF64X2 $0x88, Z7, Z10, Z8
+	VSHUFF64X2 $0xdd, Z7, Z10, Z7
+	VADDPD     Z7, Z8, Z8
+	VMOVAPD    Z8, Z7
+
+weighed965:
+	MOVQ         tables_base+96(FP), DI
+	MOVQ         136(AX), SI
+	LEAQ         (DI)(SI*8), SI
+	CMPB         160(AX), $0x00
+	JNE          backward968
+	VXORPD       Z8, Z8, Z8
+	VXORPD       Z9, Z9, Z9
+	VXORPD       Z10, Z10, Z10
+	VXORPD       Z11, Z11, Z11
+	MOVQ         DX, DI
+	SHLQ         $0x03, DI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (DI)(DI*4), R9
+	LEAQ         (R8)(DI*4), R10
+	VBROADCASTSD 128(BX), Z12
+	VFMADD231PD  (SI), Z12, K1, Z8
+	VBROADCASTSD 136(BX), Z12
+	CMPQ         DX, $0x00000001
+	JLE          end970
+	VFMADD231PD  (SI)(DI*1), Z12, K1, Z9
+	VBROADCASTSD 144(BX), Z12
+	CMPQ         DX, $0x00000002
+	JLE          end970
+	VFMADD231PD  (SI)(DI*2), Z12, K1, Z10
+	VBROADCASTSD 152(BX), Z12
+	CMPQ         DX, $0x00000003
+	JLE          end970
+	VFMADD231PD  (SI)(R8*1), Z12, K1, Z11
+	VBROADCASTSD 160(BX), Z12
+	CMPQ         DX, $0x00000004
+	JLE          end970
+	VFMADD231PD  (SI)(DI*4), Z12, K1, Z8
+	VBROADCASTSD 168(BX), Z12
+	CMPQ         DX, $0x00000005
+	JLE          end970
+	VFMADD231PD  (SI)(R9*1), Z12, K1, Z9
+	VBROADCASTSD 176(BX), Z12
+	CMPQ         DX, $0x00000006
+	JLE          end970
+	VFMADD231PD  (SI)(R8*2), Z12, K1, Z10
+	VBROADCASTSD 184(BX), Z12
+	CMPQ         DX, $0x00000007
+	JLE          end970
+	VFMADD231PD  (SI)(R10*1), Z12, K1, Z11
+
+end970:
+	VADDPD  Z10, Z8, Z8
+	VADDPD  Z11, Z9, Z9
+	VADDPD  Z9, Z8, Z8
+	VMOVAPD Z8, Z8
+	JMP     weighed969
+
+backward968:
+	VXORPD   Z8, Z8, Z8
+	VXORPD   Z9, Z9, Z9
+	VXORPD   Z10, Z10, Z10
+	VXORPD   Z11, Z11, Z11
+	VXORPD   Z12, Z12, Z12
+	VXORPD   Z13, Z13, Z13
+	VXORPD   Z14, Z14, Z14
+	VXORPD   Z15, Z15, Z15
+	MOVQ     DX, DI
+	SHLQ     $0x03, DI
+	LEAQ     (DI)(DI*2), R8
+	LEAQ     (DI)(DI*4), R9
+	LEAQ     (R8)(DI*4), R10
+	VMULPD.Z (SI), Z20, K1, Z8
+	CMPQ     DX, $0x00000001
+	JLE      end971
+	VMULPD.Z (SI)(DI*1), Z20, K1, Z9
+	CMPQ     DX, $0x00000002
+	JLE      end971
+	VMULPD.Z (SI)(DI*2), Z20, K1, Z10
+	CMPQ     DX, $0x00000003
+	JLE      end971
+	VMULPD.Z (SI)(R8*1), Z20, K1, Z11
+	CMPQ     DX, $0x00000004
+	JLE      end971
+	VMULPD.Z (SI)(DI*4), Z20, K1, Z12
+	CMPQ     DX, $0x00000005
+	JLE      end971
+	VMULPD.Z (SI)(R9*1), Z20, K1, Z13
+	CMPQ     DX, $0x00000006
+	JLE      end971
+	VMULPD.Z (SI)(R8*2), Z20, K1, Z14
+	CMPQ     DX, $0x00000007
+	JLE      end971
+	VMULPD.Z (SI)(R10*1), Z20, K1, Z15
+
+end971:
+	VUNPCKLPD  Z9, Z8, Z16
+	VUNPCKHPD  Z9, Z8, Z8
+	VADDPD     Z8, Z16, Z16
+	VUNPCKLPD  Z11, Z10, Z8
+	VUNPCKHPD  Z11, Z10, Z9
+	VADDPD     Z9, Z8, Z8
+	VUNPCKLPD  Z13, Z12, Z9
+	VUNPCKHPD  Z13, Z12, Z10
+	VADDPD     Z10, Z9, Z9
+	VUNPCKLPD  Z15, Z14, Z10
+	VUNPCKHPD  Z15, Z14, Z11
+	VADDPD     Z11, Z10, Z10
+	VSHUFF64X2 $0x88, Z8, Z16, Z11
+	VSHUFF64X2 $0xdd, Z8, Z16, Z8
+	VADDPD     Z8, Z11, Z11
+	VSHUFF64X2 $0x88, Z10, Z9, Z8
+	VSHUFF64X2 $0xdd, Z10, Z9, Z9
+	VADDPD     Z9, Z8, Z8
+	VSHUFF64X2 $0x88, Z8, Z11, Z9
+	VSHUFF64X2 $0xdd, Z8, Z11, Z8
+	VADDPD     Z8, Z9, Z9
+	VMOVAPD    Z9, Z8
+
+weighed969:
+	MOVQ         tables_base+96(FP), DI
+	MOVQ         192(AX), SI
+	LEAQ         (DI)(SI*8), SI
+	CMPB         216(AX), $0x00
+	JNE          backward972
+	VXORPD       Z9, Z9, Z9
+	VXORPD       Z10, Z10, Z10
+	VXORPD       Z11, Z11, Z11
+	VXORPD       Z12, Z12, Z12
+	MOVQ         DX, DI
+	SHLQ         $0x03, DI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (DI)(DI*4), R9
+	LEAQ         (R8)(DI*4), R10
+	VBROADCASTSD 192(BX), Z13
+	VFMADD231PD  (SI), Z13, K1, Z9
+	VBROADCASTSD 200(BX), Z13
+	CMPQ         DX, $0x00000001
+	JLE          end974
+	VFMADD231PD  (SI)(DI*1), Z13, K1, Z10
+	VBROADCASTSD 208(BX), Z13
+	CMPQ         DX, $0x00000002
+	JLE          end974
+	VFMADD231PD  (SI)(DI*2), Z13, K1, Z11
+	VBROADCASTSD 216(BX), Z13
+	CMPQ         DX, $0x00000003
+	JLE          end974
+	VFMADD231PD  (SI)(R8*1), Z13, K1, Z12
+	VBROADCASTSD 224(BX), Z13
+	CMPQ         DX, $0x00000004
+	JLE          end974
+	VFMADD231PD  (SI)(DI*4), Z13, K1, Z9
+	VBROADCASTSD 232(BX), Z13
+	CMPQ         DX, $0x00000005
+	JLE          end974
+	VFMADD231PD  (SI)(R9*1), Z13, K1, Z10
+	VBROADCASTSD 240(BX), Z13
+	CMPQ         DX, $0x00000006
+	JLE          end974
+	VFMADD231PD  (SI)(R8*2), Z13, K1, Z11
+	VBROADCASTSD 248(BX), Z13
+	CMPQ         DX, $0x00000007
+	JLE          end974
+	VFMADD231PD  (SI)(R10*1), Z13, K1, Z12
+
+end974:
+	VADDPD  Z11, Z9, Z9
+	VADDPD  Z12, Z10, Z10
+	VADDPD  Z10, Z9, Z9
+	VMOVAPD Z9, Z9
+	JMP     weighed973
+
+backward972:
+	VXORPD   Z9, Z9, Z9
+	VXORPD   Z10, Z10, Z10
+	VXORPD   Z11, Z11, Z11
+	VXORPD   Z12, Z12, Z12
+	VXORPD   Z13, Z13, Z13
+	VXORPD   Z14, Z14, Z14
+	VXORPD   Z15, Z15, Z15
+	VXORPD   Z16, Z16, Z16
+	MOVQ     DX, DI
+	SHLQ     $0x03, DI
+	LEAQ     (DI)(DI*2), R8
+	LEAQ     (DI)(DI*4), R9
+	LEAQ     (R8)(DI*4), R10
+	VMULPD.Z (SI), Z21, K1, Z9
+	CMPQ     DX, $0x00000001
+	JLE      end975
+	VMULPD.Z (SI)(DI*1), Z21, K1, Z10
+	CMPQ     DX, $0x00000002
+	JLE      end975
+	VMULPD.Z (SI)(DI*2), Z21, K1, Z11
+	CMPQ     DX, $0x00000003
+	JLE      end975
+	VMULPD.Z (SI)(R8*1), Z21, K1, Z12
+	CMPQ     DX, $0x00000004
+	JLE      end975
+	VMULPD.Z (SI)(DI*4), Z21, K1, Z13
+	CMPQ     DX, $0x00000005
+	JLE      end975
+	VMULPD.Z (SI)(R9*1), Z21, K1, Z14
+	CMPQ     DX, $0x00000006
+	JLE      end975
+	VMULPD.Z (SI)(R8*2), Z21, K1, Z15
+	CMPQ     DX, $0x00000007
+	JLE      end975
+	VMULPD.Z (SI)(R10*1), Z21, K1, Z16
+
+end975:
+	VUNPCKLPD  Z10, Z9, Z17
+	VUNPCKHPD  Z10, Z9, Z9
+	VADDPD     Z9, Z17, Z17
+	VUNPCKLPD  Z12, Z11, Z9
+	VUNPCKHPD  Z12, Z11, Z10
+	VADDPD     Z10, Z9, Z9
+	VUNPCKLPD  Z14, Z13, Z10
+	VUNPCKHPD  Z14, Z13, Z11
+	VADDPD     Z11, Z10, Z10
+	VUNPCKLPD  Z16, Z15, Z11
+	VUNPCKHPD  Z16, Z15, Z12
+	VADDPD     Z12, Z11, Z11
+	VSHUFF64X2 $0x88, Z9, Z17, Z12
+	VSHUFF64X2 $0xdd, Z9, Z17, Z9
+	VADDPD     Z9, Z12, Z12
+	VSHUFF64X2 $0x88, Z11, Z10, Z9
+	VSHUFF64X2 $0xdd, Z11, Z10, Z10
+	VADDPD     Z10, Z9, Z9
+	VSHUFF64X2 $0x88, Z9, Z12, Z10
+	VSHUFF64X2 $0xdd, Z9, Z12, Z9
+	VADDPD     Z9, Z10, Z10
+	VMOVAPD    Z10, Z9
+
+weighed973:
+	VPSUBQ.BCST      constants<>+728(SB), Z6, Z10
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K1, K2
+	KORTESTB         K2, K2
+	JNZ              fewer959
+	VPSUBQ.BCST      constants<>+728(SB), Z7, Z10
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K1, K2
+	KORTESTB         K2, K2
+	JNZ              fewer959
+	VPSUBQ.BCST      constants<>+728(SB), Z8, Z10
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K1, K2
+	KORTESTB         K2, K2
+	JNZ              fewer959
+	VPSUBQ.BCST      constants<>+728(SB), Z9, Z10
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K1, K2
+	KORTESTB         K2, K2
+	JNZ              fewer959
+	VGETMANTPD       $0x08, Z6, Z10
+	VGETMANTPD       $0x08, Z7, Z11
+	VGETMANTPD       $0x08, Z8, Z12
+	VGETMANTPD       $0x08, Z9, Z13
+	VRCP14PD         Z10, Z14
+	VRCP14PD         Z11, Z15
+	VRCP14PD         Z12, Z16
+	VRCP14PD         Z13, Z17
+	VGETEXPPD        Z6, Z6
+	VGETEXPPD        Z7, Z7
+	VGETEXPPD        Z8, Z8
+	VGETEXPPD        Z9, Z9
+	VRNDSCALEPD      $0x58, Z14, Z14
+	VRNDSCALEPD      $0x58, Z15, Z15
+	VRNDSCALEPD      $0x58, Z16, Z16
+	VRNDSCALEPD      $0x58, Z17, Z17
+	VFMSUB213PD.BCST constants<>+760(SB), Z14, Z10
+	VFMSUB213PD.BCST constants<>+760(SB), Z15, Z11
+	VFMSUB213PD.BCST constants<>+760(SB), Z16, Z12
+	VFMSUB213PD.BCST constants<>+760(SB), Z17, Z13
+	VGETEXPPD        Z14, Z18
+	VSUBPD           Z18, Z6, Z6
+	VPSRLQ           $0x30, Z14, Z14
+	VMOVUPD          constants<>+512(SB), Z18
+	VPERMI2PD        constants<>+576(SB), Z18, Z14
+	VFMADD231PD.BCST constants<>+1008(SB), Z6, Z14
+	VGETEXPPD        Z15, Z6
+	VSUBPD           Z6, Z7, Z7
+	VPSRLQ           $0x30, Z15, Z15
+	VMOVUPD          constants<>+512(SB), Z6
+	VPERMI2PD        constants<>+576(SB), Z6, Z15
+	VFMADD231PD.BCST constants<>+1008(SB), Z7, Z15
+	VGETEXPPD        Z16, Z6
+	VSUBPD           Z6, Z8, Z8
+	VPSRLQ           $0x30, Z16, Z16
+	VMOVUPD          constants<>+512(SB), Z6
+	VPERMI2PD        constants<>+576(SB), Z6, Z16
+	VFMADD231PD.BCST constants<>+1008(SB), Z8, Z16
+	VGETEXPPD        Z17, Z6
+	VSUBPD           Z6, Z9, Z9
+	VPSRLQ           $0x30, Z17, Z17
+	VMOVUPD          constants<>+512(SB), Z6
+	VPERMI2PD        constants<>+576(SB), Z6, Z17
+	VFMADD231PD.BCST constants<>+1008(SB), Z9, Z17
+	VMULPD           Z10, Z10, Z6
+	VMULPD           Z11, Z11, Z7
+	VMULPD           Z12, Z12, Z8
+	VMULPD           Z13, Z13, Z9
+	VBROADCASTSD     constants<>+1064(SB), Z18
+	VFMADD231PD.BCST constants<>+1072(SB), Z10, Z18
+	VBROADCASTSD     constants<>+1064(SB), Z19
+	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z19
+	VBROADCASTSD     constants<>+1064(SB), Z20
+	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z20
+	VBROADCASTSD     constants<>+1064(SB), Z21
+	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z21
+	VFMADD231PD.BCST constants<>+1080(SB), Z6, Z18
+	VFMADD231PD.BCST constants<>+1080(SB), Z7, Z19
+	VFMADD231PD.BCST constants<>+1080(SB), Z8, Z20
+	VFMADD231PD.BCST constants<>+1080(SB), Z9, Z21
+	VBROADCASTSD     constants<>+1048(SB), Z22
+	VFMADD231PD.BCST constants<>+1056(SB), Z10, Z22
+	VFMADD213PD      Z22, Z6, Z18
+	VBROADCASTSD     constants<>+1048(SB), Z22
+	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z22
+	VFMADD213PD      Z22, Z7, Z19
+	VBROADCASTSD     constants<>+1048(SB), Z22
+	VFMADD231PD.BCST constants<>+1056(SB), Z12, Z22
+	VFMADD213PD      Z22, Z8, Z20
+	VBROADCASTSD     constants<>+1048(SB), Z22
+	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z22
+	VFMADD213PD      Z22, Z9, Z21
+	VBROADCASTSD     constants<>+1016(SB), Z22
+	VFMADD231PD.BCST constants<>+1024(SB), Z10, Z22
+	VBROADCASTSD     constants<>+1016(SB), Z23
+	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z23
+	VBROADCASTSD     constants<>+1016(SB), Z24
+	VFMADD231PD.BCST constants<>+1024(SB), Z12, Z24
+	VBROADCASTSD     constants<>+1016(SB), Z25
+	VFMADD231PD.BCST constants<>+1024(SB), Z13, Z25
+	VBROADCASTSD     constants<>+1032(SB), Z26
+	VFMADD231PD.BCST constants<>+1040(SB), Z10, Z26
+	VFMADD231PD      Z26, Z6, Z22
+	VBROADCASTSD     constants<>+1032(SB), Z26
+	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z26
+	VFMADD231PD      Z26, Z7, Z23
+	VBROADCASTSD     constants<>+1032(SB), Z26
+	VFMADD231PD.BCST constants<>+1040(SB), Z12, Z26
+	VFMADD231PD      Z26, Z8, Z24
+	VBROADCASTSD     constants<>+1032(SB), Z26
+	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z26
+	VFMADD231PD      Z26, Z9, Z25
+	VADDPD           Z10, Z14, Z14
+	VADDPD           Z11, Z15, Z15
+	VADDPD           Z12, Z16, Z16
+	VADDPD           Z13, Z17, Z17
+	VMULPD           Z6, Z6, Z10
+	VFMADD231PD      Z18, Z10, Z22
+	VMULPD           Z7, Z7, Z11
+	VFMADD231PD      Z19, Z11, Z23
+	VMULPD           Z8, Z8, Z12
+	VFMADD231PD      Z20, Z12, Z24
+	VMULPD           Z9, Z9, Z13
+	VFMADD231PD      Z21, Z13, Z25
+	VFMADD213PD      Z14, Z6, Z22
+	VFMADD213PD      Z15, Z7, Z23
+	VFMADD213PD      Z16, Z8, Z24
+	VFMADD213PD      Z17, Z9, Z25
+	VBROADCASTSD     constants<>+704(SB), Z6
+	VMOVAPD          Z22, K1, Z6
+	VBROADCASTSD     constants<>+704(SB), Z7
+	VMOVAPD          Z23, K1, Z7
+	VBROADCASTSD     constants<>+704(SB), Z8
+	VMOVAPD          Z24, K1, Z8
+	VBROADCASTSD     constants<>+704(SB), Z9
+	VMOVAPD          Z25, K1, Z9
+	VSHUFF64X2       $0x4e, Z6, Z6, Z10
+	VSHUFF64X2       $0x4e, Z7, Z7, Z11
+	VSHUFF64X2       $0x4e, Z8, Z8, Z12
+	VSHUFF64X2       $0x4e, Z9, Z9, Z13
+	VMAXPD           Z10, Z6, Z6
+	VMAXPD           Z11, Z7, Z7
+	VMAXPD           Z12, Z8, Z8
+	VMAXPD           Z13, Z9, Z9
+	VSHUFF64X2       $0xb1, Z6, Z6, Z10
+	VSHUFF64X2       $0xb1, Z7, Z7, Z11
+	VSHUFF64X2       $0xb1, Z8, Z8, Z12
+	VSHUFF64X2       $0xb1, Z9, Z9, Z13
+	VMAXPD           Z10, Z6, Z6
+	VMAXPD           Z11, Z7, Z7
+	VMAXPD           Z12, Z8, Z8
+	VMAXPD           Z13, Z9, Z9
+	VPERMILPD        $0x55, Z6, Z10
+	VPERMILPD        $0x55, Z7, Z11
+	VPERMILPD        $0x55, Z8, Z12
+	VPERMILPD        $0x55, Z9, Z13
+	VMAXPD           Z10, Z6, Z6
+	VMAXPD           Z11, Z7, Z7
+	VMAXPD           Z12, Z8, Z8
+	VMAXPD           Z13, Z9, Z9
+	VSUBPD           Z6, Z22, Z22
+	VMOVAPD.Z        Z22, K1, Z22
+	VSUBPD           Z7, Z23, Z23
+	VMOVAPD.Z        Z23, K1, Z23
+	VSUBPD           Z8, Z24, Z24
+	VMOVAPD.Z        Z24, K1, Z24
+	VSUBPD           Z9, Z25, Z25
+	VMOVAPD.Z        Z25, K1, Z25
+	MOVQ             messages_base+72(FP), DI
+	MOVQ             16(AX), SI
+	LEAQ             (DI)(SI*8), SI
+	VMOVUPD.Z        (SI), K1, Z6
+	VUCOMISD         X4, X2
+	JBE              undamped976
+	VCMPPD           $0x04, Z6, Z22, K2
+	VMULPD           Z2, Z6, Z7
+	VMULPD           Z3, Z22, Z8
+	VADDPD           Z7, Z8, K2, Z22
+
+undamped976:
+	VCMPPD       $0x04, Z6, Z22, K2
+	VSUBPD.Z     Z6, Z22, K2, Z6
+	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
+	VPMAXUQ      Z6, Z1, Z1
+	VBROADCASTSD 40(AX), Z6
+	VFMADD231PD  Z22, Z6, Z0
+	TESTQ        $0x00000007, DX
+	JNZ          partial977
+	VMOVUPD      Z22, (SI)
+	JMP          stored980
+
+partial977:
+	LEAQ       (SI), SI
+	VMOVAPD    Z22, Z6
+	TESTQ      $0x00000004, DX
+	JZ         noFour978
+	VMOVUPD    Y6, (SI)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	ADDQ       $0x00000020, SI
+
+noFour978:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo979
+	VMOVUPD    X6, (SI)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	ADDQ       $0x00000010, SI
+
+noTwo979:
+	TESTQ  $0x00000001, DX
+	JZ     stored980
+	VMOVSD X6, (SI)
+
+stored980:
+	MOVQ      messages_base+72(FP), DI
+	MOVQ      72(AX), SI
+	LEAQ      (DI)(SI*8), SI
+	VMOVUPD.Z (SI), K1, Z6
+	VUCOMISD  X4, X2
+	JBE       undamped981
+	VCMPPD    $0x04, Z6, Z23, K2
+	VMULPD    Z2, Z6, Z7
+	VMULPD    Z3, Z23, Z8
+	VADDPD    Z7, Z8, K2, Z23
+
+undamped981:
+	VCMPPD       $0x04, Z6, Z23, K2
+	VSUBPD.Z     Z6, Z23, K2, Z6
+	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
+	VPMAXUQ      Z6, Z1, Z1
+	VBROADCASTSD 96(AX), Z6
+	VFMADD231PD  Z23, Z6, Z0
+	TESTQ        $0x00000007, DX
+	JNZ          partial982
+	VMOVUPD      Z23, (SI)
+	JMP          stored985
+
+partial982:
+	LEAQ       (SI), SI
+	VMOVAPD    Z23, Z6
+	TESTQ      $0x00000004, DX
+	JZ         noFour983
+	VMOVUPD    Y6, (SI)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	ADDQ       $0x00000020, SI
+
+noFour983:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo984
+	VMOVUPD    X6, (SI)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	ADDQ       $0x00000010, SI
+
+noTwo984:
+	TESTQ  $0x00000001, DX
+	JZ     stored985
+	VMOVSD X6, (SI)
+
+stored985:
+	MOVQ      messages_base+72(FP), DI
+	MOVQ      128(AX), SI
+	LEAQ      (DI)(SI*8), SI
+	VMOVUPD.Z (SI), K1, Z6
+	VUCOMISD  X4, X2
+	JBE       undamped986
+	VCMPPD    $0x04, Z6, Z24, K2
+	VMULPD    Z2, Z6, Z7
+	VMULPD    Z3, Z24, Z8
+	VADDPD    Z7, Z8, K2, Z24
+
+undamped986:
+	VCMPPD       $0x04, Z6, Z24, K2
+	VSUBPD.Z     Z6, Z24, K2, Z6
+	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
+	VPMAXUQ      Z6, Z1, Z1
+	VBROADCASTSD 152(AX), Z6
+	VFMADD231PD  Z24, Z6, Z0
+	TESTQ        $0x00000007, DX
+	JNZ          partial987
+	VMOVUPD      Z24, (SI)
+	JMP          stored990
+
+partial987:
+	LEAQ       (SI), SI
+	VMOVAPD    Z24, Z6
+	TESTQ      $0x00000004, DX
+	JZ         noFour988
+	VMOVUPD    Y6, (SI)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	ADDQ       $0x00000020, SI
+
+noFour988:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo989
+	VMOVUPD    X6, (SI)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	ADDQ       $0x00000010, SI
+
+noTwo989:
+	TESTQ  $0x00000001, DX
+	JZ     stored990
+	VMOVSD X6, (SI)
+
+stored990:
+	MOVQ      messages_base+72(FP), DI
+	MOVQ      184(AX), SI
+	LEAQ      (DI)(SI*8), SI
+	VMOVUPD.Z (SI), K1, Z6
+	VUCOMISD  X4, X2
+	JBE       undamped991
+	VCMPPD    $0x04, Z6, Z25, K2
+	VMULPD    Z2, Z6, Z7
+	VMULPD    Z3, Z25, Z8
+	VADDPD    Z7, Z8, K2, Z25
+
+undamped991:
+	VCMPPD       $0x04, Z6, Z25, K2
+	VSUBPD.Z     Z6, Z25, K2, Z6
+	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
+	VPMAXUQ      Z6, Z1, Z1
+	VBROADCASTSD 208(AX), Z6
+	VFMADD231PD  Z25, Z6, Z0
+	TESTQ        $0x00000007, DX
+	JNZ          partial992
+	VMOVUPD      Z25, (SI)
+	JMP          stored995
+
+partial992:
+	LEAQ       (SI), SI
+	VMOVAPD    Z25, Z6
+	TESTQ      $0x00000004, DX
+	JZ         noFour993
+	VMOVUPD    Y6, (SI)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	ADDQ       $0x00000020, SI
+
+noFour993:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo994
+	VMOVUPD    X6, (SI)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	ADDQ       $0x00000010, SI
+
+noTwo994:
+	TESTQ  $0x00000001, DX
+	JZ     stored995
+	VMOVSD X6, (SI)
+
+stored995:
+	ADDQ $0x000000e0, AX
+	SUBQ $0x04, CX
+	JMP  messages958
+
+fewer959:
+	CMPQ              CX, $0x02
+	JLT               fewer996
+	CMPQ              DX, 32(AX)
+	JNE               fewer996
+	MOVQ              DX, SI
+	IMULQ             DX, SI
+	MOVQ              beliefs_len+56(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer996
+	CMPQ              (AX), DI
+	JHI               fewer996
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer996
+	CMPQ              8(AX), DI
+	JHI               fewer996
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer996
+	CMPQ              16(AX), DI
+	JHI               fewer996
+	MOVQ              tables_len+104(FP), DI
+	SUBQ              SI, DI
+	JLT               fewer996
+	CMPQ              24(AX), DI
+	JHI               fewer996
+	CMPQ              DX, 88(AX)
+	JNE               fewer996
+	MOVQ              DX, SI
+	IMULQ             DX, SI
+	MOVQ              beliefs_len+56(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer996
+	CMPQ              56(AX), DI
+	JHI               fewer996
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer996
+	CMPQ              64(AX), DI
+	JHI               fewer996
+	MOVQ              messages_len+80(FP), DI
+	SUBQ              DX, DI
+	JLT               fewer996
+	CMPQ              72(AX), DI
+	JHI               fewer996
+	MOVQ              tables_len+104(FP), DI
+	SUBQ              SI, DI
+	JLT               fewer996
+	CMPQ              80(AX), DI
+	JHI               fewer996
+	MOVQ              beliefs_base+48(FP), DI
+	MOVQ              (AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              messages_base+72(FP), R8
+	MOVQ              8(AX), DI
+	LEAQ              (R8)(DI*8), DI
+	VBROADCASTSD      constants<>+704(SB), Z6
+	VMOVUPD.Z         (DI), K1, Z7
+	VCMPPD            $0x04, Z6, Z7, K1, K2
+	VMOVUPD.Z         (SI), K1, Z8
+	VSUBPD            Z7, Z8, K2, Z6
+	MOVQ              beliefs_base+48(FP), DI
+	MOVQ              56(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              messages_base+72(FP), R8
+	MOVQ              64(AX), DI
+	LEAQ              (R8)(DI*8), DI
+	VBROADCASTSD      constants<>+704(SB), Z7
+	VMOVUPD.Z         (DI), K1, Z8
+	VCMPPD            $0x04, Z7, Z8, K1, K2
+	VMOVUPD.Z         (SI), K1, Z9
+	VSUBPD            Z8, Z9, K2, Z7
+	VCMPPD.BCST       $0x06, constants<>+800(SB), Z6, K2
+	KORTESTB          K2, K2
+	JNZ               fewer996
+	VCMPPD.BCST       $0x06, constants<>+800(SB), Z7, K2
+	KORTESTB          K2, K2
+	JNZ               fewer996
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K2
+	VBROADCASTSD      constants<>+832(SB), Z8
+	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z8
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z7, K3
+	VBROADCASTSD      constants<>+832(SB), Z9
+	VFMADD231PD.BCST  constants<>+824(SB), Z7, Z9
+	VSUBPD.BCST       constants<>+832(SB), Z8, Z10
+	VSUBPD.BCST       constants<>+832(SB), Z9, Z11
+	VFNMADD231PD.BCST constants<>+848(SB), Z10, Z6
+	VFNMADD231PD.BCST constants<>+848(SB), Z11, Z7
+	VFNMADD231PD.BCST constants<>+856(SB), Z10, Z6
+	VFNMADD231PD.BCST constants<>+856(SB), Z11, Z7
+	VMULPD            Z6, Z6, Z10
+	VBROADCASTSD      constants<>+896(SB), Z14
+	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z14
+	VMULPD            Z7, Z7, Z11
+	VBROADCASTSD      constants<>+896(SB), Z15
+	VFMADD231PD.BCST  constants<>+904(SB), Z7, Z15
+	VBROADCASTSD      constants<>+880(SB), Z12
+	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z12
+	VFMADD213PD       Z12, Z10, Z14
+	VBROADCASTSD      constants<>+864(SB), Z12
+	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z12
+	VBROADCASTSD      constants<>+880(SB), Z13
+	VFMADD231PD.BCST  constants<>+888(SB), Z7, Z13
+	VFMADD213PD       Z13, Z11, Z15
+	VBROADCASTSD      constants<>+864(SB), Z13
+	VFMADD231PD.BCST  constants<>+872(SB), Z7, Z13
+	VFMADD231PD       Z14, Z10, Z12
+	VFMADD231PD       Z15, Z11, Z13
+	VFMADD213PD       Z6, Z10, Z12
+	VFMADD213PD       Z7, Z11, Z13
+	VPSLLQ            $0x30, Z8, Z10
+	VMOVUPD           constants<>+0(SB), Z6
+	VPERMI2PD         constants<>+64(SB), Z6, Z8
+	VPSLLQ            $0x30, Z9, Z11
+	VMOVUPD           constants<>+0(SB), Z6
+	VPERMI2PD         constants<>+64(SB), Z6, Z9
+	VPADDQ            Z10, Z8, Z8
+	VFMADD213PD.Z     Z8, Z8, K2, Z12
+	VPADDQ            Z11, Z9, Z9
+	VFMADD213PD.Z     Z9, Z9, K3, Z13
+	VMOVUPD           Z12, (BX)
+	VMOVUPD           Z13, 64(BX)
+	MOVQ              tables_base+96(FP), DI
+	MOVQ              24(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	CMPB              48(AX), $0x00
+	JNE               backward997
+	VXORPD            Z6, Z6, Z6
+	VXORPD            Z7, Z7, Z7
+	VXORPD            Z8, Z8, Z8
+	VXORPD            Z9, Z9, Z9
+	MOVQ              DX, DI
+	SHLQ              $0x03, DI
+	LEAQ              (DI)(DI*2), R8
+	LEAQ              (DI)(DI*4), R9
+	LEAQ              (R8)(DI*4), R10
+	VBROADCASTSD      (BX), Z10
+	VFMADD231PD       (SI), Z10, K1, Z6
+	VBROADCASTSD      8(BX), Z10
+	CMPQ              DX, $0x00000001
+	JLE               end999
+	VFMADD231PD       (SI)(DI*1), Z10, K1, Z7
+	VBROADCASTSD      16(BX), Z10
+	CMPQ              DX, $0x00000002
+	JLE               end999
+	VFMADD231PD       (SI)(DI*2), Z10, K1, Z8
+	VBROADCASTSD      24(BX), Z10
+	CMPQ              DX, $0x00000003
+	JLE               end999
+	VFMADD231PD       (SI)(R8*1), Z10, K1, Z9
+	VBROADCASTSD      32(BX), Z10
+	CMPQ              DX, $0x00000004
+	JLE               end999
+	VFMADD231PD       (SI)(DI*4), Z10, K1, Z6
+	VBROADCASTSD      40(BX), Z10
+	CMPQ              DX, $0x00000005
+	JLE               end999
+	VFMADD231PD       (SI)(R9*1), Z10, K1, Z7
+	VBROADCASTSD      48(BX), Z10
+	CMPQ              DX, $0x00000006
+	JLE               end999
+	VFMADD231PD       (SI)(R8*2), Z10, K1, Z8
+	VBROADCASTSD      56(BX), Z10
+	CMPQ              DX, $0x00000007
+	JLE               end999
+	VFMADD231PD       (SI)(R10*1), Z10, K1, Z9
+
+end999:
+	VADDPD  Z8, Z6, Z6
+	VADDPD  Z9, Z7, Z7
+	VADDPD  Z7, Z6, Z6
+	VMOVAPD Z6, Z6
+	JMP     weighed998
+
+backward997:
+	VXORPD   Z6, Z6, Z6
+	VXORPD   Z7, Z7, Z7
+	VXORPD   Z8, Z8, Z8
+	VXORPD   Z9, Z9, Z9
+	VXORPD   Z10, Z10, Z10
+	VXORPD   Z11, Z11, Z11
+	VXORPD   Z14, Z14, Z14
+	VXORPD   Z15, Z15, Z15
+	MOVQ     DX, DI
+	SHLQ     $0x03, DI
+	LEAQ     (DI)(DI*2), R8
+	LEAQ     (DI)(DI*4), R9
+	LEAQ     (R8)(DI*4), R10
+	VMULPD.Z (SI), Z12, K1, Z6
+	CMPQ     DX, $0x00000001
+	JLE      end1000
+	VMULPD.Z (SI)(DI*1), Z12, K1, Z7
+	CMPQ     DX, $0x00000002
+	JLE      end1000
+	VMULPD.Z (SI)(DI*2), Z12, K1, Z8
+	CMPQ     DX, $0x00000003
+	JLE      end1000
+	VMULPD.Z (SI)(R8*1), Z12, K1, Z9
+	CMPQ     DX, $0x00000004
+	JLE      end1000
+	VMULPD.Z (SI)(DI*4), Z12, K1, Z10
+	CMPQ     DX, $0x00000005
+	JLE      end1000
+	VMULPD.Z (SI)(R9*1), Z12, K1, Z11
+	CMPQ     DX, $0x00000006
+	JLE      end1000
+	VMULPD.Z (SI)(R8*2), Z12, K1, Z14
+	CMPQ     DX, $0x00000007
+	JLE      end1000
+	VMULPD.Z (SI)(R10*1), Z12, K1, Z15
+
+end1000:
+	VUNPCKLPD  Z7, Z6, Z12
+	VUNPCKHPD  Z7, Z6, Z6
+	VADDPD     Z6, Z12, Z12
+	VUNPCKLPD  Z9, Z8, Z6
+	VUNPCKHPD  Z9, Z8, Z7
+	VADDPD     Z7, Z6, Z6
+	VUNPCKLPD  Z11, Z10, Z7
+	VUNPCKHPD  Z11, Z10, Z8
+	VADDPD     Z8, Z7, Z7
+	VUNPCKLPD  Z15, Z14, Z8
+	VUNPCKHPD  Z15, Z14, Z9
+	VADDPD     Z9, Z8, Z8
+	VSHUFF64X2 $0x88, Z6, Z12, Z9
+	VSHUFF64X2 $0xdd, Z6, Z12, Z6
+	VADDPD     Z6, Z9, Z9
+	VSHUFF64X2 $0x88, Z8, Z7, Z6
+	VSHUFF64X2 $0xdd, Z8, Z7, Z7
+	VADDPD     Z7, Z6, Z6
+	VSHUFF64X2 $0x88, Z6, Z9, Z7
+	VSHUFF64X2 $0xdd, Z6, Z9, Z6
+	VADDPD     Z6, Z7, Z7
+	VMOVAPD    Z7, Z6
+
+weighed998:
+	MOVQ         tables_base+96(FP), DI
+	MOVQ         80(AX), SI
+	LEAQ         (DI)(SI*8), SI
+	CMPB         104(AX), $0x00
+	JNE          backward1001
+	VXORPD       Z7, Z7, Z7
+	VXORPD       Z8, Z8, Z8
+	VXORPD       Z9, Z9, Z9
+	VXORPD       Z10, Z10, Z10
+	MOVQ         DX, DI
+	SHLQ         $0x03, DI
+	LEAQ         (DI)(DI*2), R8
+	LEAQ         (DI)(DI*4), R9
+	LEAQ         (R8)(DI*4), R10
+	VBROADCASTSD 64(BX), Z11
+	VFMADD231PD  (SI), Z11, K1, Z7
+	VBROADCASTSD 72(BX), Z11
+	CMPQ         DX, $0x00000001
+	JLE          end1003
+	VFMADD231PD  (SI)(DI*1), Z11, K1, Z8
+	VBROADCASTSD 80(BX), Z11
+	CMPQ         DX, $0x00000002
+	JLE          end1003
+	VFMADD231PD  (SI)(DI*2), Z11, K1, Z9
+	VBROADCASTSD 88(BX), Z11
+	CMPQ         DX, $0x00000003
+	JLE          end1003
+	VFMADD231PD  (SI)(R8*1), Z11, K1, Z10
+	VBROADCASTSD 96(BX), Z11
+	CMPQ         DX, $0x00000004
+	JLE          end1003
+	VFMADD231PD  (SI)(DI*4), Z11, K1, Z7
+	VBROADCASTSD 104(BX), Z11
+	CMPQ         DX, $0x00000005
+	JLE          end1003
+	VFMADD231PD  (SI)(R9*1), Z11, K1, Z8
+	VBROADCASTSD 112(BX), Z11
+	CMPQ         DX, $0x00000006
+	JLE          end1003
+	VFMADD231PD  (SI)(R8*2), Z11, K1, Z9
+	VBROADCASTSD 120(BX), Z11
+	CMPQ         DX, $0x00000007
+	JLE          end1003
+	VFMADD231PD  (SI)(R10*1), Z11, K1, Z10
+
+end1003:
+	VADDPD  Z9, Z7, Z7
+	VADDPD  Z10, Z8, Z8
+	VADDPD  Z8, Z7, Z7
+	VMOVAPD Z7, Z7
+	JMP     weighed1002
+
+backward1001:
+	VXORPD   Z7, Z7, Z7
+	VXORPD   Z8, Z8, Z8
+	VXORPD   Z9, Z9, Z9
+	VXORPD   Z10, Z10, Z10
+	VXORPD   Z11, Z11, Z11
+	VXORPD   Z12, Z12, Z12
+	VXORPD   Z14, Z14, Z14
+	VXORPD   Z15, Z15, Z15
+	MOVQ     DX, DI
+	SHLQ     $0x03, DI
+	LEAQ     (DI)(DI*2), R8
+	LEAQ     (DI)(DI*4), R9
+	LEAQ     (R8)(DI*4), R10
+	VMULPD.Z (SI), Z13, K1, Z7
+	CMPQ     DX, $0x00000001
+	JLE      end1004
+	VMULPD.Z (SI)(DI*1), Z13, K1, Z8
+	CMPQ     DX, $0x00000002
+	JLE      end1004
+	VMULPD.Z (SI)(DI*2), Z13, K1, Z9
+	CMPQ     DX, $0x00000003
+	JLE      end1004
+	VMULPD.Z (SI)(R8*1), Z13, K1, Z10
+	CMPQ     DX, $0x00000004
+	JLE      end1004
+	VMULPD.Z (SI)(DI*4), Z13, K1, Z11
+	CMPQ     DX, $0x00000005
+	JLE      end1004
+	VMULPD.Z (SI)(R9*1), Z13, K1, Z12
+	CMPQ     DX, $0x00000006
+	JLE      end1004
+	VMULPD.Z (SI)(R8*2), Z13, K1, Z14
+	CMPQ     DX, $0x00000007
+	JLE      end1004
+	VMULPD.Z (SI)(R10*1), Z13, K1, Z15
+
+end1004:
+	VUNPCKLPD  Z8, Z7, Z13
+	VUNPCKHPD  Z8, Z7, Z7
+	VADDPD     Z7, Z13, Z13
+	VUNPCKLPD  Z10, Z9, Z7
+	VUNPCKHPD  Z10, Z9, Z8
+	VADDPD     Z8, Z7, Z7
+	VUNPCKLPD  Z12, Z11, Z8
+	VUNPCKHPD  Z12, Z11, Z9
+	VADDPD     Z9, Z8, Z8
+	VUNPCKLPD  Z15, Z14, Z9
+	VUNPCKHPD  Z15, Z14, Z10
+	VADDPD     Z10, Z9, Z9
+	VSHUFF64X2 $0x88, Z7, Z13, Z10
+	VSHUFF64X2 $0xdd, Z7, Z13, Z7
+	VADDPD     Z7, Z10, Z10
+	VSHUFF64X2 $0x88, Z9, Z8, Z7
+	VSHUFF64X2 $0xdd, Z9, Z8, Z8
+	VADDPD     Z8, Z7, Z7
+	VSHUFF64X2 $0x88, Z7, Z10, Z8
+	VSHUFF64X2 $0xdd, Z7, Z10, Z7
+	VADDPD     Z7, Z8, Z8
+	VMOVAPD    Z8, Z7
+
+weighed1002:
+	VPSUBQ.BCST      constants<>+728(SB), Z6, Z8
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z8, K1, K2
+	KORTESTB         K2, K2
+	JNZ              fewer996
+	VPSUBQ.BCST      constants<>+728(SB), Z7, Z8
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z8, K1, K2
+	KORTESTB         K2, K2
+	JNZ              fewer996
+	VGETMANTPD       $0x08, Z6, Z8
+	VGETMANTPD       $0x08, Z7, Z9
+	VRCP14PD         Z8, Z10
+	VRCP14PD         Z9, Z11
+	VGETEXPPD        Z6, Z6
+	VGETEXPPD        Z7, Z7
+	VRNDSCALEPD      $0x58, Z10, Z10
+	VRNDSCALEPD      $0x58, Z11, Z11
+	VFMSUB213PD.BCST constants<>+760(SB), Z10, Z8
+	VFMSUB213PD.BCST constants<>+760(SB), Z11, Z9
+	VGETEXPPD        Z10, Z12
+	VSUBPD           Z12, Z6, Z6
+	VPSRLQ           $0x30, Z10, Z10
+	VMOVUPD          constants<>+512(SB), Z12
+	VPERMI2PD        constants<>+576(SB), Z12, Z10
+	VFMADD231PD.BCST constants<>+1008(SB), Z6, Z10
+	VGETEXPPD        Z11, Z6
+	VSUBPD           Z6, Z7, Z7
+	VPSRLQ           $0x30, Z11, Z11
+	VMOVUPD          constants<>+512(SB), Z6
+	VPERMI2PD        constants<>+576(SB), Z6, Z11
+	VFMADD231PD.BCST constants<>+1008(SB), Z7, Z11
+	VMULPD           Z8, Z8, Z6
+	VMULPD           Z9, Z9, Z7
+	VBROADCASTSD     constants<>+1064(SB), Z12
+	VFMADD231PD.BCST constants<>+1072(SB), Z8, Z12
+	VBROADCASTSD     constants<>+1064(SB), Z13
+	VFMADD231PD.BCST constants<>+1072(SB), Z9, Z13
+	VFMADD231PD.BCST constants<>+1080(SB), Z6, Z12
+	VFMADD231PD.BCST constants<>+1080(SB), Z7, Z13
+	VBROADCASTSD     constants<>+1048(SB), Z14
+	VFMADD231PD.BCST constants<>+1056(SB), Z8, Z14
+	VFMADD213PD      Z14, Z6, Z12
+	VBROADCASTSD     constants<>+1048(SB), Z14
+	VFMADD231PD.BCST constants<>+1056(SB), Z9, Z14
+	VFMADD213PD      Z14, Z7, Z13
+	VBROADCASTSD     constants<>+1016(SB), Z14
+	VFMADD231PD.BCST constants<>+1024(SB), Z8, Z14
+	VBROADCASTSD     constants<>+1016(SB), Z15
+	VFMADD231PD.BCST constants<>+1024(SB), Z9, Z15
+	VBROADCASTSD     constants<>+1032(SB), Z16
+	VFMADD231PD.BCST constants<>+1040(SB), Z8, Z16
+	VFMADD231PD      Z16, Z6, Z14
+	VBROADCASTSD     constants<>+1032(SB), Z16
+	VFMADD231PD.BCST constants<>+1040(SB), Z9, Z16
+	VFMADD231PD      Z16, Z7, Z15
+	VADDPD           Z8, Z10, Z10
+	VADDPD           Z9, Z11, Z11
+	VMULPD           Z6, Z6, Z8
+	VFMADD231PD      Z12, Z8, Z14
+	VMULPD           Z7, Z7, Z9
+	VFMADD231PD      Z13, Z9, Z15
+	VFMADD213PD      Z10, Z6, Z14
+	VFMADD213PD      Z11, Z7, Z15
+	VBROADCASTSD     constants<>+704(SB), Z6
+	VMOVAPD          Z14, K1, Z6
+	VBROADCASTSD     constants<>+704(SB), Z7
+	VMOVAPD          Z15, K1, Z7
+	VSHUFF64X2       $0x4e, Z6, Z6, Z8
+	VSHUFF64X2       $0x4e, Z7, Z7, Z9
+	VMAXPD           Z8, Z6, Z6
+	VMAXPD           Z9, Z7, Z7
+	VSHUFF64X2       $0xb1, Z6, Z6, Z8
+	VSHUFF64X2       $0xb1, Z7, Z7, Z9
+	VMAXPD           Z8, Z6, Z6
+	VMAXPD           Z9, Z7, Z7
+	VPERMILPD        $0x55, Z6, Z8
+	VPERMILPD        $0x55, Z7, Z9
+	VMAXPD           Z8, Z6, Z6
+	VMAXPD           Z9, Z7, Z7
+	VSUBPD           Z6, Z14, Z14
+	VMOVAPD.Z        Z14, K1, Z14
+	VSUBPD           Z7, Z15, Z15
+	VMOVAPD.Z        Z15, K1, Z15
+	MOVQ             messages_base+72(FP), DI
+	MOVQ             16(AX), SI
+	LEAQ             (DI)(SI*8), SI
+	VMOVUPD.Z        (SI), K1, Z6
+	VUCOMISD         X4, X2
+	JBE              undamped1005
+	VCMPPD           $0x04, Z6, Z14, K2
+	VMULPD           Z2, Z6, Z7
+	VMULPD           Z3, Z14, Z8
+	VADDPD           Z7, Z8, K2, Z14
+
+undamped1005:
+	VCMPPD       $0x04, Z6, Z14, K2
+	VSUBPD.Z     Z6, Z14, K2, Z6
+	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
+	VPMAXUQ      Z6, Z1, Z1
+	VBROADCASTSD 40(AX), Z6
+	VFMADD231PD  Z14, Z6, Z0
+	TESTQ        $0x00000007, DX
+	JNZ          partial1006
+	VMOVUPD      Z14, (SI)
+	JMP          stored1009
+
+partial1006:
+	LEAQ       (SI), SI
+	VMOVAPD    Z14, Z6
+	TESTQ      $0x00000004, DX
+	JZ         noFour1007
+	VMOVUPD    Y6, (SI)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	ADDQ       $0x00000020, SI
+
+noFour1007:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo1008
+	VMOVUPD    X6, (SI)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	ADDQ       $0x00000010, SI
+
+noTwo1008:
+	TESTQ  $0x00000001, DX
+	JZ     stored1009
+	VMOVSD X6, (SI)
+
+stored1009:
+	MOVQ      messages_base+72(FP), DI
+	MOVQ      72(AX), SI
+	LEAQ      (DI)(SI*8), SI
+	VMOVUPD.Z (SI), K1, Z6
+	VUCOMISD  X4, X2
+	JBE       undamped1010
+	VCMPPD    $0x04, Z6, Z15, K2
+	VMULPD    Z2, Z6, Z7
+	VMULPD    Z3, Z15, Z8
+	VADDPD    Z7, Z8, K2, Z15
+
+undamped1010:
+	VCMPPD       $0x04, Z6, Z15, K2
+	VSUBPD.Z     Z6, Z15, K2, Z6
+	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
+	VPMAXUQ      Z6, Z1, Z1
+	VBROADCASTSD 96(AX), Z6
+	VFMADD231PD  Z15, Z6, Z0
+	TESTQ        $0x00000007, DX
+	JNZ          partial1011
+	VMOVUPD      Z15, (SI)
+	JMP          stored1014
+
+partial1011:
+	LEAQ       (SI), SI
+	VMOVAPD    Z15, Z6
+	TESTQ      $0x00000004, DX
+	JZ         noFour1012
+	VMOVUPD    Y6, (SI)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	ADDQ       $0x00000020, SI
+
+noFour1012:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo1013
+	VMOVUPD    X6, (SI)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	ADDQ       $0x00000010, SI
+
+noTwo1013:
+	TESTQ  $0x00000001, DX
+	JZ     stored1014
+	VMOVSD X6, (SI)
+
+stored1014:
+	ADDQ $0x00000070, AX
+	SUBQ $0x02, CX
+	JMP  messages958
+
+fewer996:
+	CMPQ              CX, $0x01
+	JLT               fewer1015
+	MOVQ              32(AX), SI
+	CMPQ              SI, $0x08
+	JHI               wide924
+	TESTQ             SI, SI
+	JZ                unsafe922
+	MOVQ              SI, DI
+	IMULQ             DX, DI
+	MOVQ              beliefs_len+56(FP), R8
+	SUBQ              SI, R8
+	JLT               outside923
+	CMPQ              (AX), R8
+	JHI               outside923
+	MOVQ              messages_len+80(FP), R8
+	SUBQ              SI, R8
+	JLT               outside923
+	CMPQ              8(AX), R8
+	JHI               outside923
+	MOVQ              messages_len+80(FP), R8
+	SUBQ              DX, R8
+	JLT               outside923
+	CMPQ              16(AX), R8
+	JHI               outside923
+	MOVQ              tables_len+104(FP), R8
+	SUBQ              DI, R8
+	JLT               outside923
+	CMPQ              24(AX), R8
+	JHI               outside923
+	MOVQ              $-1, DI
+	BZHIQ             SI, DI, DI
+	KMOVB             DI, K2
+	MOVQ              beliefs_base+48(FP), R8
+	MOVQ              (AX), DI
+	LEAQ              (R8)(DI*8), DI
+	MOVQ              messages_base+72(FP), R9
+	MOVQ              8(AX), R8
+	LEAQ              (R9)(R8*8), R8
+	VBROADCASTSD      constants<>+704(SB), Z6
+	VMOVUPD.Z         (R8), K2, Z7
+	VCMPPD            $0x04, Z6, Z7, K2, K3
+	VMOVUPD.Z         (DI), K2, Z8
+	VSUBPD            Z7, Z8, K3, Z6
+	VMOVAPD           Z6, Z7
+	VSHUFF64X2        $0x4e, Z7, Z7, Z8
+	VMAXPD            Z8, Z7, Z7
+	VSHUFF64X2        $0xb1, Z7, Z7, Z8
+	VMAXPD            Z8, Z7, Z7
+	VPERMILPD         $0x55, Z7, Z8
+	VMAXPD            Z8, Z7, Z7
+	VSUBPD            Z7, Z6, Z6
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K3
+	VBROADCASTSD      constants<>+832(SB), Z7
+	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z7
+	VSUBPD.BCST       constants<>+832(SB), Z7, Z8
+	VFNMADD231PD.BCST constants<>+848(SB), Z8, Z6
+	VFNMADD231PD.BCST constants<>+856(SB), Z8, Z6
+	VMULPD            Z6, Z6, Z8
+	VBROADCASTSD      constants<>+896(SB), Z10
+	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z10
+	VBROADCASTSD      constants<>+880(SB), Z9
+	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z9
+	VFMADD213PD       Z9, Z8, Z10
+	VBROADCASTSD      constants<>+864(SB), Z9
+	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z9
+	VFMADD231PD       Z10, Z8, Z9
+	VFMADD213PD       Z6, Z8, Z9
+	VPSLLQ            $0x30, Z7, Z8
+	VMOVUPD           constants<>+0(SB), Z6
+	VPERMI2PD         constants<>+64(SB), Z6, Z7
+	VPADDQ            Z8, Z7, Z7
+	VFMADD213PD.Z     Z7, Z7, K3, Z9
+	VMOVUPD           Z9, (BX)
+	MOVQ              tables_base+96(FP), R8
+	MOVQ              24(AX), DI
+	LEAQ              (R8)(DI*8), DI
+	CMPB              48(AX), $0x00
+	JNE               backward1016
+	VXORPD            Z6, Z6, Z6
+	VXORPD            Z7, Z7, Z7
+	VXORPD            Z8, Z8, Z8
+	VXORPD            Z9, Z9, Z9
+	MOVQ              DX, R8
+	SHLQ              $0x03, R8
+	LEAQ              (R8)(R8*2), R9
+	LEAQ              (R8)(R8*4), R10
+	LEAQ              (R9)(R8*4), R11
+	VBROADCASTSD      (BX), Z10
+	VFMADD231PD       (DI), Z10, K1, Z6
+	VBROADCASTSD      8(BX), Z10
+	CMPQ              SI, $0x00000001
+	JLE               end1018
+	VFMADD231PD       (DI)(R8*1), Z10, K1, Z7
+	VBROADCASTSD      16(BX), Z10
+	CMPQ              SI, $0x00000002
+	JLE               end1018
+	VFMADD231PD       (DI)(R8*2), Z10, K1, Z8
+	VBROADCASTSD      24(BX), Z10
+	CMPQ              SI, $0x00000003
+	JLE               end1018
+	VFMADD231PD       (DI)(R9*1), Z10, K1, Z9
+	VBROADCASTSD      32(BX), Z10
+	CMPQ              SI, $0x00000004
+	JLE               end1018
+	VFMADD231PD       (DI)(R8*4), Z10, K1, Z6
+	VBROADCASTSD      40(BX), Z10
+	CMPQ              SI, $0x00000005
+	JLE               end1018
+	VFMADD231PD       (DI)(R10*1), Z10, K1, Z7
+	VBROADCASTSD      48(BX), Z10
+	CMPQ              SI, $0x00000006
+	JLE               end1018
+	VFMADD231PD       (DI)(R9*2), Z10, K1, Z8
+	VBROADCASTSD      56(BX), Z10
+	CMPQ              SI, $0x00000007
+	JLE               end1018
+	VFMADD231PD       (DI)(R11*1), Z10, K1, Z9
+
+end1018:
+	VADDPD  Z8, Z6, Z6
+	VADDPD  Z9, Z7, Z7
+	VADDPD  Z7, Z6, Z6
+	VMOVAPD Z6, Z6
+	JMP     weighed1017
+
+backward1016:
+	VXORPD   Z6, Z6, Z6
+	VXORPD   Z7, Z7, Z7
+	VXORPD   Z8, Z8, Z8
+	VXORPD   Z10, Z10, Z10
+	VXORPD   Z11, Z11, Z11
+	VXORPD   Z12, Z12, Z12
+	VXORPD   Z13, Z13, Z13
+	VXORPD   Z14, Z14, Z14
+	SHLQ     $0x03, SI
+	LEAQ     (SI)(SI*2), R8
+	LEAQ     (SI)(SI*4), R9
+	LEAQ     (R8)(SI*4), R10
+	VMULPD.Z (DI), Z9, K2, Z6
+	CMPQ     DX, $0x00000001
+	JLE      end1019
+	VMULPD.Z (DI)(SI*1), Z9, K2, Z7
+	CMPQ     DX, $0x00000002
+	JLE      end1019
+	VMULPD.Z (DI)(SI*2), Z9, K2, Z8
+	CMPQ     DX, $0x00000003
+	JLE      end1019
+	VMULPD.Z (DI)(R8*1), Z9, K2, Z10
+	CMPQ     DX, $0x00000004
+	JLE      end1019
+	VMULPD.Z (DI)(SI*4), Z9, K2, Z11
+	CMPQ     DX, $0x00000005
+	JLE      end1019
+	VMULPD.Z (DI)(R9*1), Z9, K2, Z12
+	CMPQ     DX, $0x00000006
+	JLE      end1019
+	VMULPD.Z (DI)(R8*2), Z9, K2, Z13
+	CMPQ     DX, $0x00000007
+	JLE      end1019
+	VMULPD.Z (DI)(R10*1), Z9, K2, Z14
+
+end1019:
+	VUNPCKLPD  Z7, Z6, Z9
+	VUNPCKHPD  Z7, Z6, Z6
+	VADDPD     Z6, Z9, Z9
+	VUNPCKLPD  Z10, Z8, Z6
+	VUNPCKHPD  Z10, Z8, Z7
+	VADDPD     Z7, Z6, Z6
+	VUNPCKLPD  Z12, Z11, Z7
+	VUNPCKHPD  Z12, Z11, Z8
+	VADDPD     Z8, Z7, Z7
+	VUNPCKLPD  Z14, Z13, Z8
+	VUNPCKHPD  Z14, Z13, Z10
+	VADDPD     Z10, Z8, Z8
+	VSHUFF64X2 $0x88, Z6, Z9, Z10
+	VSHUFF64X2 $0xdd, Z6, Z9, Z6
+	VADDPD     Z6, Z10, Z10
+	VSHUFF64X2 $0x88, Z8, Z7, Z6
+	VSHUFF64X2 $0xdd, Z8, Z7, Z7
+	VADDPD     Z7, Z6, Z6
+	VSHUFF64X2 $0x88, Z6, Z10, Z7
+	VSHUFF64X2 $0xdd, Z6, Z10, Z6
+	VADDPD     Z6, Z7, Z7
+	VMOVAPD    Z7, Z6
+
+weighed1017:
+	VPSUBQ.BCST      constants<>+728(SB), Z6, Z7
+	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z7, K1, K2
+	KORTESTB         K2, K2
+	JNZ              unsafe922
+	VGETMANTPD       $0x08, Z6, Z7
+	VRCP14PD         Z7, Z8
+	VGETEXPPD        Z6, Z6
+	VRNDSCALEPD      $0x58, Z8, Z8
+	VFMSUB213PD.BCST constants<>+760(SB), Z8, Z7
+	VGETEXPPD        Z8, Z9
+	VSUBPD           Z9, Z6, Z6
+	VPSRLQ           $0x30, Z8, Z8
+	VMOVUPD          constants<>+512(SB), Z9
+	VPERMI2PD        constants<>+576(SB), Z9, Z8
+	VFMADD231PD.BCST constants<>+1008(SB), Z6, Z8
+	VMULPD           Z7, Z7, Z6
+	VBROADCASTSD     constants<>+1064(SB), Z9
+	VFMADD231PD.BCST constants<>+1072(SB), Z7, Z9
+	VFMADD231PD.BCST constants<>+1080(SB), Z6, Z9
+	VBROADCASTSD     constants<>+1048(SB), Z10
+	VFMADD231PD.BCST constants<>+1056(SB), Z7, Z10
+	VFMADD213PD      Z10, Z6, Z9
+	VBROADCASTSD     constants<>+1016(SB), Z10
+	VFMADD231PD.BCST constants<>+1024(SB), Z7, Z10
+	VBROADCASTSD     constants<>+1032(SB), Z11
+	VFMADD231PD.BCST constants<>+1040(SB), Z7, Z11
+	VFMADD231PD      Z11, Z6, Z10
+	VADDPD           Z7, Z8, Z8
+	VMULPD           Z6, Z6, Z7
+	VFMADD231PD      Z9, Z7, Z10
+	VFMADD213PD      Z8, Z6, Z10
+	VBROADCASTSD     constants<>+704(SB), Z6
+	VMOVAPD          Z10, K1, Z6
+	VSHUFF64X2       $0x4e, Z6, Z6, Z7
+	VMAXPD           Z7, Z6, Z6
+	VSHUFF64X2       $0xb1, Z6, Z6, Z7
+	VMAXPD           Z7, Z6, Z6
+	VPERMILPD        $0x55, Z6, Z7
+	VMAXPD           Z7, Z6, Z6
+	VSUBPD           Z6, Z10, Z10
+	VMOVAPD.Z        Z10, K1, Z10
+	MOVQ             messages_base+72(FP), DI
+	MOVQ             16(AX), SI
+	LEAQ             (DI)(SI*8), SI
+	VMOVUPD.Z        (SI), K1, Z6
+	VUCOMISD         X4, X2
+	JBE              undamped1020
+	VCMPPD           $0x04, Z6, Z10, K2
+	VMULPD           Z2, Z6, Z7
+	VMULPD           Z3, Z10, Z8
+	VADDPD           Z7, Z8, K2, Z10
+
+undamped1020:
+	VCMPPD       $0x04, Z6, Z10, K2
+	VSUBPD.Z     Z6, Z10, K2, Z6
+	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
+	VPMAXUQ      Z6, Z1, Z1
+	VBROADCASTSD 40(AX), Z6
+	VFMADD231PD  Z10, Z6, Z0
+	TESTQ        $0x00000007, DX
+	JNZ          partial1021
+	VMOVUPD      Z10, (SI)
+	JMP          stored1024
+
+partial1021:
+	LEAQ       (SI), SI
+	VMOVAPD    Z10, Z6
+	TESTQ      $0x00000004, DX
+	JZ         noFour1022
+	VMOVUPD    Y6, (SI)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	ADDQ       $0x00000020, SI
+
+noFour1022:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo1023
+	VMOVUPD    X6, (SI)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	ADDQ       $0x00000010, SI
+
+noTwo1023:
+	TESTQ  $0x00000001, DX
+	JZ     stored1024
+	VMOVSD X6, (SI)
+
+stored1024:
+	ADDQ $0x00000038, AX
+	SUBQ $0x01, CX
+	JMP  messages958
+
+fewer1015:
+done920:
+	MOVQ    sum_base+24(FP), AX
+	TESTQ   $0x00000007, DX
+	JNZ     partial1026
+	VMOVUPD Z0, (AX)
+	JMP     stored1029
+
+partial1026:
+	LEAQ       (AX), AX
+	VMOVAPD    Z0, Z2
+	TESTQ      $0x00000004, DX
+	JZ         noFour1027
+	VMOVUPD    Y2, (AX)
+	VSHUFF64X2 $0x4e, Z2, Z2, Z2
+	ADDQ       $0x00000020, AX
+
+noFour1027:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo1028
+	VMOVUPD    X2, (AX)
+	VSHUFF64X2 $0xb1, Z2, Z2, Z2
+	ADDQ       $0x00000010, AX
+
+noTwo1028:
+	TESTQ  $0x00000001, DX
+	JZ     stored1029
+	VMOVSD X2, (AX)
+
+stored1029:
+	VBROADCASTSD      constants<>+704(SB), Z2
+	VMOVAPD           Z0, K1, Z2
+	VMOVAPD           Z2, Z0
+	VCMPPD            $0x03, Z2, Z2, K1
+	VSHUFF64X2        $0x4e, Z0, Z0, Z3
+	VMAXPD            Z3, Z0, Z0
+	VSHUFF64X2        $0xb1, Z0, Z0, Z3
+	VMAXPD            Z3, Z0, Z0
+	VPERMILPD         $0x55, Z0, Z3
+	VMAXPD            Z3, Z0, Z0
+	VPANDQ.BCST       constants<>+752(SB), Z0, Z3
+	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z3, K2
+	KORTESTB          K2, K1
+	JNZ               impossible1025
+	VSUBPD            Z0, Z2, Z2
+	VMULPD            Z5, Z2, Z2
+	MOVB              normalise+152(FP), AL
+	TESTB             AL, AL
+	JZ                raw1030
+	VMOVAPD           Z2, Z0
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
+	VBROADCASTSD      constants<>+832(SB), Z3
+	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z3
+	VSUBPD.BCST       constants<>+832(SB), Z3, Z4
+	VFNMADD231PD.BCST constants<>+848(SB), Z4, Z0
+	VFNMADD231PD.BCST constants<>+856(SB), Z4, Z0
+	VMULPD            Z0, Z0, Z4
+	VBROADCASTSD      constants<>+896(SB), Z6
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z6
+	VBROADCASTSD      constants<>+880(SB), Z5
+	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z5
+	VFMADD213PD       Z5, Z4, Z6
+	VBROADCASTSD      constants<>+864(SB), Z5
+	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z5
+	VFMADD231PD       Z6, Z4, Z5
+	VFMADD213PD       Z0, Z4, Z5
+	VPSLLQ            $0x30, Z3, Z4
+	VMOVUPD           constants<>+0(SB), Z0
+	VPERMI2PD         constants<>+64(SB), Z0, Z3
+	VPADDQ            Z4, Z3, Z3
+	VFMADD213PD.Z     Z3, Z3, K1, Z5
+	VSHUFF64X2        $0x4e, Z5, Z5, Z0
+	VADDPD            Z0, Z5, Z5
+	VSHUFF64X2        $0xb1, Z5, Z5, Z0
+	VADDPD            Z0, Z5, Z5
+	VPERMILPD         $0x55, Z5, Z0
+	VADDPD            Z0, Z5, Z5
+	VGETMANTPD        $0x08, Z5, Z0
+	VRCP14PD          Z0, Z3
+	VGETEXPPD         Z5, Z4
+	VRNDSCALEPD       $0x58, Z3, Z3
+	VFMSUB213PD.BCST  constants<>+760(SB), Z3, Z0
+	VGETEXPPD         Z3, Z5
+	VSUBPD            Z5, Z4, Z4
+	VPSRLQ            $0x30, Z3, Z3
+	VMOVUPD           constants<>+512(SB), Z5
+	VPERMI2PD         constants<>+576(SB), Z5, Z3
+	VFMADD231PD.BCST  constants<>+1008(SB), Z4, Z3
+	VMULPD            Z0, Z0, Z4
+	VBROADCASTSD      constants<>+1064(SB), Z5
+	VFMADD231PD.BCST  constants<>+1072(SB), Z0, Z5
+	VFMADD231PD.BCST  constants<>+1080(SB), Z4, Z5
+	VBROADCASTSD      constants<>+1048(SB), Z6
+	VFMADD231PD.BCST  constants<>+1056(SB), Z0, Z6
+	VFMADD213PD       Z6, Z4, Z5
+	VBROADCASTSD      constants<>+1016(SB), Z6
+	VFMADD231PD.BCST  constants<>+1024(SB), Z0, Z6
+	VBROADCASTSD      constants<>+1032(SB), Z7
+	VFMADD231PD.BCST  constants<>+1040(SB), Z0, Z7
+	VFMADD231PD       Z7, Z4, Z6
+	VADDPD            Z0, Z3, Z3
+	VMULPD            Z4, Z4, Z0
+	VFMADD231PD       Z5, Z0, Z6
+	VFMADD213PD       Z3, Z4, Z6
+	VSUBPD            Z6, Z2, Z2
+
+raw1030:
+	MOVQ    belief_base+0(FP), AX
+	TESTQ   $0x00000007, DX
+	JNZ     partial1031
+	VMOVUPD Z2, (AX)
+	JMP     stored1034
+
+partial1031:
+	LEAQ       (AX), AX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, DX
+	JZ         noFour1032
+	VMOVUPD    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+noFour1032:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo1033
+	VMOVUPD    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+noTwo1033:
+	TESTQ  $0x00000001, DX
+	JZ     stored1034
+	VMOVSD X0, (AX)
+
+stored1034:
+	VSHUFF64X2 $0x4e, Z1, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	VPERMILPD  $0x55, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	MOVSD      X1, residual+160(FP)
+	MOVQ       CX, left+168(FP)
+	MOVQ       $0x00000000, AX
+	MOVQ       AX, status+176(FP)
+	VZEROUPPER
+	RET
+
+impossible1025:
+	VSHUFF64X2 $0x4e, Z1, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	VPERMILPD  $0x55, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	MOVSD      X1, residual+160(FP)
+	MOVQ       CX, left+168(FP)
+	MOVQ       $0x00000002, AX
+	MOVQ       AX, status+176(FP)
+	VZEROUPPER
+	RET
+
+unsafe922:
+	MOVQ    sum_base+24(FP), AX
+	TESTQ   $0x00000007, DX
+	JNZ     partial1035
+	VMOVUPD Z0, (AX)
+	JMP     stored1038
+
+partial1035:
+	LEAQ       (AX), AX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, DX
+	JZ         noFour1036
+	VMOVUPD    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+noFour1036:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo1037
+	VMOVUPD    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+noTwo1037:
+	TESTQ  $0x00000001, DX
+	JZ     stored1038
+	VMOVSD X0, (AX)
+
+stored1038:
+	VSHUFF64X2 $0x4e, Z1, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	VPERMILPD  $0x55, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	MOVSD      X1, residual+160(FP)
+	MOVQ       CX, left+168(FP)
+	MOVQ       $0x00000001, AX
+	MOVQ       AX, status+176(FP)
+	VZEROUPPER
+	RET
+
+outside923:
+	MOVQ    sum_base+24(FP), AX
+	TESTQ   $0x00000007, DX
+	JNZ     partial1039
+	VMOVUPD Z0, (AX)
+	JMP     stored1042
+
+partial1039:
+	LEAQ       (AX), AX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, DX
+	JZ         noFour1040
+	VMOVUPD    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+noFour1040:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo1041
+	VMOVUPD    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+noTwo1041:
+	TESTQ  $0x00000001, DX
+	JZ     stored1042
+	VMOVSD X0, (AX)
+
+stored1042:
+	VSHUFF64X2 $0x4e, Z1, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	VPERMILPD  $0x55, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	MOVSD      X1, residual+160(FP)
+	MOVQ       CX, left+168(FP)
+	MOVQ       $0x00000003, AX
+	MOVQ       AX, status+176(FP)
+	VZEROUPPER
+	RET
+
+wide924:
+	MOVQ    sum_base+24(FP), AX
+	TESTQ   $0x00000007, DX
+	JNZ     partial1043
+	VMOVUPD Z0, (AX)
+	JMP     stored1046
+
+partial1043:
+	LEAQ       (AX), AX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, DX
+	JZ         noFour1044
+	VMOVUPD    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+noFour1044:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo1045
+	VMOVUPD    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+noTwo1045:
+	TESTQ  $0x00000001, DX
+	JZ     stored1046
+	VMOVSD X0, (AX)
+
+stored1046:
+	VSHUFF64X2 $0x4e, Z1, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	VPERMILPD  $0x55, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	MOVSD      X1, residual+160(FP)
+	MOVQ       CX, left+168(FP)
+	MOVQ       $0x00000004, AX
+	MOVQ       AX, status+176(FP)
+	VZEROUPPER
+	RET
+
+// func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int) (done int)
+// Requires: AVX, AVX512DQ, AVX512F, FMA3
+TEXT ·edgeBeliefs512(SB), $1216-168
+	MOVQ edges+144(FP), AX
+	XORQ CX, CX
+	MOVQ count+152(FP), DX
+	LEAQ 63(SP), BX
+	ANDQ $-64, BX
+
+group1047:
+	CMPQ              DX, $0x04
+	JLT               done1048
+	MOVQ              beliefs_len+80(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              (AX), SI
+	JHI               done1048
+	MOVQ              messages_len+104(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              8(AX), SI
+	JHI               done1048
+	MOVQ              beliefs_len+80(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              16(AX), SI
+	JHI               done1048
+	MOVQ              messages_len+104(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              24(AX), SI
+	JHI               done1048
+	MOVQ              tables_len+128(FP), SI
+	SUBQ              $0x40, SI
+	JLT               done1048
+	CMPQ              32(AX), SI
+	JHI               done1048
+	MOVQ              beliefs_len+80(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              40(AX), SI
+	JHI               done1048
+	MOVQ              messages_len+104(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              48(AX), SI
+	JHI               done1048
+	MOVQ              beliefs_len+80(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              56(AX), SI
+	JHI               done1048
+	MOVQ              messages_len+104(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              64(AX), SI
+	JHI               done1048
+	MOVQ              tables_len+128(FP), SI
+	SUBQ              $0x40, SI
+	JLT               done1048
+	CMPQ              72(AX), SI
+	JHI               done1048
+	MOVQ              beliefs_len+80(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              80(AX), SI
+	JHI               done1048
+	MOVQ              messages_len+104(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              88(AX), SI
+	JHI               done1048
+	MOVQ              beliefs_len+80(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              96(AX), SI
+	JHI               done1048
+	MOVQ              messages_len+104(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              104(AX), SI
+	JHI               done1048
+	MOVQ              tables_len+128(FP), SI
+	SUBQ              $0x40, SI
+	JLT               done1048
+	CMPQ              112(AX), SI
+	JHI               done1048
+	MOVQ              beliefs_len+80(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              120(AX), SI
+	JHI               done1048
+	MOVQ              messages_len+104(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              128(AX), SI
+	JHI               done1048
+	MOVQ              beliefs_len+80(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              136(AX), SI
+	JHI               done1048
+	MOVQ              messages_len+104(FP), SI
+	SUBQ              $0x08, SI
+	JLT               done1048
+	CMPQ              144(AX), SI
+	JHI               done1048
+	MOVQ              tables_len+128(FP), SI
+	SUBQ              $0x40, SI
+	JLT               done1048
+	CMPQ              152(AX), SI
+	JHI               done1048
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              (AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              8(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z0
+	VMOVUPD           (R9)(R8*8), Z1
+	VCMPPD            $0x04, Z0, Z1, K1
+	VMOVUPD           (DI)(SI*8), Z2
+	VSUBPD            Z1, Z2, K1, Z0
+	VMOVAPD           Z0, Z1
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              16(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              24(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z2
+	VMOVUPD           (R9)(R8*8), Z3
+	VCMPPD            $0x04, Z2, Z3, K1
+	VMOVUPD           (DI)(SI*8), Z4
+	VSUBPD            Z3, Z4, K1, Z2
+	VMOVAPD           Z2, Z3
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              40(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              48(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z4
+	VMOVUPD           (R9)(R8*8), Z5
+	VCMPPD            $0x04, Z4, Z5, K1
+	VMOVUPD           (DI)(SI*8), Z6
+	VSUBPD            Z5, Z6, K1, Z4
+	VMOVAPD           Z4, Z5
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              56(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              64(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z6
+	VMOVUPD           (R9)(R8*8), Z7
+	VCMPPD            $0x04, Z6, Z7, K1
+	VMOVUPD           (DI)(SI*8), Z8
+	VSUBPD            Z7, Z8, K1, Z6
+	VMOVAPD           Z6, Z7
+	VSHUFF64X2        $0x4e, Z1, Z1, Z8
+	VSHUFF64X2        $0x4e, Z3, Z3, Z9
+	VSHUFF64X2        $0x4e, Z5, Z5, Z10
+	VSHUFF64X2        $0x4e, Z7, Z7, Z11
+	VMAXPD            Z8, Z1, Z1
+	VMAXPD            Z9, Z3, Z3
+	VMAXPD            Z10, Z5, Z5
+	VMAXPD            Z11, Z7, Z7
+	VSHUFF64X2        $0xb1, Z1, Z1, Z8
+	VSHUFF64X2        $0xb1, Z3, Z3, Z9
+	VSHUFF64X2        $0xb1, Z5, Z5, Z10
+	VSHUFF64X2        $0xb1, Z7, Z7, Z11
+	VMAXPD            Z8, Z1, Z1
+	VMAXPD            Z9, Z3, Z3
+	VMAXPD            Z10, Z5, Z5
+	VMAXPD            Z11, Z7, Z7
+	VPERMILPD         $0x55, Z1, Z8
+	VPERMILPD         $0x55, Z3, Z9
+	VPERMILPD         $0x55, Z5, Z10
+	VPERMILPD         $0x55, Z7, Z11
+	VMAXPD            Z8, Z1, Z1
+	VMAXPD            Z9, Z3, Z3
+	VMAXPD            Z10, Z5, Z5
+	VMAXPD            Z11, Z7, Z7
+	VCMPPD.BCST       $0x04, constants<>+704(SB), Z0, K1
+	VSUBPD            Z1, Z0, Z0
+	VMOVAPD.Z         Z0, K1, Z8
+	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
+	VSUBPD            Z3, Z2, Z2
+	VMOVAPD.Z         Z2, K1, Z9
+	VCMPPD.BCST       $0x04, constants<>+704(SB), Z4, K1
+	VSUBPD            Z5, Z4, Z4
+	VMOVAPD.Z         Z4, K1, Z10
+	VCMPPD.BCST       $0x04, constants<>+704(SB), Z6, K1
+	VSUBPD            Z7, Z6, Z6
+	VMOVAPD.Z         Z6, K1, Z11
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
+	VBROADCASTSD      constants<>+832(SB), Z12
+	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z12
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z2, K2
+	VBROADCASTSD      constants<>+832(SB), Z13
+	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z13
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z4, K3
+	VBROADCASTSD      constants<>+832(SB), Z14
+	VFMADD231PD.BCST  constants<>+824(SB), Z4, Z14
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K4
+	VBROADCASTSD      constants<>+832(SB), Z15
+	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z15
+	VSUBPD.BCST       constants<>+832(SB), Z12, Z16
+	VSUBPD.BCST       constants<>+832(SB), Z13, Z17
+	VSUBPD.BCST       constants<>+832(SB), Z14, Z18
+	VSUBPD.BCST       constants<>+832(SB), Z15, Z19
+	VFNMADD231PD.BCST constants<>+848(SB), Z16, Z0
+	VFNMADD231PD.BCST constants<>+848(SB), Z17, Z2
+	VFNMADD231PD.BCST constants<>+848(SB), Z18, Z4
+	VFNMADD231PD.BCST constants<>+848(SB), Z19, Z6
+	VFNMADD231PD.BCST constants<>+856(SB), Z16, Z0
+	VFNMADD231PD.BCST constants<>+856(SB), Z17, Z2
+	VFNMADD231PD.BCST constants<>+856(SB), Z18, Z4
+	VFNMADD231PD.BCST constants<>+856(SB), Z19, Z6
+	VMULPD            Z0, Z0, Z16
+	VBROADCASTSD      constants<>+896(SB), Z24
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z24
+	VMULPD            Z2, Z2, Z17
+	VBROADCASTSD      constants<>+896(SB), Z25
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z25
+	VMULPD            Z4, Z4, Z18
+	VBROADCASTSD      constants<>+896(SB), Z26
+	VFMADD231PD.BCST  constants<>+904(SB), Z4, Z26
+	VMULPD            Z6, Z6, Z19
+	VBROADCASTSD      constants<>+896(SB), Z27
+	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z27
+	VBROADCASTSD      constants<>+880(SB), Z20
+	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z20
+	VFMADD213PD       Z20, Z16, Z24
+	VBROADCASTSD      constants<>+864(SB), Z20
+	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z20
+	VBROADCASTSD      constants<>+880(SB), Z21
+	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z21
+	VFMADD213PD       Z21, Z17, Z25
+	VBROADCASTSD      constants<>+864(SB), Z21
+	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z21
+	VBROADCASTSD      constants<>+880(SB), Z22
+	VFMADD231PD.BCST  constants<>+888(SB), Z4, Z22
+	VFMADD213PD       Z22, Z18, Z26
+	VBROADCASTSD      constants<>+864(SB), Z22
+	VFMADD231PD.BCST  constants<>+872(SB), Z4, Z22
+	VBROADCASTSD      constants<>+880(SB), Z23
+	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z23
+	VFMADD213PD       Z23, Z19, Z27
+	VBROADCASTSD      constants<>+864(SB), Z23
+	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z23
+	VFMADD231PD       Z24, Z16, Z20
+	VFMADD231PD       Z25, Z17, Z21
+	VFMADD231PD       Z26, Z18, Z22
+	VFMADD231PD       Z27, Z19, Z23
+	VFMADD213PD       Z0, Z16, Z20
+	VFMADD213PD       Z2, Z17, Z21
+	VFMADD213PD       Z4, Z18, Z22
+	VFMADD213PD       Z6, Z19, Z23
+	VPSLLQ            $0x30, Z12, Z16
+	VMOVUPD           constants<>+0(SB), Z0
+	VPERMI2PD         constants<>+64(SB), Z0, Z12
+	VPSLLQ            $0x30, Z13, Z17
+	VMOVUPD           constants<>+0(SB), Z0
+	VPERMI2PD         constants<>+64(SB), Z0, Z13
+	VPSLLQ            $0x30, Z14, Z18
+	VMOVUPD           constants<>+0(SB), Z0
+	VPERMI2PD         constants<>+64(SB), Z0, Z14
+	VPSLLQ            $0x30, Z15, Z19
+	VMOVUPD           constants<>+0(SB), Z0
+	VPERMI2PD         constants<>+64(SB), Z0, Z15
+	VPADDQ            Z16, Z12, Z12
+	VFMADD213PD.Z     Z12, Z12, K1, Z20
+	VPADDQ            Z17, Z13, Z13
+	VFMADD213PD.Z     Z13, Z13, K2, Z21
+	VPADDQ            Z18, Z14, Z14
+	VFMADD213PD.Z     Z14, Z14, K3, Z22
+	VPADDQ            Z19, Z15, Z15
+	VFMADD213PD.Z     Z15, Z15, K4, Z23
+	VMULPD            Z20, Z8, Z8
+	VMULPD            Z21, Z9, Z9
+	VMULPD            Z22, Z10, Z10
+	VMULPD            Z23, Z11, Z11
+	VMOVUPD           Z20, (BX)
+	VMOVUPD           Z8, 64(BX)
+	VMOVUPD           Z21, 128(BX)
+	VMOVUPD           Z9, 192(BX)
+	VADDSD            X3, X1, X1
+	VMOVSD            X1, 1024(BX)
+	VMOVUPD           Z22, 256(BX)
+	VMOVUPD           Z10, 320(BX)
+	VMOVUPD           Z23, 384(BX)
+	VMOVUPD           Z11, 448(BX)
+	VADDSD            X7, X5, X5
+	VMOVSD            X5, 1032(BX)
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              80(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              88(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z0
+	VMOVUPD           (R9)(R8*8), Z1
+	VCMPPD            $0x04, Z0, Z1, K1
+	VMOVUPD           (DI)(SI*8), Z2
+	VSUBPD            Z1, Z2, K1, Z0
+	VMOVAPD           Z0, Z1
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              96(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              104(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z2
+	VMOVUPD           (R9)(R8*8), Z3
+	VCMPPD            $0x04, Z2, Z3, K1
+	VMOVUPD           (DI)(SI*8), Z4
+	VSUBPD            Z3, Z4, K1, Z2
+	VMOVAPD           Z2, Z3
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              120(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              128(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z4
+	VMOVUPD           (R9)(R8*8), Z5
+	VCMPPD            $0x04, Z4, Z5, K1
+	VMOVUPD           (DI)(SI*8), Z6
+	VSUBPD            Z5, Z6, K1, Z4
+	VMOVAPD           Z4, Z5
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              136(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              144(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z6
+	VMOVUPD           (R9)(R8*8), Z7
+	VCMPPD            $0x04, Z6, Z7, K1
+	VMOVUPD           (DI)(SI*8), Z8
+	VSUBPD            Z7, Z8, K1, Z6
+	VMOVAPD           Z6, Z7
+	VSHUFF64X2        $0x4e, Z1, Z1, Z8
+	VSHUFF64X2        $0x4e, Z3, Z3, Z9
+	VSHUFF64X2        $0x4e, Z5, Z5, Z10
+	VSHUFF64X2        $0x4e, Z7, Z7, Z11
+	VMAXPD            Z8, Z1, Z1
+	VMAXPD            Z9, Z3, Z3
+	VMAXPD            Z10, Z5, Z5
+	VMAXPD            Z11, Z7, Z7
+	VSHUFF64X2        $0xb1, Z1, Z1, Z8
+	VSHUFF64X2        $0xb1, Z3, Z3, Z9
+	VSHUFF64X2        $0xb1, Z5, Z5, Z10
+	VSHUFF64X2        $0xb1, Z7, Z7, Z11
+	VMAXPD            Z8, Z1, Z1
+	VMAXPD            Z9, Z3, Z3
+	VMAXPD            Z10, Z5, Z5
+	VMAXPD            Z11, Z7, Z7
+	VPERMILPD         $0x55, Z1, Z8
+	VPERMILPD         $0x55, Z3, Z9
+	VPERMILPD         $0x55, Z5, Z10
+	VPERMILPD         $0x55, Z7, Z11
+	VMAXPD            Z8, Z1, Z1
+	VMAXPD            Z9, Z3, Z3
+	VMAXPD            Z10, Z5, Z5
+	VMAXPD            Z11, Z7, Z7
+	VCMPPD.BCST       $0x04, constants<>+704(SB), Z0, K1
+	VSUBPD            Z1, Z0, Z0
+	VMOVAPD.Z         Z0, K1, Z8
+	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
+	VSUBPD            Z3, Z2, Z2
+	VMOVAPD.Z         Z2, K1, Z9
+	VCMPPD.BCST       $0x04, constants<>+704(SB), Z4, K1
+	VSUBPD            Z5, Z4, Z4
+	VMOVAPD.Z         Z4, K1, Z10
+	VCMPPD.BCST       $0x04, constants<>+704(SB), Z6, K1
+	VSUBPD            Z7, Z6, Z6
+	VMOVAPD.Z         Z6, K1, Z11
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
+	VBROADCASTSD      constants<>+832(SB), Z12
+	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z12
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z2, K2
+	VBROADCASTSD      constants<>+832(SB), Z13
+	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z13
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z4, K3
+	VBROADCASTSD      constants<>+832(SB), Z14
+	VFMADD231PD.BCST  constants<>+824(SB), Z4, Z14
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K4
+	VBROADCASTSD      constants<>+832(SB), Z15
+	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z15
+	VSUBPD.BCST       constants<>+832(SB), Z12, Z16
+	VSUBPD.BCST       constants<>+832(SB), Z13, Z17
+	VSUBPD.BCST       constants<>+832(SB), Z14, Z18
+	VSUBPD.BCST       constants<>+832(SB), Z15, Z19
+	VFNMADD231PD.BCST constants<>+848(SB), Z16, Z0
+	VFNMADD231PD.BCST constants<>+848(SB), Z17, Z2
+	VFNMADD231PD.BCST constants<>+848(SB), Z18, Z4
+	VFNMADD231PD.BCST constants<>+848(SB), Z19, Z6
+	VFNMADD231PD.BCST constants<>+856(SB), Z16, Z0
+	VFNMADD231PD.BCST constants<>+856(SB), Z17, Z2
+	VFNMADD231PD.BCST constants<>+856(SB), Z18, Z4
+	VFNMADD231PD.BCST constants<>+856(SB), Z19, Z6
+	VMULPD            Z0, Z0, Z16
+	VBROADCASTSD      constants<>+896(SB), Z24
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z24
+	VMULPD            Z2, Z2, Z17
+	VBROADCASTSD      constants<>+896(SB), Z25
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z25
+	VMULPD            Z4, Z4, Z18
+	VBROADCASTSD      constants<>+896(SB), Z26
+	VFMADD231PD.BCST  constants<>+904(SB), Z4, Z26
+	VMULPD            Z6, Z6, Z19
+	VBROADCASTSD      constants<>+896(SB), Z27
+	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z27
+	VBROADCASTSD      constants<>+880(SB), Z20
+	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z20
+	VFMADD213PD       Z20, Z16, Z24
+	VBROADCASTSD      constants<>+864(SB), Z20
+	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z20
+	VBROADCASTSD      constants<>+880(SB), Z21
+	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z21
+	VFMADD213PD       Z21, Z17, Z25
+	VBROADCASTSD      constants<>+864(SB), Z21
+	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z21
+	VBROADCASTSD      constants<>+880(SB), Z22
+	VFMADD231PD.BCST  constants<>+888(SB), Z4, Z22
+	VFMADD213PD       Z22, Z18, Z26
+	VBROADCASTSD      constants<>+864(SB), Z22
+	VFMADD231PD.BCST  constants<>+872(SB), Z4, Z22
+	VBROADCASTSD      constants<>+880(SB), Z23
+	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z23
+	VFMADD213PD       Z23, Z19, Z27
+	VBROADCASTSD      constants<>+864(SB), Z23
+	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z23
+	VFMADD231PD       Z24, Z16, Z20
+	VFMADD231PD       Z25, Z17, Z21
+	VFMADD231PD       Z26, Z18, Z22
+	VFMADD231PD       Z27, Z19, Z23
+	VFMADD213PD       Z0, Z16, Z20
+	VFMADD213PD       Z2, Z17, Z21
+	VFMADD213PD       Z4, Z18, Z22
+	VFMADD213PD       Z6, Z19, Z23
+	VPSLLQ            $0x30, Z12, Z16
+	VMOVUPD           constants<>+0(SB), Z0
+	VPERMI2PD         constants<>+64(SB), Z0, Z12
+	VPSLLQ            $0x30, Z13, Z17
+	VMOVUPD           constants<>+0(SB), Z0
+	VPERMI2PD         constants<>+64(SB), Z0, Z13
+	VPSLLQ            $0x30, Z14, Z18
+	VMOVUPD           constants<>+0(SB), Z0
+	VPERMI2PD         constants<>+64(SB), Z0, Z14
+	VPSLLQ            $0x30, Z15, Z19
+	VMOVUPD           constants<>+0(SB), Z0
+	VPERMI2PD         constants<>+64(SB), Z0, Z15
+	VPADDQ            Z16, Z12, Z12
+	VFMADD213PD.Z     Z12, Z12, K1, Z20
+	VPADDQ            Z17, Z13, Z13
+	VFMADD213PD.Z     Z13, Z13, K2, Z21
+	VPADDQ            Z18, Z14, Z14
+	VFMADD213PD.Z     Z14, Z14, K3, Z22
+	VPADDQ            Z19, Z15, Z15
+	VFMADD213PD.Z     Z15, Z15, K4, Z23
+	VMULPD            Z20, Z8, Z8
+	VMULPD            Z21, Z9, Z9
+	VMULPD            Z22, Z10, Z10
+	VMULPD            Z23, Z11, Z11
+	VMOVUPD           Z20, 512(BX)
+	VMOVUPD           Z8, 576(BX)
+	VMOVUPD           Z21, 640(BX)
+	VMOVUPD           Z9, 704(BX)
+	VADDSD            X3, X1, X1
+	VMOVSD            X1, 1040(BX)
+	VMOVUPD           Z22, 768(BX)
+	VMOVUPD           Z10, 832(BX)
+	VMOVUPD           Z23, 896(BX)
+	VMOVUPD           Z11, 960(BX)
+	VADDSD            X7, X5, X5
+	VMOVSD            X5, 1048(BX)
+	MOVQ              tables_base+120(FP), DI
+	MOVQ              32(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	VMOVUPD           (SI), Z1
+	VMULPD.BCST       (BX), Z1, Z0
+	VMULPD.BCST       64(BX), Z1, Z2
+	VMOVUPD           64(SI), Z3
+	VMULPD.BCST       8(BX), Z3, Z1
+	VMULPD.BCST       72(BX), Z3, Z3
+	VMOVUPD           128(SI), Z4
+	VFMADD231PD.BCST  16(BX), Z4, Z0
+	VFMADD231PD.BCST  80(BX), Z4, Z2
+	VMOVUPD           192(SI), Z4
+	VFMADD231PD.BCST  24(BX), Z4, Z1
+	VFMADD231PD.BCST  88(BX), Z4, Z3
+	VMOVUPD           256(SI), Z4
+	VFMADD231PD.BCST  32(BX), Z4, Z0
+	VFMADD231PD.BCST  96(BX), Z4, Z2
+	VMOVUPD           320(SI), Z4
+	VFMADD231PD.BCST  40(BX), Z4, Z1
+	VFMADD231PD.BCST  104(BX), Z4, Z3
+	VMOVUPD           384(SI), Z4
+	VFMADD231PD.BCST  48(BX), Z4, Z0
+	VFMADD231PD.BCST  112(BX), Z4, Z2
+	VMOVUPD           448(SI), Z4
+	VFMADD231PD.BCST  56(BX), Z4, Z1
+	VFMADD231PD.BCST  120(BX), Z4, Z3
+	VADDPD            Z1, Z0, Z0
+	VADDPD            Z3, Z2, Z2
+	VMOVUPD           128(BX), Z1
+	VMULPD            Z1, Z2, Z2
+	VFMADD231PD       192(BX), Z0, Z2
+	VMULPD            Z1, Z0, Z0
+	MOVQ              tables_base+120(FP), DI
+	MOVQ              72(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	VMOVUPD           (SI), Z3
+	VMULPD.BCST       256(BX), Z3, Z1
+	VMULPD.BCST       320(BX), Z3, Z4
+	VMOVUPD           64(SI), Z5
+	VMULPD.BCST       264(BX), Z5, Z3
+	VMULPD.BCST       328(BX), Z5, Z5
+	VMOVUPD           128(SI), Z6
+	VFMADD231PD.BCST  272(BX), Z6, Z1
+	VFMADD231PD.BCST  336(BX), Z6, Z4
+	VMOVUPD           192(SI), Z6
+	VFMADD231PD.BCST  280(BX), Z6, Z3
+	VFMADD231PD.BCST  344(BX), Z6, Z5
+	VMOVUPD           256(SI), Z6
+	VFMADD231PD.BCST  288(BX), Z6, Z1
+	VFMADD231PD.BCST  352(BX), Z6, Z4
+	VMOVUPD           320(SI), Z6
+	VFMADD231PD.BCST  296(BX), Z6, Z3
+	VFMADD231PD.BCST  360(BX), Z6, Z5
+	VMOVUPD           384(SI), Z6
+	VFMADD231PD.BCST  304(BX), Z6, Z1
+	VFMADD231PD.BCST  368(BX), Z6, Z4
+	VMOVUPD           448(SI), Z6
+	VFMADD231PD.BCST  312(BX), Z6, Z3
+	VFMADD231PD.BCST  376(BX), Z6, Z5
+	VADDPD            Z3, Z1, Z1
+	VADDPD            Z5, Z4, Z4
+	VMOVUPD           384(BX), Z3
+	VMULPD            Z3, Z4, Z4
+	VFMADD231PD       448(BX), Z1, Z4
+	VMULPD            Z3, Z1, Z1
+	MOVQ              tables_base+120(FP), DI
+	MOVQ              112(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	VMOVUPD           (SI), Z5
+	VMULPD.BCST       512(BX), Z5, Z3
+	VMULPD.BCST       576(BX), Z5, Z6
+	VMOVUPD           64(SI), Z7
+	VMULPD.BCST       520(BX), Z7, Z5
+	VMULPD.BCST       584(BX), Z7, Z7
+	VMOVUPD           128(SI), Z8
+	VFMADD231PD.BCST  528(BX), Z8, Z3
+	VFMADD231PD.BCST  592(BX), Z8, Z6
+	VMOVUPD           192(SI), Z8
+	VFMADD231PD.BCST  536(BX), Z8, Z5
+	VFMADD231PD.BCST  600(BX), Z8, Z7
+	VMOVUPD           256(SI), Z8
+	VFMADD231PD.BCST  544(BX), Z8, Z3
+	VFMADD231PD.BCST  608(BX), Z8, Z6
+	VMOVUPD           320(SI), Z8
+	VFMADD231PD.BCST  552(BX), Z8, Z5
+	VFMADD231PD.BCST  616(BX), Z8, Z7
+	VMOVUPD           384(SI), Z8
+	VFMADD231PD.BCST  560(BX), Z8, Z3
+	VFMADD231PD.BCST  624(BX), Z8, Z6
+	VMOVUPD           448(SI), Z8
+	VFMADD231PD.BCST  568(BX), Z8, Z5
+	VFMADD231PD.BCST  632(BX), Z8, Z7
+	VADDPD            Z5, Z3, Z3
+	VADDPD            Z7, Z6, Z6
+	VMOVUPD           640(BX), Z5
+	VMULPD            Z5, Z6, Z6
+	VFMADD231PD       704(BX), Z3, Z6
+	VMULPD            Z5, Z3, Z3
+	MOVQ              tables_base+120(FP), DI
+	MOVQ              152(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	VMOVUPD           (SI), Z7
+	VMULPD.BCST       768(BX), Z7, Z5
+	VMULPD.BCST       832(BX), Z7, Z8
+	VMOVUPD           64(SI), Z9
+	VMULPD.BCST       776(BX), Z9, Z7
+	VMULPD.BCST       840(BX), Z9, Z9
+	VMOVUPD           128(SI), Z10
+	VFMADD231PD.BCST  784(BX), Z10, Z5
+	VFMADD231PD.BCST  848(BX), Z10, Z8
+	VMOVUPD           192(SI), Z10
+	VFMADD231PD.BCST  792(BX), Z10, Z7
+	VFMADD231PD.BCST  856(BX), Z10, Z9
+	VMOVUPD           256(SI), Z10
+	VFMADD231PD.BCST  800(BX), Z10, Z5
+	VFMADD231PD.BCST  864(BX), Z10, Z8
+	VMOVUPD           320(SI), Z10
+	VFMADD231PD.BCST  808(BX), Z10, Z7
+	VFMADD231PD.BCST  872(BX), Z10, Z9
+	VMOVUPD           384(SI), Z10
+	VFMADD231PD.BCST  816(BX), Z10, Z5
+	VFMADD231PD.BCST  880(BX), Z10, Z8
+	VMOVUPD           448(SI), Z10
+	VFMADD231PD.BCST  824(BX), Z10, Z7
+	VFMADD231PD.BCST  888(BX), Z10, Z9
+	VADDPD            Z7, Z5, Z5
+	VADDPD            Z9, Z8, Z8
+	VMOVUPD           896(BX), Z7
+	VMULPD            Z7, Z8, Z8
+	VFMADD231PD       960(BX), Z5, Z8
+	VMULPD            Z7, Z5, Z5
+	VUNPCKLPD         Z1, Z0, Z7
+	VUNPCKHPD         Z1, Z0, Z0
+	VADDPD            Z0, Z7, Z7
+	VUNPCKLPD         Z5, Z3, Z0
+	VUNPCKHPD         Z5, Z3, Z1
+	VADDPD            Z1, Z0, Z0
+	VUNPCKLPD         Z4, Z2, Z1
+	VUNPCKHPD         Z4, Z2, Z2
+	VADDPD            Z2, Z1, Z1
+	VUNPCKLPD         Z8, Z6, Z2
+	VUNPCKHPD         Z8, Z6, Z3
+	VADDPD            Z3, Z2, Z2
+	VSHUFF64X2        $0x88, Z0, Z7, Z3
+	VSHUFF64X2        $0xdd, Z0, Z7, Z0
+	VADDPD            Z0, Z3, Z3
+	VSHUFF64X2        $0x88, Z2, Z1, Z0
+	VSHUFF64X2        $0xdd, Z2, Z1, Z1
+	VADDPD            Z1, Z0, Z0
+	VSHUFF64X2        $0x88, Z0, Z3, Z1
+	VSHUFF64X2        $0xdd, Z0, Z3, Z0
+	VADDPD            Z0, Z1, Z1
+	VEXTRACTF64X4     $0x01, Z1, Y0
+	VSHUFF64X2        $0x44, Z1, Z1, Z1
+	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
+	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
+	KORTESTB          K1, K1
+	JNZ               done1048
+	VMOVUPD           constants<>+1920(SB), Y2
+	VDIVPD            Y1, Y2, Y2
+	VMOVUPD           Y2, 1088(BX)
+	VMOVUPD           1024(BX), Y3
+	VFMADD213PD       Y3, Y2, Y0
+	VGETMANTPD        $0x08, Z1, Z2
+	VRCP14PD          Z2, Z4
+	VGETEXPPD         Z1, Z1
+	VRNDSCALEPD       $0x58, Z4, Z4
+	VFMSUB213PD.BCST  constants<>+760(SB), Z4, Z2
+	VGETEXPPD         Z4, Z5
+	VSUBPD            Z5, Z1, Z1
+	VPSRLQ            $0x30, Z4, Z4
+	VMOVUPD           constants<>+512(SB), Z5
+	VPERMI2PD         constants<>+576(SB), Z5, Z4
+	VFMADD231PD.BCST  constants<>+1008(SB), Z1, Z4
+	VMULPD            Z2, Z2, Z1
+	VBROADCASTSD      constants<>+1064(SB), Z5
+	VFMADD231PD.BCST  constants<>+1072(SB), Z2, Z5
+	VFMADD231PD.BCST  constants<>+1080(SB), Z1, Z5
+	VBROADCASTSD      constants<>+1048(SB), Z6
+	VFMADD231PD.BCST  constants<>+1056(SB), Z2, Z6
+	VFMADD213PD       Z6, Z1, Z5
+	VBROADCASTSD      constants<>+1016(SB), Z6
+	VFMADD231PD.BCST  constants<>+1024(SB), Z2, Z6
+	VBROADCASTSD      constants<>+1032(SB), Z7
+	VFMADD231PD.BCST  constants<>+1040(SB), Z2, Z7
+	VFMADD231PD       Z7, Z1, Z6
+	VADDPD            Z2, Z4, Z4
+	VMULPD            Z1, Z1, Z2
+	VFMADD231PD       Z5, Z2, Z6
+	VFMADD213PD       Z4, Z1, Z6
+	VADDPD            Y3, Y6, Y6
+	MOVQ              product_base+48(FP), SI
+	VMOVUPD           Y0, (SI)(CX*8)
+	MOVQ              logZ_base+24(FP), SI
+	VMOVUPD           Y6, (SI)(CX*8)
+	MOVQ              dst_base+0(FP), R8
+	MOVQ              tables_base+120(FP), DI
+	MOVQ              32(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              CX, DI
+	SHLQ              $0x09, DI
+	ADDQ              R8, DI
+	VBROADCASTSD      1088(BX), Z0
+	VMULPD            128(BX), Z0, Z0
+	VMULPD            (SI), Z0, Z1
+	VMULPD.BCST       (BX), Z1, Z1
+	VMOVUPD           Z1, (DI)
+	VMULPD            64(SI), Z0, Z1
+	VMULPD.BCST       8(BX), Z1, Z1
+	VMOVUPD           Z1, 64(DI)
+	VMULPD            128(SI), Z0, Z1
+	VMULPD.BCST       16(BX), Z1, Z1
+	VMOVUPD           Z1, 128(DI)
+	VMULPD            192(SI), Z0, Z1
+	VMULPD.BCST       24(BX), Z1, Z1
+	VMOVUPD           Z1, 192(DI)
+	VMULPD            256(SI), Z0, Z1
+	VMULPD.BCST       32(BX), Z1, Z1
+	VMOVUPD           Z1, 256(DI)
+	VMULPD            320(SI), Z0, Z1
+	VMULPD.BCST       40(BX), Z1, Z1
+	VMOVUPD           Z1, 320(DI)
+	VMULPD            384(SI), Z0, Z1
+	VMULPD.BCST       48(BX), Z1, Z1
+	VMOVUPD           Z1, 384(DI)
+	VMULPD            448(SI), Z0, Z0
+	VMULPD.BCST       56(BX), Z0, Z0
+	VMOVUPD           Z0, 448(DI)
+	MOVQ              dst_base+0(FP), R8
+	MOVQ              tables_base+120(FP), DI
+	MOVQ              72(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              CX, DI
+	SHLQ              $0x09, DI
+	ADDQ              R8, DI
+	VBROADCASTSD      1096(BX), Z0
+	VMULPD            384(BX), Z0, Z0
+	VMULPD            (SI), Z0, Z1
+	VMULPD.BCST       256(BX), Z1, Z1
+	VMOVUPD           Z1, 512(DI)
+	VMULPD            64(SI), Z0, Z1
+	VMULPD.BCST       264(BX), Z1, Z1
+	VMOVUPD           Z1, 576(DI)
+	VMULPD            128(SI), Z0, Z1
+	VMULPD.BCST       272(BX), Z1, Z1
+	VMOVUPD           Z1, 640(DI)
+	VMULPD            192(SI), Z0, Z1
+	VMULPD.BCST       280(BX), Z1, Z1
+	VMOVUPD           Z1, 704(DI)
+	VMULPD            256(SI), Z0, Z1
+	VMULPD.BCST       288(BX), Z1, Z1
+	VMOVUPD           Z1, 768(DI)
+	VMULPD            320(SI), Z0, Z1
+	VMULPD.BCST       296(BX), Z1, Z1
+	VMOVUPD           Z1, 832(DI)
+	VMULPD            384(SI), Z0, Z1
+	VMULPD.BCST       304(BX), Z1, Z1
+	VMOVUPD           Z1, 896(DI)
+	VMULPD            448(SI), Z0, Z0
+	VMULPD.BCST       312(BX), Z0, Z0
+	VMOVUPD           Z0, 960(DI)
+	MOVQ              dst_base+0(FP), R8
+	MOVQ              tables_base+120(FP), DI
+	MOVQ              112(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              CX, DI
+	SHLQ              $0x09, DI
+	ADDQ              R8, DI
+	VBROADCASTSD      1104(BX), Z0
+	VMULPD            640(BX), Z0, Z0
+	VMULPD            (SI), Z0, Z1
+	VMULPD.BCST       512(BX), Z1, Z1
+	VMOVUPD           Z1, 1024(DI)
+	VMULPD            64(SI), Z0, Z1
+	VMULPD.BCST       520(BX), Z1, Z1
+	VMOVUPD           Z1, 1088(DI)
+	VMULPD            128(SI), Z0, Z1
+	VMULPD.BCST       528(BX), Z1, Z1
+	VMOVUPD           Z1, 1152(DI)
+	VMULPD            192(SI), Z0, Z1
+	VMULPD.BCST       536(BX), Z1, Z1
+	VMOVUPD           Z1, 1216(DI)
+	VMULPD            256(SI), Z0, Z1
+	VMULPD.BCST       544(BX), Z1, Z1
+	VMOVUPD           Z1, 1280(DI)
+	VMULPD            320(SI), Z0, Z1
+	VMULPD.BCST       552(BX), Z1, Z1
+	VMOVUPD           Z1, 1344(DI)
+	VMULPD            384(SI), Z0, Z1
+	VMULPD.BCST       560(BX), Z1, Z1
+	VMOVUPD           Z1, 1408(DI)
+	VMULPD            448(SI), Z0, Z0
+	VMULPD.BCST       568(BX), Z0, Z0
+	VMOVUPD           Z0, 1472(DI)
+	MOVQ              dst_base+0(FP), R8
+	MOVQ              tables_base+120(FP), DI
+	MOVQ              152(AX), SI
+	LEAQ              (DI)(SI*8), SI
+	MOVQ              CX, DI
+	SHLQ              $0x09, DI
+	ADDQ              R8, DI
+	VBROADCASTSD      1112(BX), Z0
+	VMULPD            896(BX), Z0, Z0
+	VMULPD            (SI), Z0, Z1
+	VMULPD.BCST       768(BX), Z1, Z1
+	VMOVUPD           Z1, 1536(DI)
+	VMULPD            64(SI), Z0, Z1
+	VMULPD.BCST       776(BX), Z1, Z1
+	VMOVUPD           Z1, 1600(DI)
+	VMULPD            128(SI), Z0, Z1
+	VMULPD.BCST       784(BX), Z1, Z1
+	VMOVUPD           Z1, 1664(DI)
+	VMULPD            192(SI), Z0, Z1
+	VMULPD.BCST       792(BX), Z1, Z1
+	VMOVUPD           Z1, 1728(DI)
+	VMULPD            256(SI), Z0, Z1
+	VMULPD.BCST       800(BX), Z1, Z1
+	VMOVUPD           Z1, 1792(DI)
+	VMULPD            320(SI), Z0, Z1
+	VMULPD.BCST       808(BX), Z1, Z1
+	VMOVUPD           Z1, 1856(DI)
+	VMULPD            384(SI), Z0, Z1
+	VMULPD.BCST       816(BX), Z1, Z1
+	VMOVUPD           Z1, 1920(DI)
+	VMULPD            448(SI), Z0, Z0
+	VMULPD.BCST       824(BX), Z0, Z0
+	VMOVUPD           Z0, 1984(DI)
+	ADDQ              $0x000000a0, AX
+	ADDQ              $0x04, CX
+	SUBQ              $0x04, DX
+	JMP               group1047
+
+done1048:
+	MOVQ CX, done+160(FP)
+	VZEROUPPER
+	RET
+
 // func exp256(dst []float64, x []float64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·exp256(SB), $0-48
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    x_base+24(FP), CX
 	MOVQ    x_len+32(FP), DX
-	VMOVUPD constants<>+1992(SB), Y0
-	VMOVUPD constants<>+1960(SB), Y1
-	VMOVUPD constants<>+2024(SB), Y2
-	VMOVUPD constants<>+2056(SB), Y3
-	VMOVUPD constants<>+1768(SB), Y4
-	VMOVUPD constants<>+1736(SB), Y5
+	VMOVUPD constants<>+2176(SB), Y0
+	VMOVUPD constants<>+2144(SB), Y1
+	VMOVUPD constants<>+2208(SB), Y2
+	VMOVUPD constants<>+2240(SB), Y3
+	VMOVUPD constants<>+1920(SB), Y4
+	VMOVUPD constants<>+1888(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest431
+	JLT     rest1050
 
-whole430:
+whole1049:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+1864(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2016(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick432
-	VMOVUPD      constants<>+1896(SB), Y7
+	JZ           quick1051
+	VMOVUPD      constants<>+2080(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+1928(SB), Y7
+	VMOVUPD      constants<>+2112(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -6358,23 +16122,23 @@ whole430:
 	VFNMADD231PD Y3, Y7, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1064(SB), Y10
-	VFMADD231PD  constants<>+1096(SB), Y6, Y10
-	VMOVUPD      constants<>+1128(SB), Y11
-	VFMADD231PD  constants<>+1160(SB), Y6, Y11
-	VMOVUPD      constants<>+1192(SB), Y12
-	VFMADD231PD  constants<>+1224(SB), Y6, Y12
-	VMOVUPD      constants<>+1256(SB), Y13
-	VFMADD231PD  constants<>+1288(SB), Y6, Y13
-	VMOVUPD      constants<>+1320(SB), Y14
-	VFMADD231PD  constants<>+1352(SB), Y6, Y14
+	VMOVUPD      constants<>+1216(SB), Y10
+	VFMADD231PD  constants<>+1248(SB), Y6, Y10
+	VMOVUPD      constants<>+1280(SB), Y11
+	VFMADD231PD  constants<>+1312(SB), Y6, Y11
+	VMOVUPD      constants<>+1344(SB), Y12
+	VFMADD231PD  constants<>+1376(SB), Y6, Y12
+	VMOVUPD      constants<>+1408(SB), Y13
+	VFMADD231PD  constants<>+1440(SB), Y6, Y13
+	VMOVUPD      constants<>+1472(SB), Y14
+	VFMADD231PD  constants<>+1504(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+1832(SB), Y7, Y8
+	VMULPD       constants<>+1984(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -6385,9 +16149,9 @@ whole430:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done433
+	JMP          done1052
 
-quick432:
+quick1051:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -6395,16 +16159,16 @@ quick432:
 	VFNMADD231PD Y3, Y8, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1064(SB), Y10
-	VFMADD231PD  constants<>+1096(SB), Y6, Y10
-	VMOVUPD      constants<>+1128(SB), Y11
-	VFMADD231PD  constants<>+1160(SB), Y6, Y11
-	VMOVUPD      constants<>+1192(SB), Y12
-	VFMADD231PD  constants<>+1224(SB), Y6, Y12
-	VMOVUPD      constants<>+1256(SB), Y13
-	VFMADD231PD  constants<>+1288(SB), Y6, Y13
-	VMOVUPD      constants<>+1320(SB), Y14
-	VFMADD231PD  constants<>+1352(SB), Y6, Y14
+	VMOVUPD      constants<>+1216(SB), Y10
+	VFMADD231PD  constants<>+1248(SB), Y6, Y10
+	VMOVUPD      constants<>+1280(SB), Y11
+	VFMADD231PD  constants<>+1312(SB), Y6, Y11
+	VMOVUPD      constants<>+1344(SB), Y12
+	VFMADD231PD  constants<>+1376(SB), Y6, Y12
+	VMOVUPD      constants<>+1408(SB), Y13
+	VFMADD231PD  constants<>+1440(SB), Y6, Y13
+	VMOVUPD      constants<>+1472(SB), Y14
+	VFMADD231PD  constants<>+1504(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
@@ -6414,17 +16178,17 @@ quick432:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done433:
+done1052:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+1864(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2016(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick434
-	VMOVUPD      constants<>+1896(SB), Y7
+	JZ           quick1053
+	VMOVUPD      constants<>+2080(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+1928(SB), Y7
+	VMOVUPD      constants<>+2112(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -6433,23 +16197,23 @@ done433:
 	VFNMADD231PD Y3, Y7, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1064(SB), Y10
-	VFMADD231PD  constants<>+1096(SB), Y6, Y10
-	VMOVUPD      constants<>+1128(SB), Y11
-	VFMADD231PD  constants<>+1160(SB), Y6, Y11
-	VMOVUPD      constants<>+1192(SB), Y12
-	VFMADD231PD  constants<>+1224(SB), Y6, Y12
-	VMOVUPD      constants<>+1256(SB), Y13
-	VFMADD231PD  constants<>+1288(SB), Y6, Y13
-	VMOVUPD      constants<>+1320(SB), Y14
-	VFMADD231PD  constants<>+1352(SB), Y6, Y14
+	VMOVUPD      constants<>+1216(SB), Y10
+	VFMADD231PD  constants<>+1248(SB), Y6, Y10
+	VMOVUPD      constants<>+1280(SB), Y11
+	VFMADD231PD  constants<>+1312(SB), Y6, Y11
+	VMOVUPD      constants<>+1344(SB), Y12
+	VFMADD231PD  constants<>+1376(SB), Y6, Y12
+	VMOVUPD      constants<>+1408(SB), Y13
+	VFMADD231PD  constants<>+1440(SB), Y6, Y13
+	VMOVUPD      constants<>+1472(SB), Y14
+	VFMADD231PD  constants<>+1504(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+1832(SB), Y7, Y8
+	VMULPD       constants<>+1984(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -6460,9 +16224,9 @@ done433:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done435
+	JMP          done1054
 
-quick434:
+quick1053:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -6470,16 +16234,16 @@ quick434:
 	VFNMADD231PD Y3, Y8, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1064(SB), Y10
-	VFMADD231PD  constants<>+1096(SB), Y6, Y10
-	VMOVUPD      constants<>+1128(SB), Y11
-	VFMADD231PD  constants<>+1160(SB), Y6, Y11
-	VMOVUPD      constants<>+1192(SB), Y12
-	VFMADD231PD  constants<>+1224(SB), Y6, Y12
-	VMOVUPD      constants<>+1256(SB), Y13
-	VFMADD231PD  constants<>+1288(SB), Y6, Y13
-	VMOVUPD      constants<>+1320(SB), Y14
-	VFMADD231PD  constants<>+1352(SB), Y6, Y14
+	VMOVUPD      constants<>+1216(SB), Y10
+	VFMADD231PD  constants<>+1248(SB), Y6, Y10
+	VMOVUPD      constants<>+1280(SB), Y11
+	VFMADD231PD  constants<>+1312(SB), Y6, Y11
+	VMOVUPD      constants<>+1344(SB), Y12
+	VFMADD231PD  constants<>+1376(SB), Y6, Y12
+	VMOVUPD      constants<>+1408(SB), Y13
+	VFMADD231PD  constants<>+1440(SB), Y6, Y13
+	VMOVUPD      constants<>+1472(SB), Y14
+	VFMADD231PD  constants<>+1504(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
@@ -6489,27 +16253,27 @@ quick434:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done435:
+done1054:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole430
+	JGE     whole1049
 
-rest431:
+rest1050:
 	CMPQ DX, $0x00000004
-	JLT  rest437
+	JLT  rest1056
 
-whole436:
+whole1055:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+1864(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2016(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick438
-	VMOVUPD      constants<>+1896(SB), Y7
+	JZ           quick1057
+	VMOVUPD      constants<>+2080(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+1928(SB), Y7
+	VMOVUPD      constants<>+2112(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -6518,23 +16282,23 @@ whole436:
 	VFNMADD231PD Y3, Y7, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1064(SB), Y10
-	VFMADD231PD  constants<>+1096(SB), Y6, Y10
-	VMOVUPD      constants<>+1128(SB), Y11
-	VFMADD231PD  constants<>+1160(SB), Y6, Y11
-	VMOVUPD      constants<>+1192(SB), Y12
-	VFMADD231PD  constants<>+1224(SB), Y6, Y12
-	VMOVUPD      constants<>+1256(SB), Y13
-	VFMADD231PD  constants<>+1288(SB), Y6, Y13
-	VMOVUPD      constants<>+1320(SB), Y14
-	VFMADD231PD  constants<>+1352(SB), Y6, Y14
+	VMOVUPD      constants<>+1216(SB), Y10
+	VFMADD231PD  constants<>+1248(SB), Y6, Y10
+	VMOVUPD      constants<>+1280(SB), Y11
+	VFMADD231PD  constants<>+1312(SB), Y6, Y11
+	VMOVUPD      constants<>+1344(SB), Y12
+	VFMADD231PD  constants<>+1376(SB), Y6, Y12
+	VMOVUPD      constants<>+1408(SB), Y13
+	VFMADD231PD  constants<>+1440(SB), Y6, Y13
+	VMOVUPD      constants<>+1472(SB), Y14
+	VFMADD231PD  constants<>+1504(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+1832(SB), Y7, Y8
+	VMULPD       constants<>+1984(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -6545,9 +16309,9 @@ whole436:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done439
+	JMP          done1058
 
-quick438:
+quick1057:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -6555,16 +16319,16 @@ quick438:
 	VFNMADD231PD Y3, Y8, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1064(SB), Y10
-	VFMADD231PD  constants<>+1096(SB), Y6, Y10
-	VMOVUPD      constants<>+1128(SB), Y11
-	VFMADD231PD  constants<>+1160(SB), Y6, Y11
-	VMOVUPD      constants<>+1192(SB), Y12
-	VFMADD231PD  constants<>+1224(SB), Y6, Y12
-	VMOVUPD      constants<>+1256(SB), Y13
-	VFMADD231PD  constants<>+1288(SB), Y6, Y13
-	VMOVUPD      constants<>+1320(SB), Y14
-	VFMADD231PD  constants<>+1352(SB), Y6, Y14
+	VMOVUPD      constants<>+1216(SB), Y10
+	VFMADD231PD  constants<>+1248(SB), Y6, Y10
+	VMOVUPD      constants<>+1280(SB), Y11
+	VFMADD231PD  constants<>+1312(SB), Y6, Y11
+	VMOVUPD      constants<>+1344(SB), Y12
+	VFMADD231PD  constants<>+1376(SB), Y6, Y12
+	VMOVUPD      constants<>+1408(SB), Y13
+	VFMADD231PD  constants<>+1440(SB), Y6, Y13
+	VMOVUPD      constants<>+1472(SB), Y14
+	VFMADD231PD  constants<>+1504(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
@@ -6574,29 +16338,29 @@ quick438:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done439:
+done1058:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole436
+	JGE     whole1055
 
-rest437:
+rest1056:
 	TESTQ        DX, DX
-	JZ           done440
-	LEAQ         constants<>+544(SB), SI
+	JZ           done1059
+	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
 	VMOVUPD      (SI)(DI*8), Y6
 	VMASKMOVPD   (CX)(BX*8), Y6, Y6
 	VANDPD       Y5, Y6, Y5
-	VCMPPD       $0x06, constants<>+1864(SB), Y5, Y5
+	VCMPPD       $0x06, constants<>+2016(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick441
-	VMOVUPD      constants<>+1896(SB), Y5
+	JZ           quick1060
+	VMOVUPD      constants<>+2080(SB), Y5
 	VMAXPD       Y6, Y5, Y6
-	VMOVUPD      constants<>+1928(SB), Y5
+	VMOVUPD      constants<>+2112(SB), Y5
 	VMINPD       Y6, Y5, Y6
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
@@ -6605,23 +16369,23 @@ rest437:
 	VFNMADD231PD Y3, Y1, Y6
 	VMULPD       Y6, Y6, Y2
 	VMULPD       Y2, Y2, Y3
-	VMOVUPD      constants<>+1064(SB), Y5
-	VFMADD231PD  constants<>+1096(SB), Y6, Y5
-	VMOVUPD      constants<>+1128(SB), Y7
-	VFMADD231PD  constants<>+1160(SB), Y6, Y7
-	VMOVUPD      constants<>+1192(SB), Y8
-	VFMADD231PD  constants<>+1224(SB), Y6, Y8
-	VMOVUPD      constants<>+1256(SB), Y9
-	VFMADD231PD  constants<>+1288(SB), Y6, Y9
-	VMOVUPD      constants<>+1320(SB), Y10
-	VFMADD231PD  constants<>+1352(SB), Y6, Y10
+	VMOVUPD      constants<>+1216(SB), Y5
+	VFMADD231PD  constants<>+1248(SB), Y6, Y5
+	VMOVUPD      constants<>+1280(SB), Y7
+	VFMADD231PD  constants<>+1312(SB), Y6, Y7
+	VMOVUPD      constants<>+1344(SB), Y8
+	VFMADD231PD  constants<>+1376(SB), Y6, Y8
+	VMOVUPD      constants<>+1408(SB), Y9
+	VFMADD231PD  constants<>+1440(SB), Y6, Y9
+	VMOVUPD      constants<>+1472(SB), Y10
+	VFMADD231PD  constants<>+1504(SB), Y6, Y10
 	VFMADD231PD  Y7, Y2, Y5
 	VFMADD231PD  Y9, Y2, Y8
 	VFMADD231PD  Y10, Y3, Y8
 	VFMADD231PD  Y8, Y3, Y5
 	VFMADD231PD  Y5, Y2, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+1832(SB), Y1, Y2
+	VMULPD       constants<>+1984(SB), Y1, Y2
 	VROUNDPD     $0x01, Y2, Y2
 	VSUBPD       Y2, Y1, Y1
 	VADDPD       Y0, Y2, Y2
@@ -6632,9 +16396,9 @@ rest437:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done442
+	JMP          done1061
 
-quick441:
+quick1060:
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -6642,16 +16406,16 @@ quick441:
 	VFNMADD231PD Y3, Y0, Y6
 	VMULPD       Y6, Y6, Y0
 	VMULPD       Y0, Y0, Y1
-	VMOVUPD      constants<>+1064(SB), Y2
-	VFMADD231PD  constants<>+1096(SB), Y6, Y2
-	VMOVUPD      constants<>+1128(SB), Y3
-	VFMADD231PD  constants<>+1160(SB), Y6, Y3
-	VMOVUPD      constants<>+1192(SB), Y7
-	VFMADD231PD  constants<>+1224(SB), Y6, Y7
-	VMOVUPD      constants<>+1256(SB), Y8
-	VFMADD231PD  constants<>+1288(SB), Y6, Y8
-	VMOVUPD      constants<>+1320(SB), Y9
-	VFMADD231PD  constants<>+1352(SB), Y6, Y9
+	VMOVUPD      constants<>+1216(SB), Y2
+	VFMADD231PD  constants<>+1248(SB), Y6, Y2
+	VMOVUPD      constants<>+1280(SB), Y3
+	VFMADD231PD  constants<>+1312(SB), Y6, Y3
+	VMOVUPD      constants<>+1344(SB), Y7
+	VFMADD231PD  constants<>+1376(SB), Y6, Y7
+	VMOVUPD      constants<>+1408(SB), Y8
+	VFMADD231PD  constants<>+1440(SB), Y6, Y8
+	VMOVUPD      constants<>+1472(SB), Y9
+	VFMADD231PD  constants<>+1504(SB), Y6, Y9
 	VFMADD231PD  Y3, Y0, Y2
 	VFMADD231PD  Y8, Y0, Y7
 	VFMADD231PD  Y9, Y1, Y7
@@ -6661,26 +16425,26 @@ quick441:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y0
 
-done442:
+done1061:
 	CMPQ    DX, $0x04
-	JLT     partial443
+	JLT     partial1062
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored445
+	JMP     stored1064
 
-partial443:
+partial1062:
 	CMPQ         DX, $0x02
-	JLT          single444
+	JLT          single1063
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored445
+	JEQ          stored1064
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored445
+	JMP          stored1064
 
-single444:
+single1063:
 	VMOVSD X0, (AX)(BX*8)
 
-stored445:
-done440:
+stored1064:
+done1059:
 	VZEROUPPER
 	RET
 
@@ -6690,393 +16454,393 @@ TEXT ·log256(SB), $0-48
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    x_base+24(FP), CX
 	MOVQ    x_len+32(FP), DX
-	VMOVUPD constants<>+2280(SB), Y0
-	VMOVUPD constants<>+2344(SB), Y1
-	VMOVUPD constants<>+1768(SB), Y2
-	VMOVUPD constants<>+1832(SB), Y3
+	VMOVUPD constants<>+2464(SB), Y0
+	VMOVUPD constants<>+2528(SB), Y1
+	VMOVUPD constants<>+1920(SB), Y2
+	VMOVUPD constants<>+1984(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest447
+	JLT     rest1066
 
-whole446:
+whole1065:
 	VMOVUPD     (CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2152(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1704(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1856(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick448
+	JZ          quick1067
 	VMOVAPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2152(SB), Y4, Y7
-	VMULPD      constants<>+2184(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y7
+	VMULPD      constants<>+2368(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2216(SB), Y7, Y6
+	VANDPD      constants<>+2400(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2376(SB), Y7, Y7
-	VANDPD      constants<>+2312(SB), Y4, Y4
-	VPADDQ      constants<>+2248(SB), Y4, Y4
+	VSUBPD      constants<>+2560(SB), Y7, Y7
+	VANDPD      constants<>+2496(SB), Y4, Y4
+	VPADDQ      constants<>+2432(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+1800(SB), Y4, Y6
+	VADDPD      constants<>+1952(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+1576(SB), Y10
-	VFMADD213PD constants<>+1512(SB), Y9, Y10
-	VFMADD213PD constants<>+1448(SB), Y9, Y10
-	VFMADD213PD constants<>+1384(SB), Y9, Y10
-	VMOVUPD     constants<>+1544(SB), Y11
-	VFMADD213PD constants<>+1480(SB), Y9, Y11
-	VFMADD213PD constants<>+1416(SB), Y9, Y11
+	VMOVUPD     constants<>+1728(SB), Y10
+	VFMADD213PD constants<>+1664(SB), Y9, Y10
+	VFMADD213PD constants<>+1600(SB), Y9, Y10
+	VFMADD213PD constants<>+1536(SB), Y9, Y10
+	VMOVUPD     constants<>+1696(SB), Y11
+	VFMADD213PD constants<>+1632(SB), Y9, Y11
+	VFMADD213PD constants<>+1568(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
 	VMOVAPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2120(SB), Y7, Y9
+	VMULPD      constants<>+2304(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2088(SB), Y12, Y7
+	VFMSUB132PD constants<>+2272(SB), Y12, Y7
 	VMOVAPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1608(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1640(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1640(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1760(SB), Y4, Y4
+	VCMPPD      $0x00, constants<>+1792(SB), Y5, Y7
+	VBLENDVPD   Y7, constants<>+1792(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1672(SB), Y4, Y4
-	JMP         done449
+	VBLENDVPD   Y7, constants<>+1824(SB), Y4, Y4
+	JMP         done1068
 
-quick448:
+quick1067:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2376(SB), Y5, Y5
-	VANDPD      constants<>+2312(SB), Y4, Y4
-	VPADDQ      constants<>+2248(SB), Y4, Y4
+	VSUBPD      constants<>+2560(SB), Y5, Y5
+	VANDPD      constants<>+2496(SB), Y4, Y4
+	VPADDQ      constants<>+2432(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+1800(SB), Y4, Y6
+	VADDPD      constants<>+1952(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1576(SB), Y9
-	VFMADD213PD constants<>+1512(SB), Y8, Y9
-	VFMADD213PD constants<>+1448(SB), Y8, Y9
-	VFMADD213PD constants<>+1384(SB), Y8, Y9
-	VMOVUPD     constants<>+1544(SB), Y10
-	VFMADD213PD constants<>+1480(SB), Y8, Y10
-	VFMADD213PD constants<>+1416(SB), Y8, Y10
+	VMOVUPD     constants<>+1728(SB), Y9
+	VFMADD213PD constants<>+1664(SB), Y8, Y9
+	VFMADD213PD constants<>+1600(SB), Y8, Y9
+	VFMADD213PD constants<>+1536(SB), Y8, Y9
+	VMOVUPD     constants<>+1696(SB), Y10
+	VFMADD213PD constants<>+1632(SB), Y8, Y10
+	VFMADD213PD constants<>+1568(SB), Y8, Y10
 	VMULPD      Y3, Y4, Y11
 	VMULPD      Y4, Y11, Y11
 	VMOVAPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2120(SB), Y5, Y8
+	VMULPD      constants<>+2304(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2088(SB), Y11, Y5
+	VFMSUB132PD constants<>+2272(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done449:
+done1068:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2152(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1704(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1856(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick450
+	JZ          quick1069
 	VMOVAPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2152(SB), Y4, Y7
-	VMULPD      constants<>+2184(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y7
+	VMULPD      constants<>+2368(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2216(SB), Y7, Y6
+	VANDPD      constants<>+2400(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2376(SB), Y7, Y7
-	VANDPD      constants<>+2312(SB), Y4, Y4
-	VPADDQ      constants<>+2248(SB), Y4, Y4
+	VSUBPD      constants<>+2560(SB), Y7, Y7
+	VANDPD      constants<>+2496(SB), Y4, Y4
+	VPADDQ      constants<>+2432(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+1800(SB), Y4, Y6
+	VADDPD      constants<>+1952(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+1576(SB), Y10
-	VFMADD213PD constants<>+1512(SB), Y9, Y10
-	VFMADD213PD constants<>+1448(SB), Y9, Y10
-	VFMADD213PD constants<>+1384(SB), Y9, Y10
-	VMOVUPD     constants<>+1544(SB), Y11
-	VFMADD213PD constants<>+1480(SB), Y9, Y11
-	VFMADD213PD constants<>+1416(SB), Y9, Y11
+	VMOVUPD     constants<>+1728(SB), Y10
+	VFMADD213PD constants<>+1664(SB), Y9, Y10
+	VFMADD213PD constants<>+1600(SB), Y9, Y10
+	VFMADD213PD constants<>+1536(SB), Y9, Y10
+	VMOVUPD     constants<>+1696(SB), Y11
+	VFMADD213PD constants<>+1632(SB), Y9, Y11
+	VFMADD213PD constants<>+1568(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
 	VMOVAPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2120(SB), Y7, Y9
+	VMULPD      constants<>+2304(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2088(SB), Y12, Y7
+	VFMSUB132PD constants<>+2272(SB), Y12, Y7
 	VMOVAPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1608(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1640(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1640(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1760(SB), Y4, Y4
+	VCMPPD      $0x00, constants<>+1792(SB), Y5, Y7
+	VBLENDVPD   Y7, constants<>+1792(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1672(SB), Y4, Y4
-	JMP         done451
+	VBLENDVPD   Y7, constants<>+1824(SB), Y4, Y4
+	JMP         done1070
 
-quick450:
+quick1069:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2376(SB), Y5, Y5
-	VANDPD      constants<>+2312(SB), Y4, Y4
-	VPADDQ      constants<>+2248(SB), Y4, Y4
+	VSUBPD      constants<>+2560(SB), Y5, Y5
+	VANDPD      constants<>+2496(SB), Y4, Y4
+	VPADDQ      constants<>+2432(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+1800(SB), Y4, Y6
+	VADDPD      constants<>+1952(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1576(SB), Y9
-	VFMADD213PD constants<>+1512(SB), Y8, Y9
-	VFMADD213PD constants<>+1448(SB), Y8, Y9
-	VFMADD213PD constants<>+1384(SB), Y8, Y9
-	VMOVUPD     constants<>+1544(SB), Y10
-	VFMADD213PD constants<>+1480(SB), Y8, Y10
-	VFMADD213PD constants<>+1416(SB), Y8, Y10
+	VMOVUPD     constants<>+1728(SB), Y9
+	VFMADD213PD constants<>+1664(SB), Y8, Y9
+	VFMADD213PD constants<>+1600(SB), Y8, Y9
+	VFMADD213PD constants<>+1536(SB), Y8, Y9
+	VMOVUPD     constants<>+1696(SB), Y10
+	VFMADD213PD constants<>+1632(SB), Y8, Y10
+	VFMADD213PD constants<>+1568(SB), Y8, Y10
 	VMULPD      Y3, Y4, Y11
 	VMULPD      Y4, Y11, Y11
 	VMOVAPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2120(SB), Y5, Y8
+	VMULPD      constants<>+2304(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2088(SB), Y11, Y5
+	VFMSUB132PD constants<>+2272(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done451:
+done1070:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole446
+	JGE     whole1065
 
-rest447:
+rest1066:
 	CMPQ DX, $0x00000004
-	JLT  rest453
+	JLT  rest1072
 
-whole452:
+whole1071:
 	VMOVUPD     (CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2152(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1704(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1856(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick454
+	JZ          quick1073
 	VMOVAPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2152(SB), Y4, Y7
-	VMULPD      constants<>+2184(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y7
+	VMULPD      constants<>+2368(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2216(SB), Y7, Y6
+	VANDPD      constants<>+2400(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2376(SB), Y7, Y7
-	VANDPD      constants<>+2312(SB), Y4, Y4
-	VPADDQ      constants<>+2248(SB), Y4, Y4
+	VSUBPD      constants<>+2560(SB), Y7, Y7
+	VANDPD      constants<>+2496(SB), Y4, Y4
+	VPADDQ      constants<>+2432(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+1800(SB), Y4, Y6
+	VADDPD      constants<>+1952(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+1576(SB), Y10
-	VFMADD213PD constants<>+1512(SB), Y9, Y10
-	VFMADD213PD constants<>+1448(SB), Y9, Y10
-	VFMADD213PD constants<>+1384(SB), Y9, Y10
-	VMOVUPD     constants<>+1544(SB), Y11
-	VFMADD213PD constants<>+1480(SB), Y9, Y11
-	VFMADD213PD constants<>+1416(SB), Y9, Y11
+	VMOVUPD     constants<>+1728(SB), Y10
+	VFMADD213PD constants<>+1664(SB), Y9, Y10
+	VFMADD213PD constants<>+1600(SB), Y9, Y10
+	VFMADD213PD constants<>+1536(SB), Y9, Y10
+	VMOVUPD     constants<>+1696(SB), Y11
+	VFMADD213PD constants<>+1632(SB), Y9, Y11
+	VFMADD213PD constants<>+1568(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
 	VMOVAPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2120(SB), Y7, Y9
+	VMULPD      constants<>+2304(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2088(SB), Y12, Y7
+	VFMSUB132PD constants<>+2272(SB), Y12, Y7
 	VMOVAPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1608(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1640(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1640(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1760(SB), Y4, Y4
+	VCMPPD      $0x00, constants<>+1792(SB), Y5, Y7
+	VBLENDVPD   Y7, constants<>+1792(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1672(SB), Y4, Y4
-	JMP         done455
+	VBLENDVPD   Y7, constants<>+1824(SB), Y4, Y4
+	JMP         done1074
 
-quick454:
+quick1073:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2376(SB), Y5, Y5
-	VANDPD      constants<>+2312(SB), Y4, Y4
-	VPADDQ      constants<>+2248(SB), Y4, Y4
+	VSUBPD      constants<>+2560(SB), Y5, Y5
+	VANDPD      constants<>+2496(SB), Y4, Y4
+	VPADDQ      constants<>+2432(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+1800(SB), Y4, Y6
+	VADDPD      constants<>+1952(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1576(SB), Y9
-	VFMADD213PD constants<>+1512(SB), Y8, Y9
-	VFMADD213PD constants<>+1448(SB), Y8, Y9
-	VFMADD213PD constants<>+1384(SB), Y8, Y9
-	VMOVUPD     constants<>+1544(SB), Y10
-	VFMADD213PD constants<>+1480(SB), Y8, Y10
-	VFMADD213PD constants<>+1416(SB), Y8, Y10
+	VMOVUPD     constants<>+1728(SB), Y9
+	VFMADD213PD constants<>+1664(SB), Y8, Y9
+	VFMADD213PD constants<>+1600(SB), Y8, Y9
+	VFMADD213PD constants<>+1536(SB), Y8, Y9
+	VMOVUPD     constants<>+1696(SB), Y10
+	VFMADD213PD constants<>+1632(SB), Y8, Y10
+	VFMADD213PD constants<>+1568(SB), Y8, Y10
 	VMULPD      Y3, Y4, Y11
 	VMULPD      Y4, Y11, Y11
 	VMOVAPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2120(SB), Y5, Y8
+	VMULPD      constants<>+2304(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2088(SB), Y11, Y5
+	VFMSUB132PD constants<>+2272(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done455:
+done1074:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole452
+	JGE     whole1071
 
-rest453:
+rest1072:
 	TESTQ       DX, DX
-	JZ          done456
-	LEAQ        constants<>+544(SB), SI
+	JZ          done1075
+	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
 	VMOVUPD     (SI)(DI*8), Y4
 	VMASKMOVPD  (CX)(BX*8), Y4, Y5
 	VMOVUPD     Y2, Y6
 	VBLENDVPD   Y4, Y5, Y6, Y5
-	VCMPPD      $0x19, constants<>+2152(SB), Y5, Y4
-	VCMPPD      $0x1e, constants<>+1704(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2336(SB), Y5, Y4
+	VCMPPD      $0x1e, constants<>+1856(SB), Y5, Y6
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick457
+	JZ          quick1076
 	VMOVAPD     Y5, Y4
-	VCMPPD      $0x19, constants<>+2152(SB), Y5, Y7
-	VMULPD      constants<>+2184(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2336(SB), Y5, Y7
+	VMULPD      constants<>+2368(SB), Y5, Y6
 	VBLENDVPD   Y7, Y6, Y5, Y5
-	VANDPD      constants<>+2216(SB), Y7, Y6
+	VANDPD      constants<>+2400(SB), Y7, Y6
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+2376(SB), Y0, Y0
-	VANDPD      constants<>+2312(SB), Y5, Y5
-	VPADDQ      constants<>+2248(SB), Y5, Y5
+	VSUBPD      constants<>+2560(SB), Y0, Y0
+	VANDPD      constants<>+2496(SB), Y5, Y5
+	VPADDQ      constants<>+2432(SB), Y5, Y5
 	VADDPD      Y6, Y0, Y0
 	VSUBPD      Y2, Y5, Y5
-	VADDPD      constants<>+1800(SB), Y5, Y1
+	VADDPD      constants<>+1952(SB), Y5, Y1
 	VDIVPD      Y1, Y5, Y1
 	VMULPD      Y1, Y1, Y2
 	VMULPD      Y2, Y2, Y6
-	VMOVUPD     constants<>+1576(SB), Y7
-	VFMADD213PD constants<>+1512(SB), Y6, Y7
-	VFMADD213PD constants<>+1448(SB), Y6, Y7
-	VFMADD213PD constants<>+1384(SB), Y6, Y7
-	VMOVUPD     constants<>+1544(SB), Y8
-	VFMADD213PD constants<>+1480(SB), Y6, Y8
-	VFMADD213PD constants<>+1416(SB), Y6, Y8
+	VMOVUPD     constants<>+1728(SB), Y7
+	VFMADD213PD constants<>+1664(SB), Y6, Y7
+	VFMADD213PD constants<>+1600(SB), Y6, Y7
+	VFMADD213PD constants<>+1536(SB), Y6, Y7
+	VMOVUPD     constants<>+1696(SB), Y8
+	VFMADD213PD constants<>+1632(SB), Y6, Y8
+	VFMADD213PD constants<>+1568(SB), Y6, Y8
 	VMULPD      Y3, Y5, Y3
 	VMULPD      Y5, Y3, Y3
 	VMOVAPD     Y3, Y9
 	VFMADD231PD Y8, Y6, Y9
 	VFMADD231PD Y7, Y2, Y9
-	VMULPD      constants<>+2120(SB), Y0, Y6
+	VMULPD      constants<>+2304(SB), Y0, Y6
 	VFMADD231PD Y9, Y1, Y6
 	VSUBPD      Y6, Y3, Y3
 	VSUBPD      Y5, Y3, Y3
-	VFMSUB132PD constants<>+2088(SB), Y3, Y0
+	VFMSUB132PD constants<>+2272(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VCMPPD      $0x00, Y1, Y4, Y7
-	VBLENDVPD   Y7, constants<>+1608(SB), Y0, Y0
-	VCMPPD      $0x00, constants<>+1640(SB), Y4, Y7
-	VBLENDVPD   Y7, constants<>+1640(SB), Y0, Y0
+	VBLENDVPD   Y7, constants<>+1760(SB), Y0, Y0
+	VCMPPD      $0x00, constants<>+1792(SB), Y4, Y7
+	VBLENDVPD   Y7, constants<>+1792(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
-	VBLENDVPD   Y7, constants<>+1672(SB), Y0, Y0
-	JMP         done458
+	VBLENDVPD   Y7, constants<>+1824(SB), Y0, Y0
+	JMP         done1077
 
-quick457:
+quick1076:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+2376(SB), Y0, Y0
-	VANDPD      constants<>+2312(SB), Y5, Y5
-	VPADDQ      constants<>+2248(SB), Y5, Y5
+	VSUBPD      constants<>+2560(SB), Y0, Y0
+	VANDPD      constants<>+2496(SB), Y5, Y5
+	VPADDQ      constants<>+2432(SB), Y5, Y5
 	VSUBPD      Y2, Y5, Y5
-	VADDPD      constants<>+1800(SB), Y5, Y1
+	VADDPD      constants<>+1952(SB), Y5, Y1
 	VDIVPD      Y1, Y5, Y1
 	VMULPD      Y1, Y1, Y2
 	VMULPD      Y2, Y2, Y4
-	VMOVUPD     constants<>+1576(SB), Y6
-	VFMADD213PD constants<>+1512(SB), Y4, Y6
-	VFMADD213PD constants<>+1448(SB), Y4, Y6
-	VFMADD213PD constants<>+1384(SB), Y4, Y6
-	VMOVUPD     constants<>+1544(SB), Y7
-	VFMADD213PD constants<>+1480(SB), Y4, Y7
-	VFMADD213PD constants<>+1416(SB), Y4, Y7
+	VMOVUPD     constants<>+1728(SB), Y6
+	VFMADD213PD constants<>+1664(SB), Y4, Y6
+	VFMADD213PD constants<>+1600(SB), Y4, Y6
+	VFMADD213PD constants<>+1536(SB), Y4, Y6
+	VMOVUPD     constants<>+1696(SB), Y7
+	VFMADD213PD constants<>+1632(SB), Y4, Y7
+	VFMADD213PD constants<>+1568(SB), Y4, Y7
 	VMULPD      Y3, Y5, Y3
 	VMULPD      Y5, Y3, Y3
 	VMOVAPD     Y3, Y8
 	VFMADD231PD Y7, Y4, Y8
 	VFMADD231PD Y6, Y2, Y8
-	VMULPD      constants<>+2120(SB), Y0, Y4
+	VMULPD      constants<>+2304(SB), Y0, Y4
 	VFMADD231PD Y8, Y1, Y4
 	VSUBPD      Y4, Y3, Y3
 	VSUBPD      Y5, Y3, Y3
-	VFMSUB132PD constants<>+2088(SB), Y3, Y0
+	VFMSUB132PD constants<>+2272(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done458:
+done1077:
 	CMPQ    DX, $0x04
-	JLT     partial459
+	JLT     partial1078
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored461
+	JMP     stored1080
 
-partial459:
+partial1078:
 	CMPQ         DX, $0x02
-	JLT          single460
+	JLT          single1079
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored461
+	JEQ          stored1080
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored461
+	JMP          stored1080
 
-single460:
+single1079:
 	VMOVSD X0, (AX)(BX*8)
 
-stored461:
-done456:
+stored1080:
+done1075:
 	VZEROUPPER
 	RET
 
@@ -7090,196 +16854,196 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest463
+	JLT          rest1082
 
-whole462:
+whole1081:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
-	VANDPD       constants<>+1736(SB), Y2, Y3
-	VCMPPD       $0x06, constants<>+1864(SB), Y3, Y3
+	VANDPD       constants<>+1888(SB), Y2, Y3
+	VCMPPD       $0x06, constants<>+2016(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick464
-	VMOVUPD      constants<>+1896(SB), Y3
+	JZ           quick1083
+	VMOVUPD      constants<>+2080(SB), Y3
 	VMAXPD       Y2, Y3, Y2
-	VMOVUPD      constants<>+1928(SB), Y3
+	VMOVUPD      constants<>+2112(SB), Y3
 	VMINPD       Y2, Y3, Y2
-	VMOVUPD      constants<>+1992(SB), Y3
-	VFMADD231PD  constants<>+1960(SB), Y2, Y3
-	VSUBPD       constants<>+1992(SB), Y3, Y3
-	VFNMADD231PD constants<>+2024(SB), Y3, Y2
-	VFNMADD231PD constants<>+2056(SB), Y3, Y2
+	VMOVUPD      constants<>+2176(SB), Y3
+	VFMADD231PD  constants<>+2144(SB), Y2, Y3
+	VSUBPD       constants<>+2176(SB), Y3, Y3
+	VFNMADD231PD constants<>+2208(SB), Y3, Y2
+	VFNMADD231PD constants<>+2240(SB), Y3, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1064(SB), Y6
-	VFMADD231PD  constants<>+1096(SB), Y2, Y6
-	VMOVUPD      constants<>+1128(SB), Y7
-	VFMADD231PD  constants<>+1160(SB), Y2, Y7
-	VMOVUPD      constants<>+1192(SB), Y8
-	VFMADD231PD  constants<>+1224(SB), Y2, Y8
-	VMOVUPD      constants<>+1256(SB), Y9
-	VFMADD231PD  constants<>+1288(SB), Y2, Y9
-	VMOVUPD      constants<>+1320(SB), Y10
-	VFMADD231PD  constants<>+1352(SB), Y2, Y10
+	VMOVUPD      constants<>+1216(SB), Y6
+	VFMADD231PD  constants<>+1248(SB), Y2, Y6
+	VMOVUPD      constants<>+1280(SB), Y7
+	VFMADD231PD  constants<>+1312(SB), Y2, Y7
+	VMOVUPD      constants<>+1344(SB), Y8
+	VFMADD231PD  constants<>+1376(SB), Y2, Y8
+	VMOVUPD      constants<>+1408(SB), Y9
+	VFMADD231PD  constants<>+1440(SB), Y2, Y9
+	VMOVUPD      constants<>+1472(SB), Y10
+	VFMADD231PD  constants<>+1504(SB), Y2, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y2
-	VADDPD       constants<>+1768(SB), Y2, Y2
-	VMULPD       constants<>+1832(SB), Y3, Y4
+	VADDPD       constants<>+1920(SB), Y2, Y2
+	VMULPD       constants<>+1984(SB), Y3, Y4
 	VROUNDPD     $0x01, Y4, Y4
 	VSUBPD       Y4, Y3, Y3
-	VADDPD       constants<>+1992(SB), Y4, Y4
+	VADDPD       constants<>+2176(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+1768(SB), Y4, Y4
-	VADDPD       constants<>+1992(SB), Y3, Y3
+	VPADDQ       constants<>+1920(SB), Y4, Y4
+	VADDPD       constants<>+2176(SB), Y3, Y3
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constants<>+1768(SB), Y3, Y3
+	VPADDQ       constants<>+1920(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done465
+	JMP          done1084
 
-quick464:
-	VMOVUPD      constants<>+1992(SB), Y3
-	VFMADD231PD  constants<>+1960(SB), Y2, Y3
-	VSUBPD       constants<>+1992(SB), Y3, Y4
-	VFNMADD231PD constants<>+2024(SB), Y4, Y2
-	VFNMADD231PD constants<>+2056(SB), Y4, Y2
+quick1083:
+	VMOVUPD      constants<>+2176(SB), Y3
+	VFMADD231PD  constants<>+2144(SB), Y2, Y3
+	VSUBPD       constants<>+2176(SB), Y3, Y4
+	VFNMADD231PD constants<>+2208(SB), Y4, Y2
+	VFNMADD231PD constants<>+2240(SB), Y4, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1064(SB), Y6
-	VFMADD231PD  constants<>+1096(SB), Y2, Y6
-	VMOVUPD      constants<>+1128(SB), Y7
-	VFMADD231PD  constants<>+1160(SB), Y2, Y7
-	VMOVUPD      constants<>+1192(SB), Y8
-	VFMADD231PD  constants<>+1224(SB), Y2, Y8
-	VMOVUPD      constants<>+1256(SB), Y9
-	VFMADD231PD  constants<>+1288(SB), Y2, Y9
-	VMOVUPD      constants<>+1320(SB), Y10
-	VFMADD231PD  constants<>+1352(SB), Y2, Y10
+	VMOVUPD      constants<>+1216(SB), Y6
+	VFMADD231PD  constants<>+1248(SB), Y2, Y6
+	VMOVUPD      constants<>+1280(SB), Y7
+	VFMADD231PD  constants<>+1312(SB), Y2, Y7
+	VMOVUPD      constants<>+1344(SB), Y8
+	VFMADD231PD  constants<>+1376(SB), Y2, Y8
+	VMOVUPD      constants<>+1408(SB), Y9
+	VFMADD231PD  constants<>+1440(SB), Y2, Y9
+	VMOVUPD      constants<>+1472(SB), Y10
+	VFMADD231PD  constants<>+1504(SB), Y2, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y2
-	VADDPD       constants<>+1768(SB), Y2, Y2
+	VADDPD       constants<>+1920(SB), Y2, Y2
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
-done465:
+done1084:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole462
+	JGE     whole1081
 
-rest463:
+rest1082:
 	TESTQ        DX, DX
-	JZ           done466
-	LEAQ         constants<>+544(SB), SI
+	JZ           done1085
+	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
 	VMOVUPD      (SI)(DI*8), Y2
 	VMASKMOVPD   (CX)(BX*8), Y2, Y3
 	VSUBPD       Y0, Y3, Y3
 	VANDPD       Y2, Y3, Y3
-	VANDPD       constants<>+1736(SB), Y3, Y0
-	VCMPPD       $0x06, constants<>+1864(SB), Y0, Y0
+	VANDPD       constants<>+1888(SB), Y3, Y0
+	VCMPPD       $0x06, constants<>+2016(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick467
-	VMOVUPD      constants<>+1896(SB), Y0
+	JZ           quick1086
+	VMOVUPD      constants<>+2080(SB), Y0
 	VMAXPD       Y3, Y0, Y3
-	VMOVUPD      constants<>+1928(SB), Y0
+	VMOVUPD      constants<>+2112(SB), Y0
 	VMINPD       Y3, Y0, Y3
-	VMOVUPD      constants<>+1992(SB), Y0
-	VFMADD231PD  constants<>+1960(SB), Y3, Y0
-	VSUBPD       constants<>+1992(SB), Y0, Y0
-	VFNMADD231PD constants<>+2024(SB), Y0, Y3
-	VFNMADD231PD constants<>+2056(SB), Y0, Y3
+	VMOVUPD      constants<>+2176(SB), Y0
+	VFMADD231PD  constants<>+2144(SB), Y3, Y0
+	VSUBPD       constants<>+2176(SB), Y0, Y0
+	VFNMADD231PD constants<>+2208(SB), Y0, Y3
+	VFNMADD231PD constants<>+2240(SB), Y0, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1064(SB), Y6
-	VFMADD231PD  constants<>+1096(SB), Y3, Y6
-	VMOVUPD      constants<>+1128(SB), Y7
-	VFMADD231PD  constants<>+1160(SB), Y3, Y7
-	VMOVUPD      constants<>+1192(SB), Y8
-	VFMADD231PD  constants<>+1224(SB), Y3, Y8
-	VMOVUPD      constants<>+1256(SB), Y9
-	VFMADD231PD  constants<>+1288(SB), Y3, Y9
-	VMOVUPD      constants<>+1320(SB), Y10
-	VFMADD231PD  constants<>+1352(SB), Y3, Y10
+	VMOVUPD      constants<>+1216(SB), Y6
+	VFMADD231PD  constants<>+1248(SB), Y3, Y6
+	VMOVUPD      constants<>+1280(SB), Y7
+	VFMADD231PD  constants<>+1312(SB), Y3, Y7
+	VMOVUPD      constants<>+1344(SB), Y8
+	VFMADD231PD  constants<>+1376(SB), Y3, Y8
+	VMOVUPD      constants<>+1408(SB), Y9
+	VFMADD231PD  constants<>+1440(SB), Y3, Y9
+	VMOVUPD      constants<>+1472(SB), Y10
+	VFMADD231PD  constants<>+1504(SB), Y3, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y3
-	VADDPD       constants<>+1768(SB), Y3, Y3
-	VMULPD       constants<>+1832(SB), Y0, Y4
+	VADDPD       constants<>+1920(SB), Y3, Y3
+	VMULPD       constants<>+1984(SB), Y0, Y4
 	VROUNDPD     $0x01, Y4, Y4
 	VSUBPD       Y4, Y0, Y0
-	VADDPD       constants<>+1992(SB), Y4, Y4
+	VADDPD       constants<>+2176(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+1768(SB), Y4, Y4
-	VADDPD       constants<>+1992(SB), Y0, Y0
+	VPADDQ       constants<>+1920(SB), Y4, Y4
+	VADDPD       constants<>+2176(SB), Y0, Y0
 	VPSLLQ       $0x34, Y0, Y0
-	VPADDQ       constants<>+1768(SB), Y0, Y0
+	VPADDQ       constants<>+1920(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done468
+	JMP          done1087
 
-quick467:
-	VMOVUPD      constants<>+1992(SB), Y0
-	VFMADD231PD  constants<>+1960(SB), Y3, Y0
-	VSUBPD       constants<>+1992(SB), Y0, Y4
-	VFNMADD231PD constants<>+2024(SB), Y4, Y3
-	VFNMADD231PD constants<>+2056(SB), Y4, Y3
+quick1086:
+	VMOVUPD      constants<>+2176(SB), Y0
+	VFMADD231PD  constants<>+2144(SB), Y3, Y0
+	VSUBPD       constants<>+2176(SB), Y0, Y4
+	VFNMADD231PD constants<>+2208(SB), Y4, Y3
+	VFNMADD231PD constants<>+2240(SB), Y4, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1064(SB), Y6
-	VFMADD231PD  constants<>+1096(SB), Y3, Y6
-	VMOVUPD      constants<>+1128(SB), Y7
-	VFMADD231PD  constants<>+1160(SB), Y3, Y7
-	VMOVUPD      constants<>+1192(SB), Y8
-	VFMADD231PD  constants<>+1224(SB), Y3, Y8
-	VMOVUPD      constants<>+1256(SB), Y9
-	VFMADD231PD  constants<>+1288(SB), Y3, Y9
-	VMOVUPD      constants<>+1320(SB), Y10
-	VFMADD231PD  constants<>+1352(SB), Y3, Y10
+	VMOVUPD      constants<>+1216(SB), Y6
+	VFMADD231PD  constants<>+1248(SB), Y3, Y6
+	VMOVUPD      constants<>+1280(SB), Y7
+	VFMADD231PD  constants<>+1312(SB), Y3, Y7
+	VMOVUPD      constants<>+1344(SB), Y8
+	VFMADD231PD  constants<>+1376(SB), Y3, Y8
+	VMOVUPD      constants<>+1408(SB), Y9
+	VFMADD231PD  constants<>+1440(SB), Y3, Y9
+	VMOVUPD      constants<>+1472(SB), Y10
+	VFMADD231PD  constants<>+1504(SB), Y3, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y3
-	VADDPD       constants<>+1768(SB), Y3, Y3
+	VADDPD       constants<>+1920(SB), Y3, Y3
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
-done468:
+done1087:
 	CMPQ    DX, $0x04
-	JLT     partial469
+	JLT     partial1088
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored471
+	JMP     stored1090
 
-partial469:
+partial1088:
 	CMPQ         DX, $0x02
-	JLT          single470
+	JLT          single1089
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored471
+	JEQ          stored1090
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored471
+	JMP          stored1090
 
-single470:
+single1089:
 	VMOVSD X0, (AX)(BX*8)
 
-stored471:
+stored1090:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done466:
+done1085:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -7293,13 +17057,13 @@ done466:
 TEXT ·max256(SB), $0-32
 	MOVQ    x_base+0(FP), AX
 	MOVQ    x_len+8(FP), CX
-	VMOVUPD constants<>+1608(SB), Y0
+	VMOVUPD constants<>+1760(SB), Y0
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest473
+	JLT     rest1092
 
-whole472:
+whole1091:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -7307,32 +17071,32 @@ whole472:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole472
+	JGE     whole1091
 
-rest473:
+rest1092:
 	TESTQ      CX, CX
-	JZ         done474
-	LEAQ       constants<>+544(SB), BX
+	JZ         done1093
+	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
 	VMASKMOVPD (AX)(DX*8), Y2, Y3
-	VMOVUPD    constants<>+1608(SB), Y4
+	VMOVUPD    constants<>+1760(SB), Y4
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done474:
+done1093:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers475
-	VMOVUPD    constants<>+1672(SB), Y0
+	JZ         numbers1094
+	VMOVUPD    constants<>+1824(SB), Y0
 
-numbers475:
+numbers1094:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -7346,9 +17110,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest477
+	JLT          rest1096
 
-whole476:
+whole1095:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -7364,25 +17128,25 @@ whole476:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole476
+	JGE         whole1095
 
-rest477:
+rest1096:
 	CMPQ DX, $0x00000004
-	JLT  rest479
+	JLT  rest1098
 
-whole478:
+whole1097:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole478
+	JGE         whole1097
 
-rest479:
+rest1098:
 	TESTQ       DX, DX
-	JZ          done480
-	LEAQ        constants<>+544(SB), SI
+	JZ          done1099
+	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
 	VMOVUPD     (SI)(DI*8), Y1
@@ -7390,24 +17154,24 @@ rest479:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial481
+	JLT         partial1100
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored483
+	JMP         stored1102
 
-partial481:
+partial1100:
 	CMPQ         DX, $0x02
-	JLT          single482
+	JLT          single1101
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored483
+	JEQ          stored1102
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored483
+	JMP          stored1102
 
-single482:
+single1101:
 	VMOVSD X2, (AX)(BX*8)
 
-stored483:
-done480:
+stored1102:
+done1099:
 	VZEROUPPER
 	RET
 
@@ -7425,9 +17189,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest485
+	JLT  rest1104
 
-panel484:
+panel1103:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -7440,9 +17204,9 @@ panel484:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows488
+	JLT    rows1107
 
-row487:
+row1106:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -7456,9 +17220,9 @@ row487:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row487
+	JGE          row1106
 
-rows488:
+rows1107:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -7470,14 +17234,14 @@ rows488:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel484
+	JGE     panel1103
 
-rest485:
+rest1104:
 	TESTQ   R11, R11
-	JZ      done486
+	JZ      done1105
 	CMPQ    R11, $0x00000004
-	JGT     wider489
-	LEAQ    constants<>+544(SB), CX
+	JGT     wider1108
+	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
 	VMOVUPD (CX)(R10*8), Y0
@@ -7489,9 +17253,9 @@ rest485:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows491
+	JLT     rows1110
 
-row490:
+row1109:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -7508,13 +17272,13 @@ row490:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row490
+	JGE          row1109
 
-rows491:
+rows1110:
 	CMPQ DX, $0x00000001
-	JLT  rows493
+	JLT  rows1112
 
-row492:
+row1111:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -7522,37 +17286,37 @@ row492:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row492
+	JGE          row1111
 
-rows493:
+rows1112:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial494
+	JLT     partial1113
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored496
+	JMP     stored1115
 
-partial494:
+partial1113:
 	CMPQ         R11, $0x02
-	JLT          single495
+	JLT          single1114
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored496
+	JEQ          stored1115
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored496
+	JMP          stored1115
 
-single495:
+single1114:
 	VMOVSD X1, (AX)(R9*1)
 
-stored496:
-	JMP done486
+stored1115:
+	JMP done1105
 
-wider489:
+wider1108:
 	CMPQ    R11, $0x00000008
-	JGT     wider497
+	JGT     wider1116
 	SUBQ    $0x00000004, R11
-	LEAQ    constants<>+544(SB), CX
+	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
 	VMOVUPD (CX)(R10*8), Y0
@@ -7568,9 +17332,9 @@ wider489:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows499
+	JLT     rows1118
 
-row498:
+row1117:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -7591,13 +17355,13 @@ row498:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row498
+	JGE          row1117
 
-rows499:
+rows1118:
 	CMPQ DX, $0x00000001
-	JLT  rows501
+	JLT  rows1120
 
-row500:
+row1119:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -7606,9 +17370,9 @@ row500:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row500
+	JGE          row1119
 
-rows501:
+rows1120:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -7617,30 +17381,30 @@ rows501:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial502
+	JLT     partial1121
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored504
+	JMP     stored1123
 
-partial502:
+partial1121:
 	CMPQ         R11, $0x02
-	JLT          single503
+	JLT          single1122
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored504
+	JEQ          stored1123
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored504
+	JMP          stored1123
 
-single503:
+single1122:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored504:
-	JMP done486
+stored1123:
+	JMP done1105
 
-wider497:
+wider1116:
 	CMPQ    R11, $0x0000000c
-	JGT     wider505
+	JGT     wider1124
 	SUBQ    $0x00000008, R11
-	LEAQ    constants<>+544(SB), CX
+	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
 	NEGQ    R8
 	VMOVUPD (CX)(R8*8), Y0
@@ -7654,9 +17418,9 @@ wider497:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows507
+	JLT     rows1126
 
-row506:
+row1125:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -7671,13 +17435,13 @@ row506:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row506
+	JGE          row1125
 
-rows507:
+rows1126:
 	CMPQ DX, $0x00000001
-	JLT  rows509
+	JLT  rows1128
 
-row508:
+row1127:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -7687,39 +17451,39 @@ row508:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row508
+	JGE          row1127
 
-rows509:
+rows1128:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial510
+	JLT     partial1129
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored512
+	JMP     stored1131
 
-partial510:
+partial1129:
 	CMPQ         R11, $0x02
-	JLT          single511
+	JLT          single1130
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored512
+	JEQ          stored1131
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored512
+	JMP          stored1131
 
-single511:
+single1130:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored512:
-	JMP done486
+stored1131:
+	JMP done1105
 
-wider505:
+wider1124:
 	CMPQ    R11, $0x00000010
-	JGT     wider513
+	JGT     wider1132
 	SUBQ    $0x0000000c, R11
-	LEAQ    constants<>+544(SB), CX
+	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
 	NEGQ    R8
 	VMOVUPD (CX)(R8*8), Y0
@@ -7735,9 +17499,9 @@ wider505:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows515
+	JLT     rows1134
 
-row514:
+row1133:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -7754,13 +17518,13 @@ row514:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row514
+	JGE          row1133
 
-rows515:
+rows1134:
 	CMPQ DX, $0x00000001
-	JLT  rows517
+	JLT  rows1136
 
-row516:
+row1135:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -7771,9 +17535,9 @@ row516:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row516
+	JGE          row1135
 
-rows517:
+rows1136:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -7782,30 +17546,30 @@ rows517:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial518
+	JLT     partial1137
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored520
+	JMP     stored1139
 
-partial518:
+partial1137:
 	CMPQ         R11, $0x02
-	JLT          single519
+	JLT          single1138
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored520
+	JEQ          stored1139
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored520
+	JMP          stored1139
 
-single519:
+single1138:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored520:
-	JMP done486
+stored1139:
+	JMP done1105
 
-wider513:
+wider1132:
 	CMPQ    R11, $0x00000014
-	JGT     wider521
+	JGT     wider1140
 	SUBQ    $0x00000010, R11
-	LEAQ    constants<>+544(SB), CX
+	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
 	NEGQ    R8
 	VMOVUPD (CX)(R8*8), Y0
@@ -7818,9 +17582,9 @@ wider513:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows523
+	JLT     rows1142
 
-row522:
+row1141:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -7832,38 +17596,38 @@ row522:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row522
+	JGE          row1141
 
-rows523:
+rows1142:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial524
+	JLT     partial1143
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored526
+	JMP     stored1145
 
-partial524:
+partial1143:
 	CMPQ         R11, $0x02
-	JLT          single525
+	JLT          single1144
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored526
+	JEQ          stored1145
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored526
+	JMP          stored1145
 
-single525:
+single1144:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored526:
-	JMP done486
+stored1145:
+	JMP done1105
 
-wider521:
+wider1140:
 	CMPQ    R11, $0x00000018
-	JGT     wider527
+	JGT     wider1146
 	SUBQ    $0x00000014, R11
-	LEAQ    constants<>+544(SB), CX
+	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
 	NEGQ    R8
 	VMOVUPD (CX)(R8*8), Y0
@@ -7877,9 +17641,9 @@ wider521:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows529
+	JLT     rows1148
 
-row528:
+row1147:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -7892,39 +17656,39 @@ row528:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row528
+	JGE          row1147
 
-rows529:
+rows1148:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial530
+	JLT     partial1149
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored532
+	JMP     stored1151
 
-partial530:
+partial1149:
 	CMPQ         R11, $0x02
-	JLT          single531
+	JLT          single1150
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored532
+	JEQ          stored1151
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored532
+	JMP          stored1151
 
-single531:
+single1150:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored532:
-	JMP done486
+stored1151:
+	JMP done1105
 
-wider527:
+wider1146:
 	CMPQ    R11, $0x0000001c
-	JGT     wider533
+	JGT     wider1152
 	SUBQ    $0x00000018, R11
-	LEAQ    constants<>+544(SB), CX
+	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
 	NEGQ    R8
 	VMOVUPD (CX)(R8*8), Y0
@@ -7939,9 +17703,9 @@ wider527:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows535
+	JLT     rows1154
 
-row534:
+row1153:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -7955,9 +17719,9 @@ row534:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row534
+	JGE          row1153
 
-rows535:
+rows1154:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -7965,28 +17729,28 @@ rows535:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial536
+	JLT     partial1155
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored538
+	JMP     stored1157
 
-partial536:
+partial1155:
 	CMPQ         R11, $0x02
-	JLT          single537
+	JLT          single1156
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored538
+	JEQ          stored1157
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored538
+	JMP          stored1157
 
-single537:
+single1156:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored538:
-	JMP done486
+stored1157:
+	JMP done1105
 
-wider533:
+wider1152:
 	SUBQ    $0x0000001c, R11
-	LEAQ    constants<>+544(SB), CX
+	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
 	NEGQ    R8
 	VMOVUPD (CX)(R8*8), Y0
@@ -8002,9 +17766,9 @@ wider533:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows541
+	JLT     rows1160
 
-row540:
+row1159:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -8019,9 +17783,9 @@ row540:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row540
+	JGE          row1159
 
-rows541:
+rows1160:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -8030,24 +17794,24 @@ rows541:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial542
+	JLT     partial1161
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored544
+	JMP     stored1163
 
-partial542:
+partial1161:
 	CMPQ         R11, $0x02
-	JLT          single543
+	JLT          single1162
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored544
+	JEQ          stored1163
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored544
+	JMP          stored1163
 
-single543:
+single1162:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored544:
-done486:
+stored1163:
+done1105:
 	VZEROUPPER
 	RET
 
@@ -8065,9 +17829,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest546
+	JLT  rest1165
 
-block545:
+block1164:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -8081,9 +17845,9 @@ block545:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest550
+	JLT    rest1169
 
-whole549:
+whole1168:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -8098,12 +17862,12 @@ whole549:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole549
+	JGE         whole1168
 
-rest550:
+rest1169:
 	TESTQ       R14, R14
-	JZ          done552
-	LEAQ        constants<>+544(SB), R13
+	JZ          done1171
+	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
 	VMASKMOVPD  (R11), Y8, Y9
@@ -8124,7 +17888,7 @@ rest550:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done552:
+done1171:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -8149,11 +17913,11 @@ done552:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block545
+	JGE        block1164
 
-rest546:
+rest1165:
 	TESTQ  CX, CX
-	JZ     done548
+	JZ     done1167
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -8166,81 +17930,81 @@ rest546:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest555
+	JLT    rest1174
 
-whole554:
+whole1173:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column556
+	JLE         column1175
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column556
+	JLE         column1175
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column556
+	JLE         column1175
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column556
+	JLE         column1175
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column556
+	JLE         column1175
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column556
+	JLE         column1175
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column556
+	JLE         column1175
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column556:
+column1175:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole554
+	JGE  whole1173
 
-rest555:
+rest1174:
 	TESTQ       BX, BX
-	JZ          done557
-	LEAQ        constants<>+544(SB), DX
+	JZ          done1176
+	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
 	VMASKMOVPD  (R11), Y8, Y9
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column558
+	JLE         column1177
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column558
+	JLE         column1177
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column558
+	JLE         column1177
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column558
+	JLE         column1177
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column558
+	JLE         column1177
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column558
+	JLE         column1177
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column558
+	JLE         column1177
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column558:
-done557:
+column1177:
+done1176:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -8260,32 +18024,32 @@ done557:
 	VPERM2F128 $0x20, Y6, Y4, Y4
 	VADDPD     Y1, Y4, Y4
 	CMPQ       CX, $0x00000004
-	JLE        few547
+	JLE        few1166
 	VMOVUPD    Y0, (AX)
 	VMOVAPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few547:
+few1166:
 	CMPQ    CX, $0x04
-	JLT     partial559
+	JLT     partial1178
 	VMOVUPD Y0, (AX)
-	JMP     stored561
+	JMP     stored1180
 
-partial559:
+partial1178:
 	CMPQ         CX, $0x02
-	JLT          single560
+	JLT          single1179
 	VMOVUPD      X0, (AX)
-	JEQ          stored561
+	JEQ          stored1180
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored561
+	JMP          stored1180
 
-single560:
+single1179:
 	VMOVSD X0, (AX)
 
-stored561:
-done548:
+stored1180:
+done1167:
 	VZEROUPPER
 	RET
 
@@ -8302,9 +18066,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest563
+	JLT  rest1182
 
-panel562:
+panel1181:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -8317,9 +18081,9 @@ panel562:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows566
+	JLT     rows1185
 
-row565:
+row1184:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -8349,20 +18113,20 @@ row565:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row565
+	JGE          row1184
 
-rows566:
+rows1185:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel562
+	JGE  panel1181
 
-rest563:
+rest1182:
 	TESTQ      R10, R10
-	JZ         done564
+	JZ         done1183
 	CMPQ       R10, $0x00000004
-	JGT        wider567
-	LEAQ       constants<>+544(SB), SI
+	JGT        wider1186
+	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
 	VMOVUPD    (SI)(R9*8), Y0
@@ -8371,52 +18135,52 @@ rest563:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows569
+	JLT        rows1188
 
-row568:
+row1187:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial570
+	JLT          partial1189
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added572
+	JMP          added1191
 
-partial570:
+partial1189:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single571
+	JLT          single1190
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added572
+	JEQ          added1191
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added572
+	JMP          added1191
 
-single571:
+single1190:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added572:
+added1191:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row568
+	JGE  row1187
 
-rows569:
-	JMP done564
+rows1188:
+	JMP done1183
 
-wider567:
+wider1186:
 	CMPQ       R10, $0x00000008
-	JGT        wider573
+	JGT        wider1192
 	SUBQ       $0x00000004, R10
-	LEAQ       constants<>+544(SB), SI
+	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
 	VMOVUPD    (SI)(R9*8), Y0
@@ -8426,55 +18190,55 @@ wider567:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows575
+	JLT        rows1194
 
-row574:
+row1193:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial576
+	JLT          partial1195
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added578
+	JMP          added1197
 
-partial576:
+partial1195:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single577
+	JLT          single1196
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added578
+	JEQ          added1197
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added578
+	JMP          added1197
 
-single577:
+single1196:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added578:
+added1197:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row574
+	JGE  row1193
 
-rows575:
-	JMP done564
+rows1194:
+	JMP done1183
 
-wider573:
+wider1192:
 	CMPQ       R10, $0x0000000c
-	JGT        wider579
+	JGT        wider1198
 	SUBQ       $0x00000008, R10
-	LEAQ       constants<>+544(SB), SI
+	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
 	VMOVUPD    (SI)(R9*8), Y0
@@ -8485,9 +18249,9 @@ wider573:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows581
+	JLT        rows1200
 
-row580:
+row1199:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -8496,47 +18260,47 @@ row580:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial582
+	JLT          partial1201
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added584
+	JMP          added1203
 
-partial582:
+partial1201:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single583
+	JLT          single1202
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added584
+	JEQ          added1203
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added584
+	JMP          added1203
 
-single583:
+single1202:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added584:
+added1203:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row580
+	JGE  row1199
 
-rows581:
-	JMP done564
+rows1200:
+	JMP done1183
 
-wider579:
+wider1198:
 	CMPQ       R10, $0x00000010
-	JGT        wider585
+	JGT        wider1204
 	SUBQ       $0x0000000c, R10
-	LEAQ       constants<>+544(SB), SI
+	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
 	VMOVUPD    (SI)(R9*8), Y0
@@ -8548,9 +18312,9 @@ wider579:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows587
+	JLT        rows1206
 
-row586:
+row1205:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -8562,47 +18326,47 @@ row586:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial588
+	JLT          partial1207
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added590
+	JMP          added1209
 
-partial588:
+partial1207:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single589
+	JLT          single1208
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added590
+	JEQ          added1209
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added590
+	JMP          added1209
 
-single589:
+single1208:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added590:
+added1209:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row586
+	JGE  row1205
 
-rows587:
-	JMP done564
+rows1206:
+	JMP done1183
 
-wider585:
+wider1204:
 	CMPQ       R10, $0x00000014
-	JGT        wider591
+	JGT        wider1210
 	SUBQ       $0x00000010, R10
-	LEAQ       constants<>+544(SB), SI
+	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
 	VMOVUPD    (SI)(R9*8), Y0
@@ -8615,9 +18379,9 @@ wider585:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows593
+	JLT        rows1212
 
-row592:
+row1211:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -8632,47 +18396,47 @@ row592:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial594
+	JLT          partial1213
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added596
+	JMP          added1215
 
-partial594:
+partial1213:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single595
+	JLT          single1214
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added596
+	JEQ          added1215
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added596
+	JMP          added1215
 
-single595:
+single1214:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added596:
+added1215:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row592
+	JGE  row1211
 
-rows593:
-	JMP done564
+rows1212:
+	JMP done1183
 
-wider591:
+wider1210:
 	CMPQ       R10, $0x00000018
-	JGT        wider597
+	JGT        wider1216
 	SUBQ       $0x00000014, R10
-	LEAQ       constants<>+544(SB), SI
+	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
 	VMOVUPD    (SI)(R9*8), Y0
@@ -8686,9 +18450,9 @@ wider591:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows599
+	JLT        rows1218
 
-row598:
+row1217:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -8706,47 +18470,47 @@ row598:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial600
+	JLT          partial1219
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added602
+	JMP          added1221
 
-partial600:
+partial1219:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single601
+	JLT          single1220
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added602
+	JEQ          added1221
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added602
+	JMP          added1221
 
-single601:
+single1220:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added602:
+added1221:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row598
+	JGE  row1217
 
-rows599:
-	JMP done564
+rows1218:
+	JMP done1183
 
-wider597:
+wider1216:
 	CMPQ       R10, $0x0000001c
-	JGT        wider603
+	JGT        wider1222
 	SUBQ       $0x00000018, R10
-	LEAQ       constants<>+544(SB), SI
+	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
 	VMOVUPD    (SI)(R9*8), Y0
@@ -8761,9 +18525,9 @@ wider597:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows605
+	JLT        rows1224
 
-row604:
+row1223:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -8784,45 +18548,45 @@ row604:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial606
+	JLT          partial1225
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added608
+	JMP          added1227
 
-partial606:
+partial1225:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single607
+	JLT          single1226
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added608
+	JEQ          added1227
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added608
+	JMP          added1227
 
-single607:
+single1226:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added608:
+added1227:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row604
+	JGE  row1223
 
-rows605:
-	JMP done564
+rows1224:
+	JMP done1183
 
-wider603:
+wider1222:
 	SUBQ       $0x0000001c, R10
-	LEAQ       constants<>+544(SB), SI
+	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
 	VMOVUPD    (SI)(R9*8), Y0
@@ -8838,9 +18602,9 @@ wider603:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows611
+	JLT        rows1230
 
-row610:
+row1229:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -8864,41 +18628,41 @@ row610:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial612
+	JLT          partial1231
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added614
+	JMP          added1233
 
-partial612:
+partial1231:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single613
+	JLT          single1232
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added614
+	JEQ          added1233
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added614
+	JMP          added1233
 
-single613:
+single1232:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added614:
+added1233:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row610
+	JGE  row1229
 
-rows611:
-done564:
+rows1230:
+done1183:
 	VZEROUPPER
 	RET
 
@@ -8917,9 +18681,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest616
+	JLT    rest1235
 
-panel615:
+panel1234:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -8933,9 +18697,9 @@ panel615:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows619
+	JLT     rows1238
 
-row618:
+row1237:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -8975,13 +18739,13 @@ row618:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row618
+	JGE          row1237
 
-rows619:
+rows1238:
 	CMPQ R13, $0x00000001
-	JLT  rows621
+	JLT  rows1240
 
-row620:
+row1239:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -9004,9 +18768,9 @@ row620:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row620
+	JGE          row1239
 
-rows621:
+rows1240:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -9014,14 +18778,14 @@ rows621:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel615
+	JGE    panel1234
 
-rest616:
+rest1235:
 	TESTQ      R12, R12
-	JZ         done617
+	JZ         done1236
 	CMPQ       R12, $0x00000004
-	JGT        wider622
-	LEAQ       constants<>+544(SB), DI
+	JGT        wider1241
+	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
 	VMOVUPD    (DI)(R10*8), Y1
@@ -9033,31 +18797,31 @@ rest616:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows624
+	JLT        rows1243
 
-row623:
+row1242:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial625
+	JLT          partial1244
 	VMOVUPD      Y5, (R11)
-	JMP          stored627
+	JMP          stored1246
 
-partial625:
+partial1244:
 	CMPQ         R12, $0x02
-	JLT          single626
+	JLT          single1245
 	VMOVUPD      X5, (R11)
-	JEQ          stored627
+	JEQ          stored1246
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored627
+	JMP          stored1246
 
-single626:
+single1245:
 	VMOVSD X5, (R11)
 
-stored627:
+stored1246:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -9065,23 +18829,23 @@ stored627:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial628
+	JLT          partial1247
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored630
+	JMP          stored1249
 
-partial628:
+partial1247:
 	CMPQ         R12, $0x02
-	JLT          single629
+	JLT          single1248
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored630
+	JEQ          stored1249
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored630
+	JMP          stored1249
 
-single629:
+single1248:
 	VMOVSD X5, (R11)(R8*1)
 
-stored630:
+stored1249:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -9089,35 +18853,35 @@ stored630:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row623
+	JGE    row1242
 
-rows624:
+rows1243:
 	CMPQ AX, $0x00000001
-	JLT  rows632
+	JLT  rows1251
 
-row631:
+row1250:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial633
+	JLT          partial1252
 	VMOVUPD      Y5, (R11)
-	JMP          stored635
+	JMP          stored1254
 
-partial633:
+partial1252:
 	CMPQ         R12, $0x02
-	JLT          single634
+	JLT          single1253
 	VMOVUPD      X5, (R11)
-	JEQ          stored635
+	JEQ          stored1254
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored635
+	JMP          stored1254
 
-single634:
+single1253:
 	VMOVSD X5, (R11)
 
-stored635:
+stored1254:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -9125,18 +18889,18 @@ stored635:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row631
+	JGE    row1250
 
-rows632:
+rows1251:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done617
+	JMP    done1236
 
-wider622:
+wider1241:
 	CMPQ       R12, $0x00000008
-	JGT        wider636
+	JGT        wider1255
 	SUBQ       $0x00000004, R12
-	LEAQ       constants<>+544(SB), DI
+	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
 	VMOVUPD    (DI)(R10*8), Y1
@@ -9149,9 +18913,9 @@ wider622:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows638
+	JLT        rows1257
 
-row637:
+row1256:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -9161,23 +18925,23 @@ row637:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial639
+	JLT          partial1258
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored641
+	JMP          stored1260
 
-partial639:
+partial1258:
 	CMPQ         R12, $0x02
-	JLT          single640
+	JLT          single1259
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored641
+	JEQ          stored1260
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored641
+	JMP          stored1260
 
-single640:
+single1259:
 	VMOVSD X6, 32(R11)
 
-stored641:
+stored1260:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -9189,23 +18953,23 @@ stored641:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial642
+	JLT          partial1261
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored644
+	JMP          stored1263
 
-partial642:
+partial1261:
 	CMPQ         R12, $0x02
-	JLT          single643
+	JLT          single1262
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored644
+	JEQ          stored1263
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored644
+	JMP          stored1263
 
-single643:
+single1262:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored644:
+stored1263:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -9213,13 +18977,13 @@ stored644:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row637
+	JGE    row1256
 
-rows638:
+rows1257:
 	CMPQ AX, $0x00000001
-	JLT  rows646
+	JLT  rows1265
 
-row645:
+row1264:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -9229,23 +18993,23 @@ row645:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial647
+	JLT          partial1266
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored649
+	JMP          stored1268
 
-partial647:
+partial1266:
 	CMPQ         R12, $0x02
-	JLT          single648
+	JLT          single1267
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored649
+	JEQ          stored1268
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored649
+	JMP          stored1268
 
-single648:
+single1267:
 	VMOVSD X6, 32(R11)
 
-stored649:
+stored1268:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -9253,18 +19017,18 @@ stored649:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row645
+	JGE    row1264
 
-rows646:
+rows1265:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done617
+	JMP    done1236
 
-wider636:
+wider1255:
 	CMPQ       R12, $0x0000000c
-	JGT        wider650
+	JGT        wider1269
 	SUBQ       $0x00000008, R12
-	LEAQ       constants<>+544(SB), DI
+	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
 	VMOVUPD    (DI)(R10*8), Y1
@@ -9279,9 +19043,9 @@ wider636:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows652
+	JLT        rows1271
 
-row651:
+row1270:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -9295,23 +19059,23 @@ row651:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial653
+	JLT          partial1272
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored655
+	JMP          stored1274
 
-partial653:
+partial1272:
 	CMPQ         R12, $0x02
-	JLT          single654
+	JLT          single1273
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored655
+	JEQ          stored1274
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored655
+	JMP          stored1274
 
-single654:
+single1273:
 	VMOVSD X8, 64(R11)
 
-stored655:
+stored1274:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -9327,23 +19091,23 @@ stored655:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial656
+	JLT          partial1275
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored658
+	JMP          stored1277
 
-partial656:
+partial1275:
 	CMPQ         R12, $0x02
-	JLT          single657
+	JLT          single1276
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored658
+	JEQ          stored1277
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored658
+	JMP          stored1277
 
-single657:
+single1276:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored658:
+stored1277:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -9351,13 +19115,13 @@ stored658:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row651
+	JGE    row1270
 
-rows652:
+rows1271:
 	CMPQ AX, $0x00000001
-	JLT  rows660
+	JLT  rows1279
 
-row659:
+row1278:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -9371,23 +19135,23 @@ row659:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial661
+	JLT          partial1280
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored663
+	JMP          stored1282
 
-partial661:
+partial1280:
 	CMPQ         R12, $0x02
-	JLT          single662
+	JLT          single1281
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored663
+	JEQ          stored1282
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored663
+	JMP          stored1282
 
-single662:
+single1281:
 	VMOVSD X8, 64(R11)
 
-stored663:
+stored1282:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -9395,17 +19159,17 @@ stored663:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row659
+	JGE    row1278
 
-rows660:
+rows1279:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done617
+	JMP    done1236
 
-wider650:
+wider1269:
 	SUBQ       $0x0000000c, R12
-	LEAQ       constants<>+544(SB), DI
+	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
 	VMOVUPD    (DI)(R10*8), Y1
@@ -9422,9 +19186,9 @@ wider650:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows666
+	JLT        rows1285
 
-row665:
+row1284:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -9442,23 +19206,23 @@ row665:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial667
+	JLT          partial1286
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored669
+	JMP          stored1288
 
-partial667:
+partial1286:
 	CMPQ         R12, $0x02
-	JLT          single668
+	JLT          single1287
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored669
+	JEQ          stored1288
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored669
+	JMP          stored1288
 
-single668:
+single1287:
 	VMOVSD X10, 96(R11)
 
-stored669:
+stored1288:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -9478,23 +19242,23 @@ stored669:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial670
+	JLT          partial1289
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored672
+	JMP          stored1291
 
-partial670:
+partial1289:
 	CMPQ         R12, $0x02
-	JLT          single671
+	JLT          single1290
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored672
+	JEQ          stored1291
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored672
+	JMP          stored1291
 
-single671:
+single1290:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored672:
+stored1291:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -9502,13 +19266,13 @@ stored672:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row665
+	JGE    row1284
 
-rows666:
+rows1285:
 	CMPQ AX, $0x00000001
-	JLT  rows674
+	JLT  rows1293
 
-row673:
+row1292:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -9526,23 +19290,23 @@ row673:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial675
+	JLT          partial1294
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored677
+	JMP          stored1296
 
-partial675:
+partial1294:
 	CMPQ         R12, $0x02
-	JLT          single676
+	JLT          single1295
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored677
+	JEQ          stored1296
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored677
+	JMP          stored1296
 
-single676:
+single1295:
 	VMOVSD X10, 96(R11)
 
-stored677:
+stored1296:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -9550,19 +19314,2418 @@ stored677:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row673
+	JGE    row1292
 
-rows674:
+rows1293:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done617:
+done1236:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	MOVSD      X0, total+96(FP)
+	VZEROUPPER
+	RET
+
+// func exponentiate256(dst []float64, theta []float64, inverse float64, lowest float64) (largest float64, safe bool)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·exponentiate256(SB), $0-73
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    theta_base+24(FP), CX
+	MOVQ    theta_len+32(FP), DX
+	VMOVUPD constants<>+1760(SB), Y0
+	VMOVUPD constants<>+1792(SB), Y1
+	VXORPD  Y2, Y2, Y2
+	VMOVUPD constants<>+1760(SB), Y3
+	VMOVUPD constants<>+1792(SB), Y4
+	XORQ    BX, BX
+	MOVQ    DX, SI
+	CMPQ    SI, $0x00000004
+	JLT     rest1298
+
+whole1297:
+	VMOVUPD   (CX)(BX*8), Y5
+	VCMPPD    $0x00, Y3, Y5, Y6
+	VMAXPD    Y5, Y0, Y0
+	VCMPPD    $0x03, Y5, Y5, Y7
+	VORPD     Y7, Y2, Y2
+	VBLENDVPD Y6, Y4, Y5, Y5
+	VMINPD    Y5, Y1, Y1
+	ADDQ      $0x00000004, BX
+	SUBQ      $0x00000004, SI
+	CMPQ      SI, $0x00000004
+	JGE       whole1297
+
+rest1298:
+	TESTQ      SI, SI
+	JZ         done1299
+	LEAQ       constants<>+672(SB), DI
+	NEGQ       SI
+	VMOVUPD    (DI)(SI*8), Y5
+	VMASKMOVPD (CX)(BX*8), Y5, Y6
+	VBLENDVPD  Y5, Y6, Y3, Y6
+	VCMPPD     $0x00, Y3, Y6, Y3
+	VMAXPD     Y6, Y0, Y0
+	VCMPPD     $0x03, Y6, Y6, Y5
+	VORPD      Y5, Y2, Y2
+	VBLENDVPD  Y3, Y4, Y6, Y6
+	VMINPD     Y6, Y1, Y1
+
+done1299:
+	VPERM2F128   $0x01, Y0, Y0, Y3
+	VMAXPD       Y3, Y0, Y0
+	VPERMILPD    $0x05, Y0, Y3
+	VMAXPD       Y3, Y0, Y0
+	VPERM2F128   $0x01, Y1, Y1, Y3
+	VMINPD       Y3, Y1, Y1
+	VPERMILPD    $0x05, Y1, Y3
+	VMINPD       Y3, Y1, Y1
+	VMOVMSKPD    Y2, BX
+	TESTL        BX, BX
+	JNZ          nan1301
+	VBROADCASTSD inverse+48(FP), Y2
+	VANDPD       constants<>+1888(SB), Y0, Y3
+	VCMPPD       $0x1e, constants<>+1856(SB), Y3, Y3
+	VSUBPD       Y0, Y1, Y1
+	VMULPD       Y2, Y1, Y1
+	VBROADCASTSD lowest+56(FP), Y4
+	VCMPPD       $0x19, Y4, Y1, Y1
+	VORPD        Y3, Y1, Y1
+	VMOVMSKPD    Y1, BX
+	TESTL        BX, BX
+	JNZ          unsafe1300
+	VMOVUPD      constants<>+2176(SB), Y1
+	VMOVUPD      constants<>+1920(SB), Y3
+	XORQ         BX, BX
+	CMPQ         DX, $0x00000008
+	JLT          rest1303
+
+whole1302:
+	VMOVUPD      (CX)(BX*8), Y4
+	VSUBPD       Y0, Y4, Y4
+	VMULPD       Y2, Y4, Y4
+	VMOVUPD      constants<>+2048(SB), Y6
+	VCMPPD       $0x05, Y6, Y4, Y5
+	VMAXPD       Y4, Y6, Y4
+	VMOVUPD      Y1, Y6
+	VFMADD231PD  constants<>+2144(SB), Y4, Y6
+	VSUBPD       Y1, Y6, Y7
+	VFNMADD231PD constants<>+2208(SB), Y7, Y4
+	VFNMADD231PD constants<>+2240(SB), Y7, Y4
+	VMULPD       Y4, Y4, Y7
+	VMULPD       Y7, Y7, Y8
+	VMOVUPD      constants<>+1216(SB), Y9
+	VFMADD231PD  constants<>+1248(SB), Y4, Y9
+	VMOVUPD      constants<>+1280(SB), Y10
+	VFMADD231PD  constants<>+1312(SB), Y4, Y10
+	VMOVUPD      constants<>+1344(SB), Y11
+	VFMADD231PD  constants<>+1376(SB), Y4, Y11
+	VMOVUPD      constants<>+1408(SB), Y12
+	VFMADD231PD  constants<>+1440(SB), Y4, Y12
+	VMOVUPD      constants<>+1472(SB), Y13
+	VFMADD231PD  constants<>+1504(SB), Y4, Y13
+	VFMADD231PD  Y10, Y7, Y9
+	VFMADD231PD  Y12, Y7, Y11
+	VFMADD231PD  Y13, Y8, Y11
+	VFMADD231PD  Y11, Y8, Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VADDPD       Y3, Y4, Y4
+	VPSLLQ       $0x34, Y6, Y6
+	VPADDQ       Y3, Y6, Y6
+	VMULPD       Y6, Y4, Y4
+	VANDPD       Y5, Y4, Y4
+	VMOVUPD      Y4, (AX)(BX*8)
+	VMOVUPD      32(CX)(BX*8), Y4
+	VSUBPD       Y0, Y4, Y4
+	VMULPD       Y2, Y4, Y4
+	VMOVUPD      constants<>+2048(SB), Y6
+	VCMPPD       $0x05, Y6, Y4, Y5
+	VMAXPD       Y4, Y6, Y4
+	VMOVUPD      Y1, Y6
+	VFMADD231PD  constants<>+2144(SB), Y4, Y6
+	VSUBPD       Y1, Y6, Y7
+	VFNMADD231PD constants<>+2208(SB), Y7, Y4
+	VFNMADD231PD constants<>+2240(SB), Y7, Y4
+	VMULPD       Y4, Y4, Y7
+	VMULPD       Y7, Y7, Y8
+	VMOVUPD      constants<>+1216(SB), Y9
+	VFMADD231PD  constants<>+1248(SB), Y4, Y9
+	VMOVUPD      constants<>+1280(SB), Y10
+	VFMADD231PD  constants<>+1312(SB), Y4, Y10
+	VMOVUPD      constants<>+1344(SB), Y11
+	VFMADD231PD  constants<>+1376(SB), Y4, Y11
+	VMOVUPD      constants<>+1408(SB), Y12
+	VFMADD231PD  constants<>+1440(SB), Y4, Y12
+	VMOVUPD      constants<>+1472(SB), Y13
+	VFMADD231PD  constants<>+1504(SB), Y4, Y13
+	VFMADD231PD  Y10, Y7, Y9
+	VFMADD231PD  Y12, Y7, Y11
+	VFMADD231PD  Y13, Y8, Y11
+	VFMADD231PD  Y11, Y8, Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VADDPD       Y3, Y4, Y4
+	VPSLLQ       $0x34, Y6, Y6
+	VPADDQ       Y3, Y6, Y6
+	VMULPD       Y6, Y4, Y4
+	VANDPD       Y5, Y4, Y4
+	VMOVUPD      Y4, 32(AX)(BX*8)
+	ADDQ         $0x00000008, BX
+	SUBQ         $0x00000008, DX
+	CMPQ         DX, $0x00000008
+	JGE          whole1302
+
+rest1303:
+	CMPQ DX, $0x00000004
+	JLT  rest1305
+
+whole1304:
+	VMOVUPD      (CX)(BX*8), Y4
+	VSUBPD       Y0, Y4, Y4
+	VMULPD       Y2, Y4, Y4
+	VMOVUPD      constants<>+2048(SB), Y6
+	VCMPPD       $0x05, Y6, Y4, Y5
+	VMAXPD       Y4, Y6, Y4
+	VMOVUPD      Y1, Y6
+	VFMADD231PD  constants<>+2144(SB), Y4, Y6
+	VSUBPD       Y1, Y6, Y7
+	VFNMADD231PD constants<>+2208(SB), Y7, Y4
+	VFNMADD231PD constants<>+2240(SB), Y7, Y4
+	VMULPD       Y4, Y4, Y7
+	VMULPD       Y7, Y7, Y8
+	VMOVUPD      constants<>+1216(SB), Y9
+	VFMADD231PD  constants<>+1248(SB), Y4, Y9
+	VMOVUPD      constants<>+1280(SB), Y10
+	VFMADD231PD  constants<>+1312(SB), Y4, Y10
+	VMOVUPD      constants<>+1344(SB), Y11
+	VFMADD231PD  constants<>+1376(SB), Y4, Y11
+	VMOVUPD      constants<>+1408(SB), Y12
+	VFMADD231PD  constants<>+1440(SB), Y4, Y12
+	VMOVUPD      constants<>+1472(SB), Y13
+	VFMADD231PD  constants<>+1504(SB), Y4, Y13
+	VFMADD231PD  Y10, Y7, Y9
+	VFMADD231PD  Y12, Y7, Y11
+	VFMADD231PD  Y13, Y8, Y11
+	VFMADD231PD  Y11, Y8, Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VADDPD       Y3, Y4, Y4
+	VPSLLQ       $0x34, Y6, Y6
+	VPADDQ       Y3, Y6, Y6
+	VMULPD       Y6, Y4, Y4
+	VANDPD       Y5, Y4, Y4
+	VMOVUPD      Y4, (AX)(BX*8)
+	ADDQ         $0x00000004, BX
+	SUBQ         $0x00000004, DX
+	CMPQ         DX, $0x00000004
+	JGE          whole1304
+
+rest1305:
+	TESTQ        DX, DX
+	JZ           done1306
+	LEAQ         constants<>+672(SB), SI
+	MOVQ         DX, DI
+	NEGQ         DI
+	VMOVUPD      (SI)(DI*8), Y4
+	VMASKMOVPD   (CX)(BX*8), Y4, Y4
+	VSUBPD       Y0, Y4, Y4
+	VMULPD       Y2, Y4, Y4
+	VMOVUPD      constants<>+2048(SB), Y5
+	VCMPPD       $0x05, Y5, Y4, Y2
+	VMAXPD       Y4, Y5, Y4
+	VMOVUPD      Y1, Y5
+	VFMADD231PD  constants<>+2144(SB), Y4, Y5
+	VSUBPD       Y1, Y5, Y1
+	VFNMADD231PD constants<>+2208(SB), Y1, Y4
+	VFNMADD231PD constants<>+2240(SB), Y1, Y4
+	VMULPD       Y4, Y4, Y1
+	VMULPD       Y1, Y1, Y6
+	VMOVUPD      constants<>+1216(SB), Y7
+	VFMADD231PD  constants<>+1248(SB), Y4, Y7
+	VMOVUPD      constants<>+1280(SB), Y8
+	VFMADD231PD  constants<>+1312(SB), Y4, Y8
+	VMOVUPD      constants<>+1344(SB), Y9
+	VFMADD231PD  constants<>+1376(SB), Y4, Y9
+	VMOVUPD      constants<>+1408(SB), Y10
+	VFMADD231PD  constants<>+1440(SB), Y4, Y10
+	VMOVUPD      constants<>+1472(SB), Y11
+	VFMADD231PD  constants<>+1504(SB), Y4, Y11
+	VFMADD231PD  Y8, Y1, Y7
+	VFMADD231PD  Y10, Y1, Y9
+	VFMADD231PD  Y11, Y6, Y9
+	VFMADD231PD  Y9, Y6, Y7
+	VFMADD231PD  Y7, Y1, Y4
+	VADDPD       Y3, Y4, Y4
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       Y3, Y5, Y5
+	VMULPD       Y5, Y4, Y4
+	VANDPD       Y2, Y4, Y4
+	CMPQ         DX, $0x04
+	JLT          partial1307
+	VMOVUPD      Y4, (AX)(BX*8)
+	JMP          stored1309
+
+partial1307:
+	CMPQ         DX, $0x02
+	JLT          single1308
+	VMOVUPD      X4, (AX)(BX*8)
+	JEQ          stored1309
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 16(AX)(BX*8)
+	JMP          stored1309
+
+single1308:
+	VMOVSD X4, (AX)(BX*8)
+
+stored1309:
+done1306:
+	MOVSD X0, largest+64(FP)
+	MOVB  $0x01, AL
+	MOVB  AL, safe+72(FP)
+	VZEROUPPER
+	RET
+
+nan1301:
+	VMOVUPD constants<>+1824(SB), Y0
+
+unsafe1300:
+	MOVSD X0, largest+64(FP)
+	MOVB  $0x00, AL
+	MOVB  AL, safe+72(FP)
+	VZEROUPPER
+	RET
+
+// func absorb256(old []float64, message []float64, sum []float64, rho float64, damping float64) (residual float64)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·absorb256(SB), $0-96
+	MOVQ         old_base+0(FP), AX
+	MOVQ         message_base+24(FP), CX
+	MOVQ         sum_base+48(FP), DX
+	MOVQ         old_len+8(FP), BX
+	VBROADCASTSD rho+72(FP), Y0
+	VBROADCASTSD damping+80(FP), Y1
+	VMOVUPD      constants<>+1920(SB), Y2
+	VSUBPD       Y1, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	XORQ         SI, SI
+	CMPQ         BX, $0x00000004
+	JLT          rest1311
+
+whole1310:
+	VMOVUPD   (AX)(SI*8), Y5
+	VMOVUPD   (CX)(SI*8), Y6
+	VUCOMISD  X4, X1
+	JBE       undamped1312
+	VCMPPD    $0x04, Y5, Y6, Y7
+	VMULPD    Y1, Y5, Y8
+	VMULPD    Y2, Y6, Y9
+	VADDPD    Y8, Y9, Y9
+	VBLENDVPD Y7, Y9, Y6, Y6
+
+undamped1312:
+	VCMPPD      $0x04, Y5, Y6, Y7
+	VSUBPD      Y5, Y6, Y5
+	VANDPD      constants<>+1888(SB), Y5, Y5
+	VANDPD      Y7, Y5, Y5
+	VPCMPGTQ    Y3, Y5, Y7
+	VBLENDVPD   Y7, Y5, Y3, Y3
+	VMOVUPD     Y6, (AX)(SI*8)
+	VMOVUPD     (DX)(SI*8), Y5
+	VFMADD231PD Y6, Y0, Y5
+	VMOVUPD     Y5, (DX)(SI*8)
+	ADDQ        $0x00000004, SI
+	SUBQ        $0x00000004, BX
+	CMPQ        BX, $0x00000004
+	JGE         whole1310
+
+rest1311:
+	TESTQ      BX, BX
+	JZ         done1313
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       BX, R8
+	NEGQ       R8
+	VMOVUPD    (DI)(R8*8), Y5
+	VMASKMOVPD (AX)(SI*8), Y5, Y6
+	VMASKMOVPD (CX)(SI*8), Y5, Y7
+	VUCOMISD   X4, X1
+	JBE        undamped1314
+	VCMPPD     $0x04, Y6, Y7, Y4
+	VMULPD     Y1, Y6, Y1
+	VMULPD     Y2, Y7, Y2
+	VADDPD     Y1, Y2, Y2
+	VBLENDVPD  Y4, Y2, Y7, Y7
+
+undamped1314:
+	VCMPPD    $0x04, Y6, Y7, Y4
+	VSUBPD    Y6, Y7, Y1
+	VANDPD    constants<>+1888(SB), Y1, Y1
+	VANDPD    Y4, Y1, Y1
+	VPCMPGTQ  Y3, Y1, Y2
+	VBLENDVPD Y2, Y1, Y3, Y3
+	CMPQ      BX, $0x04
+	JLT       partial1315
+	VMOVUPD   Y7, (AX)(SI*8)
+	JMP       stored1317
+
+partial1315:
+	CMPQ         BX, $0x02
+	JLT          single1316
+	VMOVUPD      X7, (AX)(SI*8)
+	JEQ          stored1317
+	VEXTRACTF128 $0x01, Y7, X1
+	VMOVSD       X1, 16(AX)(SI*8)
+	JMP          stored1317
+
+single1316:
+	VMOVSD X7, (AX)(SI*8)
+
+stored1317:
+	VMASKMOVPD  (DX)(SI*8), Y5, Y1
+	VFMADD231PD Y7, Y0, Y1
+	CMPQ        BX, $0x04
+	JLT         partial1318
+	VMOVUPD     Y1, (DX)(SI*8)
+	JMP         stored1320
+
+partial1318:
+	CMPQ         BX, $0x02
+	JLT          single1319
+	VMOVUPD      X1, (DX)(SI*8)
+	JEQ          stored1320
+	VEXTRACTF128 $0x01, Y1, X0
+	VMOVSD       X0, 16(DX)(SI*8)
+	JMP          stored1320
+
+single1319:
+	VMOVSD X1, (DX)(SI*8)
+
+stored1320:
+done1313:
+	VPERM2F128 $0x01, Y3, Y3, Y0
+	VPCMPGTQ   Y3, Y0, Y1
+	VBLENDVPD  Y1, Y0, Y3, Y3
+	VPERMILPD  $0x05, Y3, Y0
+	VPCMPGTQ   Y3, Y0, Y1
+	VBLENDVPD  Y1, Y0, Y3, Y3
+	MOVSD      X3, residual+88(FP)
+	VZEROUPPER
+	RET
+
+// func edgeBelief256(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·edgeBelief256(SB), $2112-161
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    beliefU_base+24(FP), CX
+	MOVQ    messageU_base+48(FP), DX
+	MOVQ    beliefV_base+72(FP), BX
+	MOVQ    messageV_base+96(FP), SI
+	MOVQ    values_base+120(FP), DI
+	MOVQ    beliefU_len+32(FP), R8
+	MOVQ    beliefV_len+80(FP), R9
+	LEAQ    63(SP), R10
+	ANDQ    $-64, R10
+	VMOVUPD constants<>+1760(SB), Y0
+	VMOVUPD constants<>+1760(SB), Y1
+	XORQ    R11, R11
+	MOVQ    R8, R12
+	CMPQ    R12, $0x00000004
+	JLT     rest1323
+
+whole1322:
+	VMOVUPD   (CX)(R11*8), Y2
+	VMOVUPD   (DX)(R11*8), Y3
+	VCMPPD    $0x00, Y1, Y3, Y4
+	VSUBPD    Y3, Y2, Y2
+	VBLENDVPD Y4, Y1, Y2, Y2
+	VMOVUPD   Y2, (R10)(R11*8)
+	VMAXPD    Y2, Y0, Y0
+	ADDQ      $0x00000004, R11
+	SUBQ      $0x00000004, R12
+	CMPQ      R12, $0x00000004
+	JGE       whole1322
+
+rest1323:
+	TESTQ      R12, R12
+	JZ         done1324
+	LEAQ       constants<>+672(SB), R13
+	NEGQ       R12
+	VMOVUPD    (R13)(R12*8), Y2
+	VMASKMOVPD (CX)(R11*8), Y2, Y3
+	VMASKMOVPD (DX)(R11*8), Y2, Y4
+	VCMPPD     $0x00, Y1, Y4, Y5
+	VSUBPD     Y4, Y3, Y3
+	VBLENDVPD  Y5, Y1, Y3, Y3
+	VBLENDVPD  Y2, Y3, Y1, Y3
+	VMOVUPD    Y3, (R10)(R11*8)
+	VMAXPD     Y3, Y0, Y0
+
+done1324:
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VMAXPD     Y1, Y0, Y0
+	VPERMILPD  $0x05, Y0, Y1
+	VMAXPD     Y1, Y0, Y0
+	VMOVUPD    constants<>+1760(SB), Y1
+	VMOVUPD    constants<>+1760(SB), Y2
+	XORQ       CX, CX
+	MOVQ       R9, DX
+	CMPQ       DX, $0x00000004
+	JLT        rest1326
+
+whole1325:
+	VMOVUPD   (BX)(CX*8), Y3
+	VMOVUPD   (SI)(CX*8), Y4
+	VCMPPD    $0x00, Y2, Y4, Y5
+	VSUBPD    Y4, Y3, Y3
+	VBLENDVPD Y5, Y2, Y3, Y3
+	VMOVUPD   Y3, 1024(R10)(CX*8)
+	VMAXPD    Y3, Y1, Y1
+	ADDQ      $0x00000004, CX
+	SUBQ      $0x00000004, DX
+	CMPQ      DX, $0x00000004
+	JGE       whole1325
+
+rest1326:
+	TESTQ      DX, DX
+	JZ         done1327
+	LEAQ       constants<>+672(SB), R11
+	NEGQ       DX
+	VMOVUPD    (R11)(DX*8), Y3
+	VMASKMOVPD (BX)(CX*8), Y3, Y4
+	VMASKMOVPD (SI)(CX*8), Y3, Y5
+	VCMPPD     $0x00, Y2, Y5, Y6
+	VSUBPD     Y5, Y4, Y4
+	VBLENDVPD  Y6, Y2, Y4, Y4
+	VBLENDVPD  Y3, Y4, Y2, Y4
+	VMOVUPD    Y4, 1024(R10)(CX*8)
+	VMAXPD     Y4, Y1, Y1
+
+done1327:
+	VPERM2F128 $0x01, Y1, Y1, Y2
+	VMAXPD     Y2, Y1, Y1
+	VPERMILPD  $0x05, Y1, Y2
+	VMAXPD     Y2, Y1, Y1
+	XORQ       CX, CX
+
+vector1328:
+	VMOVUPD      (R10)(CX*8), Y2
+	VCMPPD       $0x04, constants<>+1760(SB), Y2, Y3
+	VSUBPD       Y0, Y2, Y2
+	VANDPD       Y2, Y3, Y3
+	VMOVUPD      constants<>+2048(SB), Y5
+	VCMPPD       $0x05, Y5, Y2, Y4
+	VMAXPD       Y2, Y5, Y2
+	VMOVUPD      constants<>+2176(SB), Y5
+	VFMADD231PD  constants<>+2144(SB), Y2, Y5
+	VSUBPD       constants<>+2176(SB), Y5, Y6
+	VFNMADD231PD constants<>+2208(SB), Y6, Y2
+	VFNMADD231PD constants<>+2240(SB), Y6, Y2
+	VMULPD       Y2, Y2, Y6
+	VMULPD       Y6, Y6, Y7
+	VMOVUPD      constants<>+1216(SB), Y8
+	VFMADD231PD  constants<>+1248(SB), Y2, Y8
+	VMOVUPD      constants<>+1280(SB), Y9
+	VFMADD231PD  constants<>+1312(SB), Y2, Y9
+	VMOVUPD      constants<>+1344(SB), Y10
+	VFMADD231PD  constants<>+1376(SB), Y2, Y10
+	VMOVUPD      constants<>+1408(SB), Y11
+	VFMADD231PD  constants<>+1440(SB), Y2, Y11
+	VMOVUPD      constants<>+1472(SB), Y12
+	VFMADD231PD  constants<>+1504(SB), Y2, Y12
+	VFMADD231PD  Y9, Y6, Y8
+	VFMADD231PD  Y11, Y6, Y10
+	VFMADD231PD  Y12, Y7, Y10
+	VFMADD231PD  Y10, Y7, Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VADDPD       constants<>+1920(SB), Y2, Y2
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       constants<>+1920(SB), Y5, Y5
+	VMULPD       Y5, Y2, Y2
+	VANDPD       Y4, Y2, Y2
+	VMOVUPD      Y2, (R10)(CX*8)
+	VMULPD       Y3, Y2, Y2
+	VMOVUPD      Y2, 512(R10)(CX*8)
+	ADDQ         $0x04, CX
+	CMPQ         CX, R8
+	JLT          vector1328
+	XORQ         CX, CX
+
+vector1329:
+	VMOVUPD      1024(R10)(CX*8), Y2
+	VCMPPD       $0x04, constants<>+1760(SB), Y2, Y3
+	VSUBPD       Y1, Y2, Y2
+	VANDPD       Y2, Y3, Y3
+	VMOVUPD      constants<>+2048(SB), Y5
+	VCMPPD       $0x05, Y5, Y2, Y4
+	VMAXPD       Y2, Y5, Y2
+	VMOVUPD      constants<>+2176(SB), Y5
+	VFMADD231PD  constants<>+2144(SB), Y2, Y5
+	VSUBPD       constants<>+2176(SB), Y5, Y6
+	VFNMADD231PD constants<>+2208(SB), Y6, Y2
+	VFNMADD231PD constants<>+2240(SB), Y6, Y2
+	VMULPD       Y2, Y2, Y6
+	VMULPD       Y6, Y6, Y7
+	VMOVUPD      constants<>+1216(SB), Y8
+	VFMADD231PD  constants<>+1248(SB), Y2, Y8
+	VMOVUPD      constants<>+1280(SB), Y9
+	VFMADD231PD  constants<>+1312(SB), Y2, Y9
+	VMOVUPD      constants<>+1344(SB), Y10
+	VFMADD231PD  constants<>+1376(SB), Y2, Y10
+	VMOVUPD      constants<>+1408(SB), Y11
+	VFMADD231PD  constants<>+1440(SB), Y2, Y11
+	VMOVUPD      constants<>+1472(SB), Y12
+	VFMADD231PD  constants<>+1504(SB), Y2, Y12
+	VFMADD231PD  Y9, Y6, Y8
+	VFMADD231PD  Y11, Y6, Y10
+	VFMADD231PD  Y12, Y7, Y10
+	VFMADD231PD  Y10, Y7, Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VADDPD       constants<>+1920(SB), Y2, Y2
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       constants<>+1920(SB), Y5, Y5
+	VMULPD       Y5, Y2, Y2
+	VANDPD       Y4, Y2, Y2
+	VMOVUPD      Y2, 1024(R10)(CX*8)
+	VMULPD       Y3, Y2, Y2
+	VMOVUPD      Y2, 1536(R10)(CX*8)
+	ADDQ         $0x04, CX
+	CMPQ         CX, R9
+	JLT          vector1329
+	VADDPD       Y1, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	MOVQ         R9, CX
+	SHLQ         $0x03, CX
+	XORQ         SI, SI
+	MOVQ         R9, R11
+	CMPQ         R11, $0x00000010
+	JLT          rest1331
+
+panel1330:
+	MOVQ   R10, DX
+	LEAQ   (DI)(SI*1), BX
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	MOVQ   R8, R12
+	CMPQ   R12, $0x00000001
+	JLT    rows1334
+
+row1333:
+	VBROADCASTSD (DX), Y11
+	VBROADCASTSD 512(DX), Y12
+	VMOVUPD      (BX), Y13
+	VFMADD231PD  Y13, Y11, Y3
+	VFMADD231PD  Y13, Y12, Y7
+	VMOVUPD      32(BX), Y13
+	VFMADD231PD  Y13, Y11, Y4
+	VFMADD231PD  Y13, Y12, Y8
+	VMOVUPD      64(BX), Y13
+	VFMADD231PD  Y13, Y11, Y5
+	VFMADD231PD  Y13, Y12, Y9
+	VMOVUPD      96(BX), Y13
+	VFMADD231PD  Y13, Y11, Y6
+	VFMADD231PD  Y13, Y12, Y10
+	ADDQ         $0x00000008, DX
+	ADDQ         CX, BX
+	SUBQ         $0x00000001, R12
+	CMPQ         R12, $0x00000001
+	JGE          row1333
+
+rows1334:
+	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
+	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
+	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
+	VFMADD231PD 1056(R10)(SI*1), Y4, Y1
+	VFMADD231PD 1056(R10)(SI*1), Y8, Y2
+	VFMADD231PD 1568(R10)(SI*1), Y4, Y2
+	VFMADD231PD 1088(R10)(SI*1), Y5, Y1
+	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
+	VFMADD231PD 1600(R10)(SI*1), Y5, Y2
+	VFMADD231PD 1120(R10)(SI*1), Y6, Y1
+	VFMADD231PD 1120(R10)(SI*1), Y10, Y2
+	VFMADD231PD 1632(R10)(SI*1), Y6, Y2
+	ADDQ        $0x00000080, SI
+	SUBQ        $0x00000010, R11
+	CMPQ        R11, $0x00000010
+	JGE         panel1330
+
+rest1331:
+	TESTQ   R11, R11
+	JZ      done1332
+	CMPQ    R11, $0x00000004
+	JGT     wider1335
+	LEAQ    constants<>+672(SB), DX
+	MOVQ    R11, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y3
+	MOVQ    R10, DX
+	LEAQ    (DI)(SI*1), BX
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	MOVQ    R8, R11
+	CMPQ    R11, $0x00000001
+	JLT     rows1337
+
+row1336:
+	VBROADCASTSD (DX), Y6
+	VBROADCASTSD 512(DX), Y7
+	VMASKMOVPD   (BX), Y3, Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         $0x00000008, DX
+	ADDQ         CX, BX
+	SUBQ         $0x00000001, R11
+	CMPQ         R11, $0x00000001
+	JGE          row1336
+
+rows1337:
+	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
+	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
+	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
+	JMP         done1332
+
+wider1335:
+	CMPQ    R11, $0x00000008
+	JGT     wider1338
+	SUBQ    $0x00000004, R11
+	LEAQ    constants<>+672(SB), DX
+	MOVQ    R11, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y3
+	MOVQ    R10, DX
+	LEAQ    (DI)(SI*1), BX
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	MOVQ    R8, R11
+	CMPQ    R11, $0x00000001
+	JLT     rows1340
+
+row1339:
+	VBROADCASTSD (DX), Y8
+	VBROADCASTSD 512(DX), Y9
+	VMOVUPD      (BX), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y6
+	VMASKMOVPD   32(BX), Y3, Y10
+	VFMADD231PD  Y10, Y8, Y5
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         $0x00000008, DX
+	ADDQ         CX, BX
+	SUBQ         $0x00000001, R11
+	CMPQ         R11, $0x00000001
+	JGE          row1339
+
+rows1340:
+	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
+	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
+	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
+	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
+	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
+	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
+	JMP         done1332
+
+wider1338:
+	CMPQ    R11, $0x0000000c
+	JGT     wider1341
+	SUBQ    $0x00000008, R11
+	LEAQ    constants<>+672(SB), DX
+	MOVQ    R11, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y3
+	MOVQ    R10, DX
+	LEAQ    (DI)(SI*1), BX
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	MOVQ    R8, R11
+	CMPQ    R11, $0x00000001
+	JLT     rows1343
+
+row1342:
+	VBROADCASTSD (DX), Y10
+	VBROADCASTSD 512(DX), Y11
+	VMOVUPD      (BX), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y7
+	VMOVUPD      32(BX), Y12
+	VFMADD231PD  Y12, Y10, Y5
+	VFMADD231PD  Y12, Y11, Y8
+	VMASKMOVPD   64(BX), Y3, Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         $0x00000008, DX
+	ADDQ         CX, BX
+	SUBQ         $0x00000001, R11
+	CMPQ         R11, $0x00000001
+	JGE          row1342
+
+rows1343:
+	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
+	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
+	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
+	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
+	VFMADD231PD 1056(R10)(SI*1), Y8, Y2
+	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
+	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
+	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
+	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
+	JMP         done1332
+
+wider1341:
+	SUBQ    $0x0000000c, R11
+	LEAQ    constants<>+672(SB), DX
+	MOVQ    R11, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y3
+	MOVQ    R10, DX
+	LEAQ    (DI)(SI*1), BX
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VXORPD  Y10, Y10, Y10
+	VXORPD  Y11, Y11, Y11
+	MOVQ    R8, R11
+	CMPQ    R11, $0x00000001
+	JLT     rows1346
+
+row1345:
+	VBROADCASTSD (DX), Y12
+	VBROADCASTSD 512(DX), Y13
+	VMOVUPD      (BX), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y8
+	VMOVUPD      32(BX), Y14
+	VFMADD231PD  Y14, Y12, Y5
+	VFMADD231PD  Y14, Y13, Y9
+	VMOVUPD      64(BX), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y10
+	VMASKMOVPD   96(BX), Y3, Y14
+	VFMADD231PD  Y14, Y12, Y7
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         $0x00000008, DX
+	ADDQ         CX, BX
+	SUBQ         $0x00000001, R11
+	CMPQ         R11, $0x00000001
+	JGE          row1345
+
+rows1346:
+	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
+	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
+	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
+	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
+	VFMADD231PD 1056(R10)(SI*1), Y9, Y2
+	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
+	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
+	VFMADD231PD 1088(R10)(SI*1), Y10, Y2
+	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
+	VFMADD231PD 1120(R10)(SI*1), Y7, Y1
+	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
+	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
+
+done1332:
+	VPERM2F128  $0x01, Y1, Y1, Y3
+	VADDPD      Y3, Y1, Y1
+	VPERMILPD   $0x05, Y1, Y3
+	VADDPD      Y3, Y1, Y1
+	VPERM2F128  $0x01, Y2, Y2, Y3
+	VADDPD      Y3, Y2, Y2
+	VPERMILPD   $0x05, Y2, Y3
+	VADDPD      Y3, Y2, Y2
+	VUCOMISD    constants<>+728(SB), X1
+	JCS         unsafe1321
+	VMOVUPD     constants<>+1856(SB), Y3
+	VUCOMISD    X1, X3
+	JCS         unsafe1321
+	VMOVUPD     constants<>+1920(SB), Y3
+	VDIVPD      Y1, Y3, Y3
+	VFMADD213PD Y0, Y3, Y2
+	MOVSD       X2, product+152(FP)
+	VCMPPD      $0x19, constants<>+2336(SB), Y1, Y2
+	VCMPPD      $0x1e, constants<>+1856(SB), Y1, Y4
+	VORPD       Y4, Y2, Y2
+	VMOVMSKPD   Y2, DX
+	TESTL       DX, DX
+	JZ          quick1347
+	VMOVAPD     Y1, Y2
+	VCMPPD      $0x19, constants<>+2336(SB), Y1, Y5
+	VMULPD      constants<>+2368(SB), Y1, Y4
+	VBLENDVPD   Y5, Y4, Y1, Y1
+	VANDPD      constants<>+2400(SB), Y5, Y4
+	VPADDQ      constants<>+2464(SB), Y1, Y1
+	VPSRLQ      $0x34, Y1, Y5
+	VORPD       constants<>+2528(SB), Y5, Y5
+	VSUBPD      constants<>+2560(SB), Y5, Y5
+	VANDPD      constants<>+2496(SB), Y1, Y1
+	VPADDQ      constants<>+2432(SB), Y1, Y1
+	VADDPD      Y4, Y5, Y5
+	VSUBPD      constants<>+1920(SB), Y1, Y1
+	VADDPD      constants<>+1952(SB), Y1, Y4
+	VDIVPD      Y4, Y1, Y4
+	VMULPD      Y4, Y4, Y6
+	VMULPD      Y6, Y6, Y7
+	VMOVUPD     constants<>+1728(SB), Y8
+	VFMADD213PD constants<>+1664(SB), Y7, Y8
+	VFMADD213PD constants<>+1600(SB), Y7, Y8
+	VFMADD213PD constants<>+1536(SB), Y7, Y8
+	VMOVUPD     constants<>+1696(SB), Y9
+	VFMADD213PD constants<>+1632(SB), Y7, Y9
+	VFMADD213PD constants<>+1568(SB), Y7, Y9
+	VMULPD      constants<>+1984(SB), Y1, Y10
+	VMULPD      Y1, Y10, Y10
+	VMOVAPD     Y10, Y11
+	VFMADD231PD Y9, Y7, Y11
+	VFMADD231PD Y8, Y6, Y11
+	VMULPD      constants<>+2304(SB), Y5, Y7
+	VFMADD231PD Y11, Y4, Y7
+	VSUBPD      Y7, Y10, Y10
+	VSUBPD      Y1, Y10, Y10
+	VFMSUB132PD constants<>+2272(SB), Y10, Y5
+	VMOVAPD     Y5, Y1
+	VXORPD      Y4, Y4, Y4
+	VCMPPD      $0x00, Y4, Y2, Y5
+	VBLENDVPD   Y5, constants<>+1760(SB), Y1, Y1
+	VCMPPD      $0x00, constants<>+1792(SB), Y2, Y5
+	VBLENDVPD   Y5, constants<>+1792(SB), Y1, Y1
+	VCMPPD      $0x19, Y4, Y2, Y5
+	VBLENDVPD   Y5, constants<>+1824(SB), Y1, Y1
+	JMP         done1348
+
+quick1347:
+	VPADDQ      constants<>+2464(SB), Y1, Y1
+	VPSRLQ      $0x34, Y1, Y2
+	VORPD       constants<>+2528(SB), Y2, Y2
+	VSUBPD      constants<>+2560(SB), Y2, Y2
+	VANDPD      constants<>+2496(SB), Y1, Y1
+	VPADDQ      constants<>+2432(SB), Y1, Y1
+	VSUBPD      constants<>+1920(SB), Y1, Y1
+	VADDPD      constants<>+1952(SB), Y1, Y4
+	VDIVPD      Y4, Y1, Y4
+	VMULPD      Y4, Y4, Y5
+	VMULPD      Y5, Y5, Y6
+	VMOVUPD     constants<>+1728(SB), Y7
+	VFMADD213PD constants<>+1664(SB), Y6, Y7
+	VFMADD213PD constants<>+1600(SB), Y6, Y7
+	VFMADD213PD constants<>+1536(SB), Y6, Y7
+	VMOVUPD     constants<>+1696(SB), Y8
+	VFMADD213PD constants<>+1632(SB), Y6, Y8
+	VFMADD213PD constants<>+1568(SB), Y6, Y8
+	VMULPD      constants<>+1984(SB), Y1, Y9
+	VMULPD      Y1, Y9, Y9
+	VMOVAPD     Y9, Y10
+	VFMADD231PD Y8, Y6, Y10
+	VFMADD231PD Y7, Y5, Y10
+	VMULPD      constants<>+2304(SB), Y2, Y6
+	VFMADD231PD Y10, Y4, Y6
+	VSUBPD      Y6, Y9, Y9
+	VSUBPD      Y1, Y9, Y9
+	VFMSUB132PD constants<>+2272(SB), Y9, Y2
+	VMOVAPD     Y2, Y1
+
+done1348:
+	VADDPD Y0, Y1, Y1
+	MOVSD  X1, logZ+144(FP)
+	MOVQ   R10, DX
+	MOVQ   R8, BX
+	MOVQ   R8, SI
+	IMULQ  CX, SI
+	LEAQ   -32(AX)(SI*1), SI
+
+row1349:
+	VBROADCASTSD (DX), Y0
+	VMULPD       Y3, Y0, Y0
+	XORQ         R8, R8
+	MOVQ         R9, R11
+	CMPQ         R11, $0x00000004
+	JLT          rest1351
+
+whole1350:
+	VMOVUPD (DI)(R8*8), Y1
+	VMULPD  1024(R10)(R8*8), Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R8*8)
+	ADDQ    $0x00000004, R8
+	SUBQ    $0x00000004, R11
+	CMPQ    R11, $0x00000004
+	JGE     whole1350
+
+rest1351:
+	TESTQ      R11, R11
+	JZ         done1352
+	LEAQ       constants<>+672(SB), R12
+	MOVQ       R11, R13
+	NEGQ       R13
+	VMOVUPD    (R12)(R13*8), Y1
+	VMASKMOVPD (DI)(R8*8), Y1, Y1
+	VMULPD     1024(R10)(R8*8), Y1, Y1
+	VMULPD     Y0, Y1, Y1
+	LEAQ       (AX)(R8*8), R8
+	CMPQ       R8, SI
+	JGT        pieces1353
+	VMOVUPD    Y1, (R8)
+	JMP        written1354
+
+pieces1353:
+	CMPQ    R11, $0x04
+	JLT     partial1355
+	VMOVUPD Y1, (R8)
+	JMP     stored1357
+
+partial1355:
+	CMPQ         R11, $0x02
+	JLT          single1356
+	VMOVUPD      X1, (R8)
+	JEQ          stored1357
+	VEXTRACTF128 $0x01, Y1, X0
+	VMOVSD       X0, 16(R8)
+	JMP          stored1357
+
+single1356:
+	VMOVSD X1, (R8)
+
+stored1357:
+written1354:
+done1352:
+	ADDQ $0x08, DX
+	ADDQ CX, DI
+	ADDQ CX, AX
+	DECQ BX
+	JNZ  row1349
+	MOVB $0x01, AL
+	MOVB AL, safe+160(FP)
+	VZEROUPPER
+	RET
+
+unsafe1321:
+	MOVB $0x00, AL
+	MOVB AL, safe+160(FP)
+	VZEROUPPER
+	RET
+
+// func multiplyMatrix256(dst []float64, f []float64, w []float64, rows int, d int, k int)
+// Requires: AVX, FMA3
+TEXT ·multiplyMatrix256(SB), $0-96
+	MOVQ k+88(FP), AX
+	SHLQ $0x03, AX
+	MOVQ d+80(FP), CX
+	SHLQ $0x03, CX
+	MOVQ k+88(FP), DX
+	XORQ R8, R8
+	MOVQ DX, R9
+	CMPQ R9, $0x00000008
+	JLT  rest1359
+
+panel1358:
+	MOVQ f_base+24(FP), DX
+	MOVQ dst_base+0(FP), DI
+	ADDQ R8, DI
+	MOVQ rows+72(FP), R10
+	CMPQ R10, $0x00000006
+	JLT  tiles1362
+
+tile1361:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1364
+
+again1363:
+	VMOVUPD      (BX), Y12
+	VMOVUPD      32(BX), Y13
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y12, Y14, Y10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1363
+
+done1364:
+	MOVQ    CX, SI
+	IMUL3Q  $0x05, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD Y2, (DI)
+	VMOVUPD Y3, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD Y4, (DI)
+	VMOVUPD Y5, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD Y6, (DI)
+	VMOVUPD Y7, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD Y8, (DI)
+	VMOVUPD Y9, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD Y10, (DI)
+	VMOVUPD Y11, 32(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000006, R10
+	CMPQ    R10, $0x00000006
+	JGE     tile1361
+
+tiles1362:
+	CMPQ R10, $0x00000001
+	JLT  tiles1366
+
+tile1365:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1368
+
+again1367:
+	VMOVUPD      (BX), Y2
+	VMOVUPD      32(BX), Y3
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y4
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1367
+
+done1368:
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000001, R10
+	CMPQ    R10, $0x00000001
+	JGE     tile1365
+
+tiles1366:
+	ADDQ $0x00000040, R8
+	SUBQ $0x00000008, R9
+	CMPQ R9, $0x00000008
+	JGE  panel1358
+
+rest1359:
+	TESTQ   R9, R9
+	JZ      done1360
+	CMPQ    R9, $0x00000004
+	JGT     wider1369
+	LEAQ    constants<>+672(SB), DX
+	MOVQ    R9, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y0
+	MOVQ    f_base+24(FP), DX
+	MOVQ    dst_base+0(FP), DI
+	ADDQ    R8, DI
+	MOVQ    rows+72(FP), R10
+	CMPQ    R10, $0x00000006
+	JLT     tiles1371
+
+tile1370:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1373
+
+again1372:
+	VMASKMOVPD   (BX), Y0, Y7
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y2
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y3
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y4
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y5
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y6
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1372
+
+done1373:
+	MOVQ    CX, SI
+	IMUL3Q  $0x05, SI, SI
+	ADDQ    SI, DX
+	CMPQ    R9, $0x04
+	JLT     partial1374
+	VMOVUPD Y1, (DI)
+	JMP     stored1376
+
+partial1374:
+	CMPQ         R9, $0x02
+	JLT          single1375
+	VMOVUPD      X1, (DI)
+	JEQ          stored1376
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1376
+
+single1375:
+	VMOVSD X1, (DI)
+
+stored1376:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1377
+	VMOVUPD Y2, (DI)
+	JMP     stored1379
+
+partial1377:
+	CMPQ         R9, $0x02
+	JLT          single1378
+	VMOVUPD      X2, (DI)
+	JEQ          stored1379
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1379
+
+single1378:
+	VMOVSD X2, (DI)
+
+stored1379:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1380
+	VMOVUPD Y3, (DI)
+	JMP     stored1382
+
+partial1380:
+	CMPQ         R9, $0x02
+	JLT          single1381
+	VMOVUPD      X3, (DI)
+	JEQ          stored1382
+	VEXTRACTF128 $0x01, Y3, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1382
+
+single1381:
+	VMOVSD X3, (DI)
+
+stored1382:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1383
+	VMOVUPD Y4, (DI)
+	JMP     stored1385
+
+partial1383:
+	CMPQ         R9, $0x02
+	JLT          single1384
+	VMOVUPD      X4, (DI)
+	JEQ          stored1385
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1385
+
+single1384:
+	VMOVSD X4, (DI)
+
+stored1385:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1386
+	VMOVUPD Y5, (DI)
+	JMP     stored1388
+
+partial1386:
+	CMPQ         R9, $0x02
+	JLT          single1387
+	VMOVUPD      X5, (DI)
+	JEQ          stored1388
+	VEXTRACTF128 $0x01, Y5, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1388
+
+single1387:
+	VMOVSD X5, (DI)
+
+stored1388:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1389
+	VMOVUPD Y6, (DI)
+	JMP     stored1391
+
+partial1389:
+	CMPQ         R9, $0x02
+	JLT          single1390
+	VMOVUPD      X6, (DI)
+	JEQ          stored1391
+	VEXTRACTF128 $0x01, Y6, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1391
+
+single1390:
+	VMOVSD X6, (DI)
+
+stored1391:
+	ADDQ AX, DI
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile1370
+
+tiles1371:
+	CMPQ R10, $0x00000001
+	JLT  tiles1393
+
+tile1392:
+	VXORPD Y1, Y1, Y1
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), CX
+	TESTQ  CX, CX
+	JLE    done1395
+
+again1394:
+	VMASKMOVPD   (BX), Y0, Y2
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         CX
+	JNZ          again1394
+
+done1395:
+	CMPQ    R9, $0x04
+	JLT     partial1396
+	VMOVUPD Y1, (DI)
+	JMP     stored1398
+
+partial1396:
+	CMPQ         R9, $0x02
+	JLT          single1397
+	VMOVUPD      X1, (DI)
+	JEQ          stored1398
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1398
+
+single1397:
+	VMOVSD X1, (DI)
+
+stored1398:
+	ADDQ AX, DI
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile1392
+
+tiles1393:
+	JMP done1360
+
+wider1369:
+	SUBQ    $0x00000004, R9
+	LEAQ    constants<>+672(SB), DX
+	MOVQ    R9, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y0
+	MOVQ    f_base+24(FP), DX
+	MOVQ    dst_base+0(FP), DI
+	ADDQ    R8, DI
+	MOVQ    rows+72(FP), R10
+	CMPQ    R10, $0x00000006
+	JLT     tiles1401
+
+tile1400:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	VXORPD Y12, Y12, Y12
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1403
+
+again1402:
+	VMOVUPD      (BX), Y13
+	VMASKMOVPD   32(BX), Y0, Y14
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y1
+	VFMADD231PD  Y14, Y15, Y2
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y3
+	VFMADD231PD  Y14, Y15, Y4
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y5
+	VFMADD231PD  Y14, Y15, Y6
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y7
+	VFMADD231PD  Y14, Y15, Y8
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y9
+	VFMADD231PD  Y14, Y15, Y10
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y11
+	VFMADD231PD  Y14, Y15, Y12
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1402
+
+done1403:
+	MOVQ    CX, SI
+	IMUL3Q  $0x05, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Y1, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1404
+	VMOVUPD Y2, 32(DI)
+	JMP     stored1406
+
+partial1404:
+	CMPQ         R9, $0x02
+	JLT          single1405
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1406
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1406
+
+single1405:
+	VMOVSD X2, 32(DI)
+
+stored1406:
+	ADDQ    AX, DI
+	VMOVUPD Y3, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1407
+	VMOVUPD Y4, 32(DI)
+	JMP     stored1409
+
+partial1407:
+	CMPQ         R9, $0x02
+	JLT          single1408
+	VMOVUPD      X4, 32(DI)
+	JEQ          stored1409
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1409
+
+single1408:
+	VMOVSD X4, 32(DI)
+
+stored1409:
+	ADDQ    AX, DI
+	VMOVUPD Y5, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1410
+	VMOVUPD Y6, 32(DI)
+	JMP     stored1412
+
+partial1410:
+	CMPQ         R9, $0x02
+	JLT          single1411
+	VMOVUPD      X6, 32(DI)
+	JEQ          stored1412
+	VEXTRACTF128 $0x01, Y6, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1412
+
+single1411:
+	VMOVSD X6, 32(DI)
+
+stored1412:
+	ADDQ    AX, DI
+	VMOVUPD Y7, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1413
+	VMOVUPD Y8, 32(DI)
+	JMP     stored1415
+
+partial1413:
+	CMPQ         R9, $0x02
+	JLT          single1414
+	VMOVUPD      X8, 32(DI)
+	JEQ          stored1415
+	VEXTRACTF128 $0x01, Y8, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1415
+
+single1414:
+	VMOVSD X8, 32(DI)
+
+stored1415:
+	ADDQ    AX, DI
+	VMOVUPD Y9, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1416
+	VMOVUPD Y10, 32(DI)
+	JMP     stored1418
+
+partial1416:
+	CMPQ         R9, $0x02
+	JLT          single1417
+	VMOVUPD      X10, 32(DI)
+	JEQ          stored1418
+	VEXTRACTF128 $0x01, Y10, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1418
+
+single1417:
+	VMOVSD X10, 32(DI)
+
+stored1418:
+	ADDQ    AX, DI
+	VMOVUPD Y11, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1419
+	VMOVUPD Y12, 32(DI)
+	JMP     stored1421
+
+partial1419:
+	CMPQ         R9, $0x02
+	JLT          single1420
+	VMOVUPD      X12, 32(DI)
+	JEQ          stored1421
+	VEXTRACTF128 $0x01, Y12, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1421
+
+single1420:
+	VMOVSD X12, 32(DI)
+
+stored1421:
+	ADDQ AX, DI
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile1400
+
+tiles1401:
+	CMPQ R10, $0x00000001
+	JLT  tiles1423
+
+tile1422:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), CX
+	TESTQ  CX, CX
+	JLE    done1425
+
+again1424:
+	VMOVUPD      (BX), Y3
+	VMASKMOVPD   32(BX), Y0, Y4
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         CX
+	JNZ          again1424
+
+done1425:
+	VMOVUPD Y1, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1426
+	VMOVUPD Y2, 32(DI)
+	JMP     stored1428
+
+partial1426:
+	CMPQ         R9, $0x02
+	JLT          single1427
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1428
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1428
+
+single1427:
+	VMOVSD X2, 32(DI)
+
+stored1428:
+	ADDQ AX, DI
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile1422
+
+tiles1423:
+done1360:
+	VZEROUPPER
+	RET
+
+// func scatterMatrix256(w []float64, f []float64, t []float64, rows int, d int, k int)
+// Requires: AVX, FMA3
+TEXT ·scatterMatrix256(SB), $0-96
+	MOVQ k+88(FP), AX
+	SHLQ $0x03, AX
+	MOVQ d+80(FP), CX
+	SHLQ $0x03, CX
+	MOVQ k+88(FP), DX
+	XORQ R8, R8
+	MOVQ DX, R9
+	CMPQ R9, $0x00000008
+	JLT  rest1430
+
+panel1429:
+	MOVQ f_base+24(FP), DX
+	MOVQ w_base+0(FP), DI
+	ADDQ R8, DI
+	MOVQ d+80(FP), R10
+	CMPQ R10, $0x00000005
+	JLT  tiles1433
+
+tile1432:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1435
+
+again1434:
+	VMOVUPD      (SI), Y10
+	VMOVUPD      32(SI), Y11
+	VBROADCASTSD (BX), Y12
+	VFMADD231PD  Y10, Y12, Y0
+	VFMADD231PD  Y11, Y12, Y1
+	VBROADCASTSD 8(BX), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 16(BX), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 24(BX), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 32(BX), Y12
+	VFMADD231PD  Y10, Y12, Y8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1434
+
+done1435:
+	VMOVUPD (DI), Y10
+	VADDPD  Y10, Y0, Y0
+	VMOVUPD Y0, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Y0
+	VADDPD  Y0, Y2, Y2
+	VMOVUPD Y2, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y3, Y3
+	VMOVUPD Y3, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Y0
+	VADDPD  Y0, Y4, Y4
+	VMOVUPD Y4, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y5, Y5
+	VMOVUPD Y5, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Y0
+	VADDPD  Y0, Y6, Y6
+	VMOVUPD Y6, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y7, Y7
+	VMOVUPD Y7, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Y0
+	VADDPD  Y0, Y8, Y8
+	VMOVUPD Y8, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y9, Y9
+	VMOVUPD Y9, 32(DI)
+	ADDQ    AX, DI
+	ADDQ    $0x00000028, DX
+	SUBQ    $0x00000005, R10
+	CMPQ    R10, $0x00000005
+	JGE     tile1432
+
+tiles1433:
+	CMPQ R10, $0x00000002
+	JLT  tiles1437
+
+tile1436:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1439
+
+again1438:
+	VMOVUPD      (SI), Y4
+	VMOVUPD      32(SI), Y5
+	VBROADCASTSD (BX), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD 8(BX), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1438
+
+done1439:
+	VMOVUPD (DI), Y4
+	VADDPD  Y4, Y0, Y0
+	VMOVUPD Y0, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Y0
+	VADDPD  Y0, Y2, Y2
+	VMOVUPD Y2, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y3, Y3
+	VMOVUPD Y3, 32(DI)
+	ADDQ    AX, DI
+	ADDQ    $0x00000010, DX
+	SUBQ    $0x00000002, R10
+	CMPQ    R10, $0x00000002
+	JGE     tile1436
+
+tiles1437:
+	CMPQ R10, $0x00000001
+	JLT  tiles1441
+
+tile1440:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1443
+
+again1442:
+	VMOVUPD      (SI), Y2
+	VMOVUPD      32(SI), Y3
+	VBROADCASTSD (BX), Y4
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1442
+
+done1443:
+	VMOVUPD (DI), Y2
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (DI)
+	VMOVUPD 32(DI), Y0
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(DI)
+	ADDQ    AX, DI
+	ADDQ    $0x00000008, DX
+	SUBQ    $0x00000001, R10
+	CMPQ    R10, $0x00000001
+	JGE     tile1440
+
+tiles1441:
+	ADDQ $0x00000040, R8
+	SUBQ $0x00000008, R9
+	CMPQ R9, $0x00000008
+	JGE  panel1429
+
+rest1430:
+	TESTQ   R9, R9
+	JZ      done1431
+	CMPQ    R9, $0x00000004
+	JGT     wider1444
+	LEAQ    constants<>+672(SB), DX
+	MOVQ    R9, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y0
+	MOVQ    f_base+24(FP), DX
+	MOVQ    w_base+0(FP), DI
+	ADDQ    R8, DI
+	MOVQ    d+80(FP), R10
+	CMPQ    R10, $0x00000005
+	JLT     tiles1446
+
+tile1445:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1448
+
+again1447:
+	VMASKMOVPD   (SI), Y0, Y6
+	VBROADCASTSD (BX), Y7
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD 8(BX), Y7
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD 16(BX), Y7
+	VFMADD231PD  Y6, Y7, Y3
+	VBROADCASTSD 24(BX), Y7
+	VFMADD231PD  Y6, Y7, Y4
+	VBROADCASTSD 32(BX), Y7
+	VFMADD231PD  Y6, Y7, Y5
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1447
+
+done1448:
+	VMASKMOVPD (DI), Y0, Y6
+	VADDPD     Y6, Y1, Y1
+	CMPQ       R9, $0x04
+	JLT        partial1449
+	VMOVUPD    Y1, (DI)
+	JMP        stored1451
+
+partial1449:
+	CMPQ         R9, $0x02
+	JLT          single1450
+	VMOVUPD      X1, (DI)
+	JEQ          stored1451
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1451
+
+single1450:
+	VMOVSD X1, (DI)
+
+stored1451:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	CMPQ       R9, $0x04
+	JLT        partial1452
+	VMOVUPD    Y2, (DI)
+	JMP        stored1454
+
+partial1452:
+	CMPQ         R9, $0x02
+	JLT          single1453
+	VMOVUPD      X2, (DI)
+	JEQ          stored1454
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1454
+
+single1453:
+	VMOVSD X2, (DI)
+
+stored1454:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y3, Y3
+	CMPQ       R9, $0x04
+	JLT        partial1455
+	VMOVUPD    Y3, (DI)
+	JMP        stored1457
+
+partial1455:
+	CMPQ         R9, $0x02
+	JLT          single1456
+	VMOVUPD      X3, (DI)
+	JEQ          stored1457
+	VEXTRACTF128 $0x01, Y3, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1457
+
+single1456:
+	VMOVSD X3, (DI)
+
+stored1457:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y4, Y4
+	CMPQ       R9, $0x04
+	JLT        partial1458
+	VMOVUPD    Y4, (DI)
+	JMP        stored1460
+
+partial1458:
+	CMPQ         R9, $0x02
+	JLT          single1459
+	VMOVUPD      X4, (DI)
+	JEQ          stored1460
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1460
+
+single1459:
+	VMOVSD X4, (DI)
+
+stored1460:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y5, Y5
+	CMPQ       R9, $0x04
+	JLT        partial1461
+	VMOVUPD    Y5, (DI)
+	JMP        stored1463
+
+partial1461:
+	CMPQ         R9, $0x02
+	JLT          single1462
+	VMOVUPD      X5, (DI)
+	JEQ          stored1463
+	VEXTRACTF128 $0x01, Y5, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1463
+
+single1462:
+	VMOVSD X5, (DI)
+
+stored1463:
+	ADDQ AX, DI
+	ADDQ $0x00000028, DX
+	SUBQ $0x00000005, R10
+	CMPQ R10, $0x00000005
+	JGE  tile1445
+
+tiles1446:
+	CMPQ R10, $0x00000002
+	JLT  tiles1465
+
+tile1464:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1467
+
+again1466:
+	VMASKMOVPD   (SI), Y0, Y3
+	VBROADCASTSD (BX), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VBROADCASTSD 8(BX), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1466
+
+done1467:
+	VMASKMOVPD (DI), Y0, Y3
+	VADDPD     Y3, Y1, Y1
+	CMPQ       R9, $0x04
+	JLT        partial1468
+	VMOVUPD    Y1, (DI)
+	JMP        stored1470
+
+partial1468:
+	CMPQ         R9, $0x02
+	JLT          single1469
+	VMOVUPD      X1, (DI)
+	JEQ          stored1470
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1470
+
+single1469:
+	VMOVSD X1, (DI)
+
+stored1470:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	CMPQ       R9, $0x04
+	JLT        partial1471
+	VMOVUPD    Y2, (DI)
+	JMP        stored1473
+
+partial1471:
+	CMPQ         R9, $0x02
+	JLT          single1472
+	VMOVUPD      X2, (DI)
+	JEQ          stored1473
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1473
+
+single1472:
+	VMOVSD X2, (DI)
+
+stored1473:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile1464
+
+tiles1465:
+	CMPQ R10, $0x00000001
+	JLT  tiles1475
+
+tile1474:
+	VXORPD Y1, Y1, Y1
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1477
+
+again1476:
+	VMASKMOVPD   (SI), Y0, Y2
+	VBROADCASTSD (BX), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1476
+
+done1477:
+	VMASKMOVPD (DI), Y0, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       R9, $0x04
+	JLT        partial1478
+	VMOVUPD    Y1, (DI)
+	JMP        stored1480
+
+partial1478:
+	CMPQ         R9, $0x02
+	JLT          single1479
+	VMOVUPD      X1, (DI)
+	JEQ          stored1480
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1480
+
+single1479:
+	VMOVSD X1, (DI)
+
+stored1480:
+	ADDQ AX, DI
+	ADDQ $0x00000008, DX
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile1474
+
+tiles1475:
+	JMP done1431
+
+wider1444:
+	SUBQ    $0x00000004, R9
+	LEAQ    constants<>+672(SB), DX
+	MOVQ    R9, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y0
+	MOVQ    f_base+24(FP), DX
+	MOVQ    w_base+0(FP), DI
+	ADDQ    R8, DI
+	MOVQ    d+80(FP), R10
+	CMPQ    R10, $0x00000005
+	JLT     tiles1483
+
+tile1482:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1485
+
+again1484:
+	VMOVUPD      (SI), Y11
+	VMASKMOVPD   32(SI), Y0, Y12
+	VBROADCASTSD (BX), Y13
+	VFMADD231PD  Y11, Y13, Y1
+	VFMADD231PD  Y12, Y13, Y2
+	VBROADCASTSD 8(BX), Y13
+	VFMADD231PD  Y11, Y13, Y3
+	VFMADD231PD  Y12, Y13, Y4
+	VBROADCASTSD 16(BX), Y13
+	VFMADD231PD  Y11, Y13, Y5
+	VFMADD231PD  Y12, Y13, Y6
+	VBROADCASTSD 24(BX), Y13
+	VFMADD231PD  Y11, Y13, Y7
+	VFMADD231PD  Y12, Y13, Y8
+	VBROADCASTSD 32(BX), Y13
+	VFMADD231PD  Y11, Y13, Y9
+	VFMADD231PD  Y12, Y13, Y10
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1484
+
+done1485:
+	VMOVUPD    (DI), Y11
+	VADDPD     Y11, Y1, Y1
+	VMOVUPD    Y1, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	CMPQ       R9, $0x04
+	JLT        partial1486
+	VMOVUPD    Y2, 32(DI)
+	JMP        stored1488
+
+partial1486:
+	CMPQ         R9, $0x02
+	JLT          single1487
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1488
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1488
+
+single1487:
+	VMOVSD X2, 32(DI)
+
+stored1488:
+	ADDQ       AX, DI
+	VMOVUPD    (DI), Y1
+	VADDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y4, Y4
+	CMPQ       R9, $0x04
+	JLT        partial1489
+	VMOVUPD    Y4, 32(DI)
+	JMP        stored1491
+
+partial1489:
+	CMPQ         R9, $0x02
+	JLT          single1490
+	VMOVUPD      X4, 32(DI)
+	JEQ          stored1491
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1491
+
+single1490:
+	VMOVSD X4, 32(DI)
+
+stored1491:
+	ADDQ       AX, DI
+	VMOVUPD    (DI), Y1
+	VADDPD     Y1, Y5, Y5
+	VMOVUPD    Y5, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y6, Y6
+	CMPQ       R9, $0x04
+	JLT        partial1492
+	VMOVUPD    Y6, 32(DI)
+	JMP        stored1494
+
+partial1492:
+	CMPQ         R9, $0x02
+	JLT          single1493
+	VMOVUPD      X6, 32(DI)
+	JEQ          stored1494
+	VEXTRACTF128 $0x01, Y6, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1494
+
+single1493:
+	VMOVSD X6, 32(DI)
+
+stored1494:
+	ADDQ       AX, DI
+	VMOVUPD    (DI), Y1
+	VADDPD     Y1, Y7, Y7
+	VMOVUPD    Y7, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y8, Y8
+	CMPQ       R9, $0x04
+	JLT        partial1495
+	VMOVUPD    Y8, 32(DI)
+	JMP        stored1497
+
+partial1495:
+	CMPQ         R9, $0x02
+	JLT          single1496
+	VMOVUPD      X8, 32(DI)
+	JEQ          stored1497
+	VEXTRACTF128 $0x01, Y8, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1497
+
+single1496:
+	VMOVSD X8, 32(DI)
+
+stored1497:
+	ADDQ       AX, DI
+	VMOVUPD    (DI), Y1
+	VADDPD     Y1, Y9, Y9
+	VMOVUPD    Y9, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y10, Y10
+	CMPQ       R9, $0x04
+	JLT        partial1498
+	VMOVUPD    Y10, 32(DI)
+	JMP        stored1500
+
+partial1498:
+	CMPQ         R9, $0x02
+	JLT          single1499
+	VMOVUPD      X10, 32(DI)
+	JEQ          stored1500
+	VEXTRACTF128 $0x01, Y10, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1500
+
+single1499:
+	VMOVSD X10, 32(DI)
+
+stored1500:
+	ADDQ AX, DI
+	ADDQ $0x00000028, DX
+	SUBQ $0x00000005, R10
+	CMPQ R10, $0x00000005
+	JGE  tile1482
+
+tiles1483:
+	CMPQ R10, $0x00000002
+	JLT  tiles1502
+
+tile1501:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1504
+
+again1503:
+	VMOVUPD      (SI), Y5
+	VMASKMOVPD   32(SI), Y0, Y6
+	VBROADCASTSD (BX), Y7
+	VFMADD231PD  Y5, Y7, Y1
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD 8(BX), Y7
+	VFMADD231PD  Y5, Y7, Y3
+	VFMADD231PD  Y6, Y7, Y4
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1503
+
+done1504:
+	VMOVUPD    (DI), Y5
+	VADDPD     Y5, Y1, Y1
+	VMOVUPD    Y1, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	CMPQ       R9, $0x04
+	JLT        partial1505
+	VMOVUPD    Y2, 32(DI)
+	JMP        stored1507
+
+partial1505:
+	CMPQ         R9, $0x02
+	JLT          single1506
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1507
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1507
+
+single1506:
+	VMOVSD X2, 32(DI)
+
+stored1507:
+	ADDQ       AX, DI
+	VMOVUPD    (DI), Y1
+	VADDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y4, Y4
+	CMPQ       R9, $0x04
+	JLT        partial1508
+	VMOVUPD    Y4, 32(DI)
+	JMP        stored1510
+
+partial1508:
+	CMPQ         R9, $0x02
+	JLT          single1509
+	VMOVUPD      X4, 32(DI)
+	JEQ          stored1510
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1510
+
+single1509:
+	VMOVSD X4, 32(DI)
+
+stored1510:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile1501
+
+tiles1502:
+	CMPQ R10, $0x00000001
+	JLT  tiles1512
+
+tile1511:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1514
+
+again1513:
+	VMOVUPD      (SI), Y3
+	VMASKMOVPD   32(SI), Y0, Y4
+	VBROADCASTSD (BX), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1513
+
+done1514:
+	VMOVUPD    (DI), Y3
+	VADDPD     Y3, Y1, Y1
+	VMOVUPD    Y1, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	CMPQ       R9, $0x04
+	JLT        partial1515
+	VMOVUPD    Y2, 32(DI)
+	JMP        stored1517
+
+partial1515:
+	CMPQ         R9, $0x02
+	JLT          single1516
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1517
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1517
+
+single1516:
+	VMOVSD X2, 32(DI)
+
+stored1517:
+	ADDQ AX, DI
+	ADDQ $0x00000008, DX
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile1511
+
+tiles1512:
+done1431:
 	VZEROUPPER
 	RET

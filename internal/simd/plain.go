@@ -17,6 +17,13 @@ var plain = implementation{
 	messageBackward: plainMessageBackward,
 	normaliseLog:    plainNormaliseLog,
 	pairProduct:     plainPairProduct,
+	exponentiate:    plainExponentiate,
+	absorb:          plainAbsorb,
+	edgeBelief:      plainEdgeBelief,
+	multiplyMatrix:  plainMultiplyMatrix,
+	scatterMatrix:   plainScatterMatrix,
+	edgeBeliefs:     plainEdgeBeliefs,
+	nodeUpdate:      plainNodeUpdate,
 }
 
 func plainExp(dst, x []float64) {

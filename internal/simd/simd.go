@@ -18,6 +18,13 @@ type implementation struct {
 	messageBackward func(out, belief, message, values []float64) (safe bool)
 	normaliseLog    func(belief, sum []float64, rho float64) (possible bool)
 	pairProduct     func(dst, left, right, values []float64) (total float64)
+	exponentiate    func(dst, theta []float64, inverse, lowest float64) (largest float64, safe bool)
+	absorb          func(old, message, sum []float64, rho, damping float64) (residual float64)
+	edgeBelief      func(dst, beliefU, messageU, beliefV, messageV, values []float64) (logZ, product float64, safe bool)
+	multiplyMatrix  func(dst, f, w []float64, rows, d, k int)
+	scatterMatrix   func(w, f, t []float64, rows, d, k int)
+	edgeBeliefs     func(dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int) (done int)
+	nodeUpdate      func(belief, sum, beliefs, messages, tables []float64, in []Incoming, rho, damping float64, normalise bool) (residual float64, done int, possible bool)
 }
 
 // active is chosen once, when the package is initialised.

@@ -409,6 +409,10 @@ func (g *generator) avx2() {
 	g.tableVector256()
 	g.scatterRows256()
 	g.pairProduct256()
+	g.exponentiate256()
+	g.absorb256()
+	g.edgeBelief256()
+	g.matrix256()
 }
 
 func (g *generator) broadcastParam256(name string) reg.VecVirtual {

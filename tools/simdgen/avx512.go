@@ -284,9 +284,7 @@ func (g *generator) broadcast512(name string) reg.VecVirtual {
 }
 
 func (g *generator) zero512() reg.VecVirtual {
-	z := g.ZMM()
-	g.VPXORQ(z, z, z)
-	return z
+	return g.zeros512(1)[0]
 }
 
 // loop512 emits body for whole vectors, unroll of them at a time, and then for
@@ -385,6 +383,12 @@ func (g *generator) avx512() {
 	g.normaliseLog512()
 	g.message512(true)
 	g.message512(false)
+	g.exponentiate512()
+	g.absorb512()
+	g.edgeBelief512()
+	g.matrix512()
+	g.nodeUpdate512()
+	g.edgeBeliefs512()
 }
 
 func (g *generator) elementwise512() {
@@ -466,28 +470,33 @@ func (g *generator) noteNaN(z reg.Register, unordered reg.OpmaskVirtual) {
 	g.KORB(k, unordered, unordered)
 }
 
-// panels512 walks over rows of n entries in panels of up to eight vectors:
-// first panels of 64 entries, then the rest with as few vectors as hold it. body
-// gets the byte offset of the panel, the number of vectors and the mask of the
-// last, nil if whole.
+// panels512 is somePanels512 with up to eight vectors at a time.
 func (g *generator) panels512(n reg.Register, body func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual)) {
+	g.somePanels512(n, 8, body)
+}
+
+// somePanels512 walks over rows of n entries in panels of up to so many vectors:
+// first whole panels, then the rest with as few vectors as hold it. body gets the
+// byte offset of the panel, the number of vectors and the mask of the last, nil if
+// whole.
+func (g *generator) somePanels512(n reg.Register, most int, body func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual)) {
 	offset, left := g.zero(), g.GP64()
 	g.MOVQ(n, left)
 	again, rest, done := g.label("panel"), g.label("rest"), g.label("done")
-	g.CMPQ(left, operand.U32(64))
+	g.CMPQ(left, operand.U32(8*most))
 	g.JLT(label(rest))
 	g.Label(again)
-	body(offset, 8, nil)
-	g.ADDQ(operand.U32(512), offset)
-	g.SUBQ(operand.U32(64), left)
-	g.CMPQ(left, operand.U32(64))
+	body(offset, most, nil)
+	g.ADDQ(operand.U32(64*most), offset)
+	g.SUBQ(operand.U32(8*most), left)
+	g.CMPQ(left, operand.U32(8*most))
 	g.JGE(label(again))
 	g.Label(rest)
 	g.TESTQ(left, left)
 	g.JZ(label(done))
-	for v := 1; v <= 8; v++ {
+	for v := 1; v <= most; v++ {
 		next := g.label("wider")
-		if v < 8 {
+		if v < most {
 			g.CMPQ(left, operand.U32(8*v))
 			g.JGT(label(next))
 		}
@@ -496,7 +505,7 @@ func (g *generator) panels512(n reg.Register, body func(offset reg.Register, vec
 		}
 		mask := g.firstMask(left)
 		body(offset, v, &mask)
-		if v < 8 {
+		if v < most {
 			g.JMP(label(done))
 			g.Label(next)
 		}
@@ -887,12 +896,7 @@ func (g *generator) pairProduct512() {
 }
 
 // returnBool ends the kernel with a constant result.
-func (g *generator) returnBool(result bool) {
-	r := g.GP8()
-	g.MOVB(operand.U8(map[bool]int{false: 0, true: 1}[result]), r)
-	g.Store(r, g.ReturnIndex(0))
-	g.end()
-}
+func (g *generator) returnBool(result bool) { g.returnFlag(result, 0) }
 
 func (g *generator) normaliseLog512() {
 	g.function("normaliseLog512", "func(belief, sum []float64, rho float64) (possible bool)", "is NormaliseLog.")
@@ -992,9 +996,7 @@ func (g *generator) message512(forward bool) {
 	}
 	g.function(name, "func(out, belief, message, values []float64) (safe bool)",
 		fmt.Sprintf("%s for 1 to %d states at both ends.", is, maxStates512))
-	scratch := g.GP64()
-	g.LEAQ(g.AllocLocal(2*8*maxStates512+64).Offset(63), scratch)
-	g.ANDQ(operand.I32(-64), scratch)
+	scratch := g.alignedScratch(2 * 8 * maxStates512)
 	belief, ks := g.base("belief"), g.length("belief")
 	message, values := g.base("message"), g.base("values")
 	out, kt := g.base("out"), g.length("out")
@@ -1017,26 +1019,13 @@ func (g *generator) message512(forward bool) {
 	g.returnBool(true)
 
 	g.Label(general)
-	// The cavity, padded with −Inf to whole vectors.
-	largest := g.broadcast512("negativeInfinity")
-	g.loop512(ks, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
-		x := g.cavity512(at64(belief, i, offset), at64(message, i, offset), mask)
-		g.VMOVUPD(x, at64(scratch, i, offset))
-		g.VMAXPD(x, largest, largest)
-	})
-	g.spread(g.VMAXPD, largest)
-	{
-		i := g.zero()
-		again := g.label("weight")
-		g.Label(again)
+	largest := g.scratchCavity512(belief, message, ks, scratch, 0)
+	g.wholeVectors(ks, func(i reg.Register) {
 		x := g.ZMM()
 		g.VMOVUPD(at64(scratch, i, 0), x)
 		g.VSUBPD(largest, x, x)
 		g.VMOVUPD(g.fromMemory().expBelow512(x), at64(scratch, i, 0))
-		g.ADDQ(operand.U32(8), i)
-		g.CMPQ(i, ks)
-		g.JLT(label(again))
-	}
+	})
 
 	// The sums and then their logarithms stay in scratch, in whole vectors: a
 	// masked load would wait for the stores before it.

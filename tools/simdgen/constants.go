@@ -53,7 +53,7 @@ func (g *generator) constants() {
 
 	// Tables first, so that they keep their alignment.
 	rootBits, rootTail := make([]uint64, 16), make([]float64, 16)
-	minusLog, minusLogLow := make([]float64, 16), make([]float64, 16)
+	minusLog, minusLogLow, minusLogWhole := make([]float64, 16), make([]float64, 16), make([]float64, 16)
 	for j := range 16 {
 		x := exponential(new(big.Float).SetPrec(precision).Mul(ln2, big.NewFloat(float64(j)/16)))
 		root, _ := x.Float64()
@@ -61,12 +61,14 @@ func (g *generator) constants() {
 		exact := new(big.Float).SetPrec(precision).SetFloat64(root)
 		rootTail[j], _ = exact.Quo(new(big.Float).Sub(x, exact), exact).Float64()
 		minusLog[j], minusLogLow[j] = split(logarithm(1+float64(j)/16), logBits)
+		minusLogWhole[j], _ = logarithm(1 + float64(j)/16).Float64()
 	}
-	minusLog[0], minusLogLow[0] = 0, 0
+	minusLog[0], minusLogLow[0], minusLogWhole[0] = 0, 0, 0
 	g.words("rootBits", rootBits...)
 	g.table("rootTail", rootTail)
 	g.table("minusLog", minusLog)
 	g.table("minusLogLow", minusLogLow)
+	g.table("minusLogWhole", minusLogWhole)
 	// The masks of the first 0 to 4 entries are windows of this one.
 	g.words("window", math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64, 0, 0, 0, 0)
 
@@ -75,6 +77,7 @@ func (g *generator) constants() {
 	g.number("notANumber", math.NaN())
 	g.number("tooSmall", 1e-290)
 	g.number("largest", math.MaxFloat64)
+	g.words("safeRange", math.Float64bits(math.MaxFloat64)-math.Float64bits(1e-290))
 	g.words("magnitude", math.MaxInt64)
 	g.number("one", 1)
 	g.number("two", 2)
@@ -84,6 +87,7 @@ func (g *generator) constants() {
 	// of 1, by adding a number whose last bit that is.
 	g.number("expNormal", 708)
 	g.number("minusExpNormal", -708)
+	g.number("cavityLimit", 300)
 	g.number("expLow", -800)
 	g.number("expHigh", 800)
 	g.number("log2e", math.Log2E)
@@ -99,6 +103,7 @@ func (g *generator) constants() {
 	hi, lo = split(ln2, logBits)
 	g.number("logLn2High", hi)
 	g.number("logLn2Low", lo)
+	g.number("ln2", math.Ln2)
 	g.numbers("log16", log16)
 	// Responses of VFIXUPIMMPD: 0 → −Inf; −Inf and below 0 → NaN; +Inf → +Inf.
 	g.words("logSpecial", 4<<8|3<<16|5<<20|3<<24)
@@ -116,7 +121,7 @@ func (g *generator) constants() {
 	// AVX2 has no operand that is broadcast from memory: four copies of each.
 	for _, name := range append(append(names("exp1", len(exp1)), names("atanh", len(atanh))...),
 		"negativeInfinity", "infinity", "notANumber", "largest", "magnitude", "one", "two", "half",
-		"expNormal", "expLow", "expHigh", "log2e", "round1", "expLn2High", "expLn2Low",
+		"expNormal", "minusExpNormal", "expLow", "expHigh", "log2e", "round1", "expLn2High", "expLn2Low",
 		"logLn2High", "logLn2Low", "smallestNormal", "two54", "minus54", "sqrtHalf", "oneLessSqrtHalf",
 		"mantissa", "two52", "two52Bias") {
 		x := g.value[name]

@@ -1,5 +1,5 @@
-// Command simdgen writes the assembly of internal/simd and its Go declarations.
-// Run it through go generate in that folder.
+// Command simdgen writes the assembly of internal/simd, or of internal/machine,
+// and its Go declarations. Run it through go generate in that folder.
 package main
 
 import (
@@ -16,20 +16,31 @@ import (
 )
 
 func main() {
-	dir := flag.String("dir", ".", "folder to write kernels_amd64.s and kernels_amd64.go to")
+	dir := flag.String("dir", ".", "folder to write NAME_amd64.s and NAME_amd64.go to")
+	pkg := flag.String("package", "simd", "package to write: simd (kernels) or machine (ceilings)")
 	flag.Parse()
-	if err := run(*dir); err != nil {
+	if err := run(*pkg, *dir); err != nil {
 		fmt.Fprintln(os.Stderr, "simdgen:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dir string) error {
+func run(pkg, dir string) error {
 	g := &generator{Context: build.NewContext(), at: map[string]int{}, value: map[string]uint64{}, counts: map[reg.OpmaskVirtual]reg.Register{}}
 	g.ConstraintExpr("!purego")
-	g.constants()
-	g.avx512()
-	g.avx2()
+	var name string
+	switch pkg {
+	case "simd":
+		name = "kernels_amd64"
+		g.constants()
+		g.avx512()
+		g.avx2()
+	case "machine":
+		name = "ceilings_amd64"
+		g.ceilings()
+	default:
+		return fmt.Errorf("-package %s: want simd or machine", pkg)
+	}
 	file, err := g.Result()
 	if err != nil {
 		return err
@@ -37,16 +48,13 @@ func run(dir string) error {
 	if err := pass.Compile.Execute(file); err != nil {
 		return err
 	}
-	config := printer.Config{Name: "tools/simdgen", Pkg: "simd"}
-	for name, p := range map[string]printer.Printer{
-		"kernels_amd64.s":  printer.NewGoAsm(config),
-		"kernels_amd64.go": printer.NewStubs(config),
-	} {
+	config := printer.Config{Name: "tools/simdgen", Pkg: pkg}
+	for extension, p := range map[string]printer.Printer{".s": printer.NewGoAsm(config), ".go": printer.NewStubs(config)} {
 		text, err := p.Print(file)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name+extension), text, 0o644); err != nil {
 			return err
 		}
 	}

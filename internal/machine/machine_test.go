@@ -1,0 +1,260 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"testing"
+	"time"
+)
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestReadCaches(t *testing.T) {
+	folder := t.TempDir()
+	cache := func(index, level, kind, size string) {
+		write(t, filepath.Join(folder, index, "level"), level+"\n")
+		write(t, filepath.Join(folder, index, "type"), kind+"\n")
+		write(t, filepath.Join(folder, index, "size"), size+"\n")
+	}
+	if got := readCaches(folder); got != nil {
+		t.Errorf("an empty folder has caches %v", got)
+	}
+	cache("index0", "1", "Data", "48K")
+	cache("index1", "1", "Instruction", "32K")
+	cache("index3", "3", "Unified", "96M")
+	cache("index2", "2", "Unified", "2048K")
+	want := []Cache{{1, 48 << 10}, {2, 2 << 20}, {3, 96 << 20}}
+	if got := readCaches(folder); !slices.Equal(got, want) {
+		t.Errorf("caches %v, want %v", got, want)
+	}
+	cache("index3", "3", "Unified", "many")
+	if got := readCaches(folder); !slices.Equal(got, want[:2]) {
+		t.Errorf("with a size that is none: caches %v, want %v", got, want[:2])
+	}
+	cache("index3", "3", "Unified", "1024K")
+	if got := readCaches(folder); got != nil {
+		t.Errorf("with a third level smaller than the second: caches %v, want none", got)
+	}
+}
+
+func TestParseSize(t *testing.T) {
+	for text, want := range map[string]int{"48K": 48 << 10, "32M": 32 << 20, "1G": 1 << 30, "512": 512, "": 0, "K": 0, "-1K": 0, "1.5M": 0} {
+		if got := parseSize(text); got != want {
+			t.Errorf("%q is read as %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestAvailableMemory(t *testing.T) {
+	folder := t.TempDir()
+	memory := write(t, filepath.Join(folder, "meminfo"), "MemTotal:  9000 kB\nMemAvailable:    4000 kB\n")
+	used := write(t, filepath.Join(folder, "used"), "1024000\n")
+	for limit, want := range map[string]int64{
+		"max":     4000 << 10,
+		"2048000": 1024000,    // the container's own bound, less what it uses
+		"9000000": 4000 << 10, // a bound larger than what is free
+		"1000":    0,          // more is used than allowed
+		"":        4000 << 10, // no number
+	} {
+		if got := availableMemory(memory, write(t, filepath.Join(folder, "limit"), limit), used); got != want {
+			t.Errorf("limit %q: %d bytes, want %d", limit, got, want)
+		}
+	}
+	none := filepath.Join(folder, "none")
+	if got := availableMemory(none, none, none); got != assumedMemory {
+		t.Errorf("where nothing is known: %d bytes, want %d", got, assumedMemory)
+	}
+	if AvailableMemory() <= 0 {
+		t.Error("this machine has no memory")
+	}
+}
+
+func TestSummarise(t *testing.T) {
+	for _, c := range []struct {
+		seconds []float64
+		want    Timing
+	}{
+		{nil, Timing{}},
+		{[]float64{3}, Timing{3, 3, 1}},
+		{[]float64{4, 1}, Timing{1, 2.5, 2}},
+		{[]float64{9, 1, 2}, Timing{1, 2, 3}},
+	} {
+		if got := Summarise(c.seconds); got != c.want {
+			t.Errorf("%v: %+v, want %+v", c.seconds, got, c.want)
+		}
+	}
+}
+
+// scripted is a task that takes the times it is told, whatever they really are.
+type scripted struct {
+	name    string
+	log     *[]string
+	seconds []float64
+	fail    error
+}
+
+func (s *scripted) Run() (float64, error) {
+	*s.log = append(*s.log, s.name)
+	if len(s.seconds) == 0 {
+		return 0, s.fail
+	}
+	took := s.seconds[0]
+	s.seconds = s.seconds[1:]
+	return took, nil
+}
+
+// TestInterleave: tasks take turns, the first round counts for nothing, and there
+// are as many rounds as asked for.
+func TestInterleave(t *testing.T) {
+	var log []string
+	a := &scripted{name: "a", log: &log, seconds: []float64{100, 5, 3, 4}}
+	b := &scripted{name: "b", log: &log, seconds: []float64{0, 7, 9, 8}}
+	got, err := Interleave(t.Context(), Rounds{Least: 3}, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []Timing{{3, 4, 3}, {7, 8, 3}}; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if want := []string{"a", "b", "a", "b", "a", "b", "a", "b"}; !slices.Equal(log, want) {
+		t.Errorf("order %v, want %v", log, want)
+	}
+
+	trouble := errors.New("trouble")
+	if _, err := Interleave(t.Context(), Rounds{}, &scripted{log: &log, fail: trouble}); !errors.Is(err, trouble) {
+		t.Errorf("error %v, want that of the task", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Interleave(ctx, Rounds{}, a); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+
+	slow := TaskFunc(func() { time.Sleep(2 * time.Millisecond) })
+	got, err = Interleave(t.Context(), Rounds{Budget: 20 * time.Millisecond}, slow)
+	if err != nil || got[0].Repeats < 1 || got[0].Repeats > 10 || got[0].Minimum < 0.002 {
+		t.Errorf("in 20 ms a task of 2 ms ran %+v (%v)", got, err)
+	}
+}
+
+// TestQuiet: the collector is as before afterwards.
+func TestQuiet(t *testing.T) {
+	before := debug.SetGCPercent(77)
+	defer debug.SetGCPercent(before)
+	restore := Quiet()
+	if now := debug.SetGCPercent(-1); now != -1 {
+		t.Errorf("while measuring the collector is set to %d", now)
+	}
+	restore()
+	if now := debug.SetGCPercent(77); now != 77 {
+		t.Errorf("afterwards the collector is set to %d, want 77", now)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	caches := []Cache{{1, 48}, {2, 2048}, {3, 8192}}
+	// Halves are 24, 1024 and 4096; of the steps of two from 48, 1536 and 3072 are
+	// just far enough from these.
+	want := []int{24, 48, 96, 192, 384, 768, 1024, 1536, 3072, 4096, 6144, 12288, 24576}
+	if got := sizes(caches, 32768); !slices.Equal(got, want) {
+		t.Errorf("sizes %v, want %v", got, want)
+	}
+	if got := sizes(caches, 30000); !slices.Equal(got, want[:len(want)-1]) {
+		t.Errorf("sizes %v: the last is too near to the whole memory", got)
+	}
+	// Too little memory for the third level.
+	if got := sizes(caches, 2000); !slices.Equal(got, []int{24, 48, 96, 192, 384, 768, 1024}) {
+		t.Errorf("sizes %v", got)
+	}
+}
+
+func TestMemoryBytes(t *testing.T) {
+	caches, _ := Caches()
+	last := caches[len(caches)-1].Bytes
+	if got := MemoryBytes(1 << 40); got < leastMemory || got > largestMemory || (got < memoryFactor*last && got != largestMemory) {
+		t.Errorf("%d bytes for a cache of %d", got, last)
+	}
+	if got := MemoryBytes(1000); got != 1000 {
+		t.Errorf("%d bytes where 1000 are allowed", got)
+	}
+}
+
+// TestRateAt: at the points the curve itself, between them the mean time per byte,
+// and nothing slower than what is larger.
+func TestRateAt(t *testing.T) {
+	c := &Ceilings{
+		Curve:  []Point{{Bytes: 100, Rate: 40}, {Bytes: 400, Rate: 10}, {Bytes: 1600, Rate: 4}, {Bytes: 6400, Rate: 5}},
+		Memory: []Memory{{Level: "L1", CacheBytes: 200}, {Level: "L2", CacheBytes: 800}, {Level: DRAM}},
+	}
+	for bytes, want := range map[float64]float64{
+		1: 40, 100: 40, 200: 2 / (1./40 + 1./10), 400: 10,
+		1600: 5, 3000: 5, 6400: 5, 1e9: 5,
+	} {
+		if got := c.RateAt(bytes); math.Abs(got-want) > 1e-12*want {
+			t.Errorf("%g bytes: %v GB/s, want %v", bytes, got, want)
+		}
+	}
+	for bytes, want := range map[float64]string{1: "L1", 200: "L1", 201: "L2", 800: "L2", 801: DRAM} {
+		if got := c.Level(bytes); got != want {
+			t.Errorf("%g bytes are in %s, want %s", bytes, got, want)
+		}
+	}
+}
+
+// TestMeasure: every ceiling is a number, and the levels are those of the machine.
+// How large they are is not for a test to say.
+func TestMeasure(t *testing.T) {
+	c, err := Measure(t.Context(), Rounds{Least: 2}, 4<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	positive := func(what string, best, median float64, larger bool) {
+		t.Helper()
+		if !(best > 0) || math.IsInf(best, 0) || !(median > 0) || (best != median && (best > median) != larger) {
+			t.Errorf("%s: best %v, median %v", what, best, median)
+		}
+	}
+	k := c.Of(Double)
+	positive("multiply-adds", k.FMA, k.FMAMedian, true)
+	positive("exp", k.Exp, k.ExpMedian, false)
+	positive("log", k.Log, k.LogMedian, false)
+	for i, p := range c.Curve {
+		positive("reading", p.Rate, p.RateMedian, true)
+		if p.Bytes > 4<<20 || (i > 0 && p.Bytes <= c.Curve[i-1].Bytes) {
+			t.Errorf("point %d of the curve is at %d bytes", i, p.Bytes)
+		}
+	}
+	caches, known := Caches()
+	if len(c.Memory) != len(caches)+1 || c.CachesKnown != known || c.Kernels != active.name {
+		t.Errorf("%+v, the caches are %v (%t)", c, caches, known)
+	}
+	for i, cache := range caches {
+		if c.Memory[i].CacheBytes != cache.Bytes || c.Memory[i].Bytes > cache.Bytes/cacheShare {
+			t.Errorf("level %+v, the cache has %d bytes", c.Memory[i], cache.Bytes)
+		}
+	}
+	if m := c.Memory[len(caches)]; m.Level != DRAM || !reflect.DeepEqual(m.Point, c.Curve[len(c.Curve)-1]) || !(m.AllCores > 0) {
+		t.Errorf("main memory %+v", m)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("ceilings in a precision that was not measured")
+		}
+	}()
+	c.Of("f8")
+}

@@ -1,0 +1,35 @@
+package simd
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestUse: what is chosen is in use, and afterwards what was before.
+func TestUse(t *testing.T) {
+	before := Name()
+	names := Names()
+	if names[0] != before || names[len(names)-1] != "plain" {
+		t.Errorf("implementations %q, in use is %q", names, before)
+	}
+	for _, name := range names {
+		restore, err := Use(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if Name() != name {
+			t.Errorf("%s was chosen, %s is in use", name, Name())
+		}
+		x := []float64{0}
+		if Exp(x, x); x[0] != 1 {
+			t.Errorf("%s: exp 0 = %v", name, x[0])
+		}
+		restore()
+		if Name() != before {
+			t.Errorf("after %s %s is in use, want %s", name, Name(), before)
+		}
+	}
+	if _, err := Use("abacus"); err == nil || slices.Contains(Names(), "abacus") {
+		t.Error("an implementation that does not exist was chosen")
+	}
+}

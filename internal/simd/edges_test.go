@@ -1,0 +1,120 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// edgesCase is some edges, laid out with gaps.
+type edgesCase struct {
+	dst, logZ, product, beliefs, messages, tables []float64
+	edges                                         []Edge
+	ku, kv                                        int
+	check                                         func(what string)
+}
+
+func newEdgesCase(t testing.TB, r *rand.Rand, n, ku, kv int) edgesCase {
+	c := edgesCase{ku: ku, kv: kv}
+	beliefs, messages, tables := 1, 2, 3
+	for range n {
+		c.edges = append(c.edges, Edge{beliefs, messages, beliefs + ku, messages + ku + 1, tables})
+		beliefs, messages, tables = beliefs+ku+kv, messages+ku+1+kv, tables+ku*kv
+	}
+	var checks []func(string)
+	for _, s := range []struct {
+		x *[]float64
+		n int
+	}{{&c.dst, n * ku * kv}, {&c.logZ, n}, {&c.product, n}, {&c.beliefs, beliefs}, {&c.messages, messages}, {&c.tables, tables}} {
+		x, check := guarded(t, s.n, r.IntN(8))
+		fill(x, r, 3)
+		*s.x, checks = x, append(checks, check)
+	}
+	fillUniform(c.tables, r)
+	c.check = func(what string) {
+		for _, check := range checks {
+			check(what)
+		}
+	}
+	return c
+}
+
+// edge returns the q-th edge as a case of its own.
+func (c edgesCase) edge(q int) edgeCase {
+	e := c.edges[q]
+	beliefU, messageU, beliefV, messageV, values := e.slices(c.beliefs, c.messages, c.tables, c.ku, c.kv)
+	return edgeCase{slices: [5][]float64{beliefU, messageU, beliefV, messageV, values}}
+}
+
+func (c edgesCase) compute(with implementation) (done int) {
+	return with.edgeBeliefs(c.dst, c.logZ, c.product, c.beliefs, c.messages, c.tables, c.edges, c.ku, c.kv)
+}
+
+func TestEdgeBeliefs(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		r := rand.New(rand.NewPCG(51, 52))
+		for _, shape := range [][2]int{{1, 1}, {2, 2}, {3, 8}, {8, 3}, {8, 8}, {9, 8}, {21, 16}} {
+			for n := range 14 {
+				for trial := range 2 * edgeTrials {
+					what := fmt.Sprintf("%d edges of %d×%d, trial %d", n, shape[0], shape[1], trial)
+					c := newEdgesCase(t, r, n, shape[0], shape[1])
+					if n > 0 {
+						c.edge(r.IntN(n)).spoil(r, trial%edgeTrials)
+					}
+					compareEdges(t, what, with, c)
+				}
+			}
+		}
+	})
+}
+
+// compareEdges holds a kernel against edges written out by hand.
+func compareEdges(t *testing.T, what string, with implementation, c edgesCase) {
+	t.Helper()
+	want, size := 0, c.ku*c.kv
+	for ; want < len(c.edges); want++ {
+		s := c.edge(want).slices
+		if _, _, safe := plainEdgeBelief(make([]float64, size), s[0], s[1], s[2], s[3], s[4]); !safe {
+			break
+		}
+	}
+	if done := c.compute(with); done != want {
+		t.Fatalf("%s: %d done, want %d", what, done, want)
+	}
+	c.check(what)
+	for q := range want {
+		s := c.edge(q).slices
+		dst, logZ, product := longhandEdge(s[0], s[1], s[2], s[3], s[4])
+		compare(t, fmt.Sprintf("%s, edge %d", what, q), c.dst[q*size:][:size], dst, 1e-12, 1e-300)
+		compare(t, fmt.Sprintf("%s, edge %d, log Z and product", what, q), []float64{c.logZ[q], c.product[q]}, []float64{logZ, product}, 1e-14, 3e-13)
+	}
+}
+
+// TestEdgeBeliefsOutside: an offset outside of its slice panics.
+func TestEdgeBeliefsOutside(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		r := rand.New(rand.NewPCG(53, 54))
+		for _, k := range []int{3, 8} {
+			for field := range 5 {
+				for _, beyond := range []int{-1, 1, math.MaxInt / 2, math.MinInt} {
+					c := newEdgesCase(t, r, 6, k, k)
+					e := &c.edges[2]
+					offset := []*int{&e.BeliefU, &e.MessageU, &e.BeliefV, &e.MessageV, &e.Table}[field]
+					limit := []int{len(c.beliefs) - k, len(c.messages) - k, len(c.beliefs) - k, len(c.messages) - k, len(c.tables) - k*k}[field]
+					if *offset = beyond; beyond == 1 {
+						*offset = limit + 1
+					}
+					func() {
+						defer func() {
+							if recover() == nil {
+								t.Errorf("k=%d: field %d may be %d", k, field, *offset)
+							}
+						}()
+						c.compute(with)
+					}()
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package simd
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// pages hands out slices that end where memory that cannot be read begins, or
+// begin where it ends.
+type pages struct {
+	memory []byte
+	size   int
+}
+
+// newPages maps some pages with one that is forbidden on either side.
+func newPages(t *testing.T, count int) *pages {
+	t.Helper()
+	size := syscall.Getpagesize()
+	memory, err := syscall.Mmap(-1, 0, (count+2)*size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Munmap(memory) })
+	for _, page := range [][]byte{memory[:size], memory[(count+1)*size:]} {
+		if err := syscall.Mprotect(page, syscall.PROT_NONE); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &pages{memory, size}
+}
+
+// slice returns n numbers at the end of the pages, or at their beginning.
+func (p *pages) slice(n int, atEnd bool) []float64 {
+	if n == 0 {
+		return nil
+	}
+	at := p.size
+	if atEnd {
+		at = len(p.memory) - p.size - 8*n
+	}
+	return unsafe.Slice((*float64)(unsafe.Pointer(&p.memory[at])), n)
+}
+
+// TestPageEnds runs every kernel on slices that touch forbidden memory: a read or
+// write outside of one ends the test with a fault.
+func TestPageEnds(t *testing.T) {
+	const slices = 6
+	var maps [slices]*pages
+	for i := range maps {
+		maps[i] = newPages(t, 10) // 70×70 numbers
+	}
+	r := rand.New(rand.NewPCG(31, 32))
+	each(t, func(t *testing.T, with implementation) {
+		for _, shape := range shapes() {
+			n, k := shape[0], shape[1]
+			if n > longest || k > longest {
+				continue
+			}
+			for _, atEnd := range []bool{true, false} {
+				t.Logf("%d×%d at the end: %v", n, k, atEnd)
+				get := func(i, n int) []float64 {
+					x := maps[i].slice(n, atEnd)
+					fillUniform(x, r)
+					return x
+				}
+				everyKernel(with, get, n, k)
+			}
+		}
+	})
+}
+
+// everyKernel calls each kernel with slices of a shape: get returns one of six.
+func everyKernel(with implementation, get func(i, n int) []float64, n, k int) {
+	with.exp(get(0, n), get(1, n))
+	with.log(get(0, n), get(1, n))
+	with.expShift(get(0, n), get(1, n), 0.5)
+	with.max(get(0, n))
+	with.vectorTable(get(0, k), get(1, n), get(2, n*k))
+	with.tableVector(get(0, n), get(1, k), get(2, n*k))
+	with.addScaled(get(0, n), get(1, n), 2)
+	with.scatterRows(get(0, n*k), get(1, n), get(2, k))
+	with.messageForward(get(0, k), get(1, n), get(2, n), get(3, n*k))
+	with.messageBackward(get(0, n), get(1, k), get(2, k), get(3, n*k))
+	with.normaliseLog(get(0, n), get(1, n), 2)
+	with.pairProduct(get(0, n*k), get(1, n), get(2, k), get(3, n*k))
+	with.exponentiate(get(0, n), get(1, n), 1, -600)
+	with.absorb(get(0, n), get(1, n), get(2, n), 1, 0.5)
+	with.edgeBelief(get(0, n*k), get(1, n), get(2, n), get(3, k), get(4, k), get(5, n*k))
+	everyMessage(with, get, n, k)
+	for _, rows := range []int{1, 3, 7, 13} {
+		if rows*n <= longest*longest && rows*k <= longest*longest {
+			with.multiplyMatrix(get(0, rows*k), get(1, rows*n), get(2, n*k), rows, n, k)
+			with.scatterMatrix(get(0, n*k), get(1, rows*n), get(2, rows*k), rows, n, k)
+		}
+	}
+}
+
+// everyMessage updates a node of k states with messages from nodes of n states,
+// as many as fit, that fill their slices.
+func everyMessage(with implementation, get func(i, n int) []float64, n, k int) {
+	if n == 0 || k == 0 {
+		return
+	}
+	count := min(7, longest*longest/(n*k))
+	in := make([]Incoming, count)
+	for i := range in {
+		in[i] = Incoming{Belief: i * n, Reverse: i * n, Message: count*n + i*k, Table: i * n * k, States: n, Rho: 1, Backward: i%2 == 0}
+	}
+	with.nodeUpdate(get(0, k), get(1, k), get(2, count*n), get(3, count*(n+k)), get(4, count*n*k), in, 1, 0.1, true)
+}
+
+// TestPagesFault checks that the pages are what they are said to be.
+func TestPagesFault(t *testing.T) {
+	p := newPages(t, 1)
+	for _, atEnd := range []bool{true, false} {
+		x := p.slice(p.size/8, atEnd)
+		if x[0] != 0 || x[len(x)-1] != 0 {
+			t.Error(fmt.Sprint("new memory is not zero: ", x[0]))
+		}
+	}
+}
