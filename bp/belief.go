@@ -18,6 +18,12 @@ func (w *Workspace) EdgeBelief(dst []float64, net *Net, st *State, block *partit
 	u, v := net.Graph.U(e), net.Graph.V(e)
 	ku, kv := int(net.Card[u]), int(net.Card[v])
 	t := &w.tables[w.which[q]]
+	if bu, bv := net.belief(st, u), net.belief(st, v); !t.log && bu != nil && bv != nil && max(ku, kv) <= kernelStates {
+		logZ, product, safe := simd.EdgeBelief(dst, bu, net.message(st, 2*e+1, u), bv, net.message(st, 2*e, v), t.values)
+		if safe {
+			return net.Counting.Edge[e] * (logZ + t.shift - product), nil
+		}
+	}
 	left, right := w.sum[:ku], w.second[:kv]
 	largestLeft := net.cavity(left, st, u, 2*e+1)
 	largestRight := net.cavity(right, st, v, 2*e)
@@ -102,11 +108,11 @@ func (w *Workspace) NodeBelief(dst []float64, net *Net, st *State, block *partit
 		return theta[net.Observed[u]]
 	}
 	count := net.Counting.Node[u]
-	for i, b := range belief {
-		x := exp(b)
-		dst[i] = x
+	dst = dst[:len(belief)]
+	simd.Exp(dst, belief)
+	for i, x := range dst {
 		if x > 0 {
-			freeEnergy += x * (theta[i] - count*b)
+			freeEnergy += x * (theta[i] - count*belief[i])
 		}
 	}
 	return freeEnergy

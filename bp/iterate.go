@@ -90,11 +90,11 @@ const roundingUnit = 0x1p-52
 // than those of its table, so that only wide tables need a look.
 func (w *Workspace) settled(net *Net, st *State, block *partition.Block, tolerance float64) bool {
 	resolved := tolerance / roundingUnit
+	if !w.wide && maxRange <= resolved {
+		return true
+	}
 	for p, s := range block.Nodes {
 		for i := block.InStart[p]; i < block.InStart[p+1]; i++ {
-			if !w.tables[w.which[block.InEdge[i]]].wide && maxRange <= resolved {
-				continue
-			}
 			if exceeds(net.message(st, block.In[i], s), resolved) && !w.agrees(net, st, block, p, i, tolerance) {
 				return false
 			}

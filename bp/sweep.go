@@ -19,44 +19,81 @@ import (
 // potentials, with messages that no longer belong to them and yet repeat
 // themselves. The error is a *NumericalError.
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
-	pot := &w.Potentials
-	for p, u := range block.Nodes {
-		k := int(net.Card[u])
-		sum := w.sum[:k]
-		copy(sum, pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]])
-		for i := block.InStart[p]; i < block.InStart[p+1]; i++ {
-			d := block.In[i]
-			t := &w.tables[w.which[block.InEdge[i]]]
-			out := w.out[:k]
-			if !w.incoming(out, net, st, d, t) {
-				return residual, &NumericalError{-1, d >> 1, "no joint state of its ends is possible: forbidden states contradict each other, so the partition function is zero"}
-			}
-			old := net.message(st, d, u)
-			rho := net.Counting.Edge[d>>1]
-			for x, m := range out {
-				if damping > 0 && m != old[x] {
-					m = (1-damping)*m + damping*old[x]
-				}
-				if m != old[x] {
-					residual = larger(residual, math.Abs(m-old[x]))
-					old[x] = m
-				}
-				sum[x] += rho * m
-			}
-		}
-		fresh := w.out[:k]
-		if !simd.NormaliseLog(fresh, sum, net.Counting.rhoNode[u]) {
-			return residual, &NumericalError{u, -1, beliefTrouble(sum)}
-		}
-		belief := net.belief(st, u)
-		for x, b := range fresh {
-			if b != belief[x] {
-				residual = larger(residual, math.Abs(b-belief[x]))
-				belief[x] = b
-			}
+	for p := range block.Nodes {
+		change, err := w.updateNode(net, st, block, p, damping)
+		residual = larger(residual, change)
+		if err != nil {
+			return residual, err
 		}
 	}
 	return residual, nil
+}
+
+// updateNode recomputes the messages into the p-th node of the block and its
+// belief.
+func (w *Workspace) updateNode(net *Net, st *State, block *partition.Block, p int, damping float64) (residual float64, err error) {
+	u := block.Nodes[p]
+	belief := net.belief(st, u)
+	sum, before := w.sum[:len(belief)], w.second[:len(belief)]
+	copy(sum, w.Potentials.Node[w.Potentials.NodeAt[p]:])
+	copy(before, belief)
+	rho := net.Counting.rhoNode[u]
+	next, last := block.InStart[p], block.InStart[p+1]
+	var possible bool
+	for {
+		// The kernel takes messages up to one that needs logarithms.
+		w.gather(net, block, next, last)
+		change, done, made := simd.NodeUpdate(belief, sum, st.LogBelief, st.LogMessage, w.arena, w.arriving, rho, damping, true)
+		residual = larger(residual, change)
+		if next += int32(done); next == last {
+			possible = made
+			break
+		}
+		if change, err = w.absorb(sum, net, st, block, next, damping); err != nil {
+			return residual, err
+		}
+		residual = larger(residual, change)
+		next++
+	}
+	if !possible {
+		copy(belief, before)
+		return residual, &NumericalError{u, -1, beliefTrouble(sum)}
+	}
+	for x, b := range belief {
+		if b != before[x] {
+			residual = larger(residual, math.Abs(b-before[x]))
+		}
+	}
+	return residual, nil
+}
+
+// gather lists the messages lo ≤ i < hi of block.In for the kernel, up to the
+// first that it can't compute: of an observed source, from a table in logarithms,
+// or with more states than it has room for.
+func (w *Workspace) gather(net *Net, block *partition.Block, lo, hi int32) {
+	w.arriving = w.arriving[:0]
+	for i := lo; i < hi; i++ {
+		d := block.In[i]
+		source := net.Graph.Source(d)
+		t := &w.tables[w.which[block.InEdge[i]]]
+		if t.log || net.observed(source) || net.Card[source] > kernelStates {
+			return
+		}
+		w.arriving = append(w.arriving, simd.Incoming{
+			Belief: net.beliefOffset(source), Reverse: net.messageOffset(d ^ 1), Message: net.messageOffset(d),
+			Table: t.at, States: int(net.Card[source]), Rho: net.Counting.Edge[d>>1], Backward: d&1 != 0,
+		})
+	}
+}
+
+// absorb recomputes message i of block.In by itself and adds it to sum.
+func (w *Workspace) absorb(sum []float64, net *Net, st *State, block *partition.Block, i int32, damping float64) (residual float64, err error) {
+	d := block.In[i]
+	out := w.out[:len(sum)]
+	if !w.incoming(out, net, st, d, &w.tables[w.which[block.InEdge[i]]]) {
+		return 0, &NumericalError{-1, d >> 1, "no joint state of its ends is possible: forbidden states contradict each other, so the partition function is zero"}
+	}
+	return simd.Absorb(net.message(st, d, net.Graph.Target(d)), out, sum, net.Counting.Edge[d>>1], damping), nil
 }
 
 // larger is max that keeps a NaN.
@@ -118,7 +155,7 @@ const kernelStates = 64
 // largeMessage is simd.MessageForward or MessageBackward in the workspace's
 // scratch. It reports false where a sum is not to be trusted.
 func (w *Workspace) largeMessage(out, cavity []float64, largest float64, t *table, d int32) (safe bool) {
-	weight := w.second[:len(cavity)]
+	weight := w.rowSum[:len(cavity)]
 	simd.ExpShift(weight, cavity, largest)
 	if d&1 == 0 {
 		simd.VectorTable(out, weight, t.values)

@@ -27,8 +27,15 @@ type Workspace struct {
 
 	tables   []table
 	which    []int32   // [block edges] index into tables
+	arena    []float64 // what the tables are made of: Potentials.Table, or expansion
 	expanded []int32   // [NumTables*numClasses] index into tables, or −1
-	exp      []float64 // tables of classes beyond the first of each shared one
+	// expansion holds one exponentiated table per distinct pair of a shared
+	// potential table and a counting number.
+	expansion []float64
+	arriving  []simd.Incoming // messages into the node at work
+	// wide: some table may have more than maxRange between two entries, or a
+	// forbidden one.
+	wide bool
 
 	sum, weight, out []float64 // [max card]
 	pair             []float64 // [max card²]
@@ -40,8 +47,8 @@ type Workspace struct {
 type table struct {
 	values []float64 // exp(θ/ρ − shift), or θ/ρ − shift in log form
 	shift  float64
+	at     int // of values in Workspace.arena
 	log    bool
-	wide   bool // more than maxRange between two entries, or a forbidden one
 }
 
 // NumericalError says where inference met a number it can't go on with.
@@ -67,7 +74,7 @@ func (e *NumericalError) Error() string {
 // *NumericalError.
 func (w *Workspace) Prepare(net *Net, block *partition.Block) error {
 	w.fit(net.maxCard)
-	w.tables, w.which, w.exp = w.tables[:0], w.which[:0], w.exp[:0]
+	w.tables, w.which, w.wide = w.tables[:0], w.which[:0], w.Potentials.Forbidding
 	if err := w.checkNodes(block); err != nil {
 		return err
 	}
@@ -103,12 +110,15 @@ func (w *Workspace) checkNodes(block *partition.Block) error {
 // are exponentiated in place.
 func (w *Workspace) prepareOwn(net *Net, block *partition.Block) error {
 	pot := &w.Potentials
+	w.arena = pot.Table
 	for q, e := range block.Edges {
 		values := pot.Table[pot.EdgeAt[q]:][:net.pairStates(e)]
 		t, err := exponentiate(values, values, net.Counting.Edge[e])
 		if err != nil {
 			return &NumericalError{-1, e, err.Error()}
 		}
+		w.wide = w.wide || t.log
+		t.at = pot.EdgeAt[q]
 		w.which = append(w.which, int32(q))
 		w.tables = append(w.tables, t)
 	}
@@ -124,6 +134,7 @@ func (w *Workspace) prepareShared(net *Net, block *partition.Block) error {
 	for range pot.NumTables * classes {
 		w.expanded = append(w.expanded, -1)
 	}
+	w.makeRoom(net, block, classes)
 	for q, e := range block.Edges {
 		var slot *int32
 		if classes > 0 {
@@ -135,25 +146,32 @@ func (w *Workspace) prepareShared(net *Net, block *partition.Block) error {
 			*slot = int32(len(w.tables))
 		}
 		k := net.pairStates(e)
-		dst := w.take(k)
+		at := len(w.arena)
+		w.arena = w.arena[:at+k]
+		dst := w.arena[at:]
 		t, err := exponentiate(dst, pot.Table[pot.EdgeAt[q]:][:k], net.Counting.Edge[e])
 		if err != nil {
 			return &NumericalError{-1, e, err.Error()}
 		}
+		w.wide = w.wide || t.log
+		t.at = at
 		w.which = append(w.which, int32(len(w.tables)))
 		w.tables = append(w.tables, t)
 	}
 	return nil
 }
 
-// take returns k floats of the workspace. Slices taken earlier stay valid when
-// it grows: they then point into the array that was outgrown.
-func (w *Workspace) take(k int) []float64 {
-	if len(w.exp)+k > cap(w.exp) {
-		w.exp = make([]float64, 0, max(2*cap(w.exp), 64*k))
+// makeRoom gives the arena the capacity for every table that the block can need,
+// so that none moves.
+func (w *Workspace) makeRoom(net *Net, block *partition.Block, classes int) {
+	most := len(block.Edges)
+	if classes > 0 {
+		most = min(most, w.Potentials.NumTables*classes)
 	}
-	w.exp = w.exp[:len(w.exp)+k]
-	return w.exp[len(w.exp)-k:]
+	if need := most * net.maxCard * net.maxCard; cap(w.expansion) < need {
+		w.expansion = make([]float64, 0, need)
+	}
+	w.arena = w.expansion[:0]
 }
 
 func (n *Net) pairStates(e int32) int {
@@ -162,30 +180,23 @@ func (n *Net) pairStates(e int32) int {
 
 // exponentiate writes exp(theta/rho − shift) to dst, which may be theta itself.
 func exponentiate(dst, theta []float64, rho float64) (table, error) {
-	largest := simd.Max(theta)
-	if !(math.Abs(largest) <= math.MaxFloat64) {
+	largest, safe := simd.Exponentiate(dst, theta, 1/rho, -maxRange)
+	if !safe && !(math.Abs(largest) <= math.MaxFloat64) {
 		return table{}, tableTrouble(theta)
 	}
-	t := table{values: dst, shift: largest / rho}
+	t := table{values: dst, shift: largest / rho, log: !safe}
 	if math.IsInf(t.shift, 0) {
 		return table{}, fmt.Errorf("the largest potential is %v: divided by the counting number %v it overflows; make both smaller or larger by one factor", largest, rho)
 	}
-	inverse := 1 / rho
+	if safe {
+		return t, nil
+	}
 	for i, x := range theta {
-		y := (x - largest) * inverse
-		if y < -maxRange {
-			t.wide = true
-		}
-		if y < -maxRange && !isForbidden(x) {
-			if isForbidden(y) {
-				return table{}, fmt.Errorf("potential of joint state %d is %v and the largest %v: their difference, divided by the counting number %v, overflows; for a forbidden state use −Inf", i, x, largest, rho)
-			}
-			t.log = true
+		y := (x - largest) * (1 / rho)
+		if isForbidden(y) && !isForbidden(x) {
+			return table{}, fmt.Errorf("potential of joint state %d is %v and the largest %v: their difference, divided by the counting number %v, overflows; for a forbidden state use −Inf", i, x, largest, rho)
 		}
 		dst[i] = y
-	}
-	if !t.log {
-		simd.Exp(dst, dst)
 	}
 	return t, nil
 }

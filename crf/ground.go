@@ -19,9 +19,13 @@ type Potentials struct {
 	// below NumTables. Edges with equal numbers share their table.
 	TableID   []int32
 	NumTables int
+	// Forbidding says that some potentials may be −Inf. Ground makes none.
+	Forbidding bool
 
-	row    []float64 // one row of features
-	shared []int32   // by type and bin: position of the first edge of the block with that table, or −1
+	row       []float64 // one row of features
+	batch     batch     // of which the last potentials are not computed yet
+	batchSpan *Span
+	shared    []int32 // by type and bin: position of the first edge of the block with that table, or −1
 }
 
 // Ground computes the potentials of a block from the model's weights:
@@ -30,18 +34,15 @@ type Potentials struct {
 func (m *Model) Ground(pot *Potentials, in *Instance, block *partition.Block) {
 	pot.reset(m)
 	for _, s := range block.Nodes {
-		a := in.NodeType(s)
+		a, r := in.NodeType(s), in.NodeRow(s)
 		span := &m.Layout.Node[a]
-		r := in.NodeRow(s)
-		pot.Node = grow(pot.Node, span.States)
-		in.nodeFeat[a].multiply(pot.Node[len(pot.Node)-span.States:], span.of(m.Weights, r), r, pot.row)
+		pot.Node = pot.ground(pot.Node, m, span, &in.nodeFeat[a], r)
 		pot.NodeAt = append(pot.NodeAt, len(pot.Node))
 	}
+	pot.flush(pot.Node, m)
 	for _, e := range block.Edges {
-		b := in.EdgeType(e)
-		span := &m.Layout.Edge[b]
-		r := in.EdgeRow(e)
-		f := &in.edgeFeat[b]
+		b, r := in.EdgeType(e), in.EdgeRow(e)
+		span, f := &m.Layout.Edge[b], &in.edgeFeat[b]
 		if f.Tables() > 0 && !span.Untied {
 			first := &pot.shared[m.Layout.tableBase[b]+f.TableOf(r)]
 			if *first >= 0 {
@@ -54,8 +55,33 @@ func (m *Model) Ground(pot *Potentials, in *Instance, block *partition.Block) {
 		pot.EdgeAt = append(pot.EdgeAt, len(pot.Table))
 		pot.TableID = append(pot.TableID, int32(pot.NumTables))
 		pot.NumTables++
-		pot.Table = grow(pot.Table, span.States)
-		f.multiply(pot.Table[len(pot.Table)-span.States:], span.of(m.Weights, r), r, pot.row)
+		pot.Table = pot.ground(pot.Table, m, span, f, r)
+	}
+	pot.flush(pot.Table, m)
+}
+
+// ground appends the potentials of one node or edge to dst. Those of dense
+// features are computed together with their neighbours', at the latest by flush.
+func (pot *Potentials) ground(dst []float64, m *Model, span *Span, f *Features, r int) []float64 {
+	if span.Untied || !f.inBatches() {
+		pot.flush(dst, m)
+		dst = grow(dst, span.States)
+		f.multiply(dst[len(dst)-span.States:], span.of(m.Weights, r), r, pot.row)
+		return dst
+	}
+	if !pot.batch.add(f, r) {
+		pot.flush(dst, m)
+		pot.batch.add(f, r)
+	}
+	pot.batchSpan = span
+	return grow(dst, span.States)
+}
+
+// flush computes the potentials that are still missing at the end of dst.
+func (pot *Potentials) flush(dst []float64, m *Model) {
+	if n := len(pot.batch.rows); n > 0 {
+		k := pot.batchSpan.States
+		pot.batch.multiply(dst[len(dst)-n*k:], pot.batchSpan.of(m.Weights, 0), k)
 	}
 }
 
@@ -63,7 +89,7 @@ func (pot *Potentials) reset(m *Model) {
 	pot.Node, pot.Table = pot.Node[:0], pot.Table[:0]
 	pot.NodeAt = append(pot.NodeAt[:0], 0)
 	pot.EdgeAt = pot.EdgeAt[:0]
-	pot.TableID, pot.NumTables = pot.TableID[:0], 0
+	pot.TableID, pot.NumTables, pot.Forbidding = pot.TableID[:0], 0, false
 	if len(pot.row) < m.Layout.maxDim {
 		pot.row = make([]float64, m.Layout.maxDim)
 	}
@@ -81,27 +107,4 @@ func grow(s []float64, n int) []float64 {
 		s = bigger
 	}
 	return s[:len(s)+n]
-}
-
-// Adjoint adds beliefs, multiplied by features, to gradients. It carries the
-// scratch that this needs; one per goroutine.
-type Adjoint struct{ row []float64 }
-
-// NewAdjoint returns an Adjoint for the model.
-func NewAdjoint(m *Model) *Adjoint {
-	return &Adjoint{row: make([]float64, m.Layout.maxDim)}
-}
-
-// ScatterNode adds f_s ⊗ belief to dst, the weights of one copy of the type of
-// node s.
-func (a *Adjoint) ScatterNode(dst []float64, in *Instance, s int32, belief []float64) {
-	t := in.NodeType(s)
-	in.nodeFeat[t].scatter(dst, belief, in.NodeRow(s), a.row)
-}
-
-// ScatterEdge adds f_uv ⊗ belief to dst, the weights of one copy of the type of
-// edge e; belief is row-major with the state of U(e) slow.
-func (a *Adjoint) ScatterEdge(dst []float64, in *Instance, e int32, belief []float64) {
-	t := in.EdgeType(e)
-	in.edgeFeat[t].scatter(dst, belief, in.EdgeRow(e), a.row)
 }

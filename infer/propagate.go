@@ -88,7 +88,7 @@ func (r *Result) load() error {
 		pot.EdgeAt = append(pot.EdgeAt, r.network.EdgeAt[e])
 		pot.TableID = append(pot.TableID, int32(q))
 	}
-	pot.NumTables = len(block.Edges)
+	pot.NumTables, pot.Forbidding = len(block.Edges), true
 	return r.workspace.Prepare(r.net, block)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // unitsPerChunk bounds how many units' shares are kept before they are added
@@ -132,6 +133,7 @@ func (l *learner) contribute(w *worker, s *share, u *unit, blockIndex int) error
 				return err
 			}
 		}
+		w.adjoint.Flush()
 		// The free energies summed so far hold ⟨θ,τ⟩ as well: for tied weights it is
 		// the product with their gradient.
 		*entropy -= l.tiedProduct(share)
@@ -150,7 +152,7 @@ func (l *learner) contributeNode(w *worker, s *share, u *unit, share []float64, 
 		return
 	}
 	w.adjoint.ScatterNode(share[span.Part:][:span.Len], u.in, node, belief)
-	addTo(share[l.nodeMoment[t]:][:span.States], belief)
+	simd.AddScaled(share[l.nodeMoment[t]:][:span.States], belief, 1)
 }
 
 func (l *learner) contributeEdge(w *worker, s *share, u *unit, share []float64, blockIndex, q int) error {
@@ -169,7 +171,7 @@ func (l *learner) contributeEdge(w *worker, s *share, u *unit, share []float64, 
 		return nil
 	}
 	w.adjoint.ScatterEdge(share[span.Part:][:span.Len], u.in, e, belief)
-	addTo(share[l.edgeMoment[t]:][:span.States], belief)
+	simd.AddScaled(share[l.edgeMoment[t]:][:span.States], belief, 1)
 	return nil
 }
 
