@@ -19,6 +19,7 @@ var verbs = map[string][]string{
 	"check":    {"model", "features", "list", "json"},
 	"plot":     {},
 	"compare":  {"out", "json"},
+	"bench":    {"quick", "json"},
 }
 
 // TestHelp: every verb explains itself and every flag of its own.

@@ -1,0 +1,153 @@
+package experiment
+
+import (
+	"context"
+	"time"
+
+	"github.com/blockbp/blockbp/internal/machine"
+)
+
+// Ceilings are what the machine can do at most; see Speed.
+type Ceilings = machine.Ceilings
+
+// Double names double precision in results, the only one there is so far.
+const Double = machine.Double
+
+// numberBytes are the bytes that a number takes in each precision.
+var numberBytes = map[string]float64{Double: 8}
+
+// SpeedPlan says what MeasureSpeed measures. QuickSpeedPlan and FullSpeedPlan are
+// the ones to use; docs/performance.md describes them.
+type SpeedPlan struct {
+	// Grid is the side of a square grid and BA the number of nodes of a
+	// Barabási–Albert graph whose phases are measured, in Blocks blocks.
+	Grid, BA int
+	// TileRows and TileCols divide the grid into blocks.
+	TileRows, TileCols int
+	// States are the numbers of states to measure with; ReferenceStates, one of them,
+	// is that of everything that is measured with one number only.
+	States          []int
+	ReferenceStates int
+	// SizeSides are the sides of grids of growing size, cut into tiles of SizeTile ×
+	// SizeTile nodes, which divides them all.
+	SizeSides []int
+	SizeTile  int
+	// ThreadInstances are instances, grids of ThreadGrid × ThreadGrid nodes, that
+	// threads share.
+	ThreadInstances, ThreadGrid int
+	// MethodGrids are sides of grids that the three methods learn, to a gradient of
+	// MethodTolerance relative to the first, MethodRepeats times each.
+	MethodGrids     []int
+	MethodTolerance float64
+	MethodRepeats   int
+	// Ceilings, and Rounds for everything else, say how often a measurement is
+	// repeated.
+	Ceilings, Rounds machine.Rounds
+	// MostMemory bounds what single measurements allocate, in bytes. Those that need
+	// more are made smaller or left out.
+	MostMemory int64
+}
+
+// QuickSpeedPlan takes about 20 seconds on a machine with vector kernels, and less
+// than 40.
+func QuickSpeedPlan() SpeedPlan {
+	p := FullSpeedPlan()
+	p.States = []int{2, 8, 16}
+	p.SizeSides = []int{100, 200, 300}
+	p.ThreadGrid = 50
+	p.MethodGrids = []int{30}
+	p.MethodRepeats = 2
+	p.Ceilings = machine.Rounds{Least: 5, Budget: 1500 * time.Millisecond}
+	p.Rounds = machine.Rounds{Least: 2, Budget: 500 * time.Millisecond}
+	return p
+}
+
+// FullSpeedPlan takes a few minutes.
+func FullSpeedPlan() SpeedPlan {
+	return SpeedPlan{
+		Grid: 200, BA: 20_000, TileRows: 4, TileCols: 5,
+		States: []int{2, 3, 4, 8, 16, 21, 32, 64}, ReferenceStates: 8,
+		SizeSides: []int{100, 200, 300, 600, 1000}, SizeTile: 50,
+		ThreadInstances: 8, ThreadGrid: 100,
+		MethodGrids: []int{30, 50, 100}, MethodTolerance: 1e-6, MethodRepeats: 3,
+		Ceilings:   machine.Rounds{Least: 10, Budget: 5 * time.Second},
+		Rounds:     machine.Rounds{Least: 3, Budget: 3 * time.Second},
+		MostMemory: machine.AvailableMemory() / 4,
+	}
+}
+
+// Speed is what MeasureSpeed found. Unless they say median, times and rates are
+// those of the best repetition. Everything is measured on one thread but Threads.
+type Speed struct {
+	Ceilings *Ceilings `json:"ceilings"`
+	// Phases are the phases of an iteration, and the whole of it.
+	Phases []PhaseSpeed `json:"phases"`
+	// MessagesPerS is that of the phase sweep on the grid with the reference number
+	// of states.
+	MessagesPerS float64 `json:"messages_per_s"`
+	// SpeedupVsPlainGo is how many times as fast a whole iteration is as with the plain
+	// Go twins of the kernels, on the grid with the reference number of states.
+	SpeedupVsPlainGo float64       `json:"speedup_vs_plain_go"`
+	Kernels          []KernelSpeed `json:"kernels"`
+	Sweeps           []SweepSpeed  `json:"sweeps"`
+	Threads          []ThreadSpeed `json:"threads"`
+	Sizes            []SizeSpeed   `json:"sizes"`
+	Methods          []MethodSpeed `json:"methods"`
+	// Disturbance is how much longer than the best the median repetition took, in the
+	// median over everything that was repeated: near 0 on a machine that is left alone.
+	Disturbance float64 `json:"disturbance"`
+	// Left are measurements that were left out, and why.
+	Left []string `json:"left_out,omitempty"`
+}
+
+// speedRun is a measurement on its way.
+type speedRun struct {
+	ctx   context.Context
+	plan  SpeedPlan
+	say   func(string)
+	speed Speed
+	// excess of the median over the best repetition, as a share of it, of everything
+	// measured so far.
+	excess []float64
+}
+
+// MeasureSpeed measures what the plan asks for. say is told what is measured next;
+// it may be nil. When ctx ends, so does the measurement, with its error.
+func MeasureSpeed(ctx context.Context, plan SpeedPlan, say func(stage string)) (*Speed, error) {
+	if say == nil {
+		say = func(string) {}
+	}
+	r := &speedRun{ctx: ctx, plan: plan, say: say}
+	for _, stage := range []func() error{r.ceilings, r.phases, r.kernels, r.sweeps, r.threads, r.sizes, r.methods} {
+		if err := stage(); err != nil {
+			return nil, err
+		}
+	}
+	r.speed.Disturbance = machine.Summarise(r.excess).Median
+	return &r.speed, nil
+}
+
+func (r *speedRun) ceilings() (err error) {
+	r.say("ceilings: multiply-adds, exp and log, reading from each level of memory")
+	r.speed.Ceilings, err = machine.Measure(r.ctx, r.plan.Ceilings, r.plan.MostMemory)
+	return err
+}
+
+// interleave measures tasks in turns, as often as the plan says.
+func (r *speedRun) interleave(tasks ...machine.Task) ([]machine.Timing, error) {
+	return r.interleaveLonger(1, tasks...)
+}
+
+// interleaveLonger takes so many times as long.
+func (r *speedRun) interleaveLonger(factor int, tasks ...machine.Task) ([]machine.Timing, error) {
+	rounds := r.plan.Rounds
+	rounds.Budget *= time.Duration(factor)
+	if factor > 1 {
+		rounds.Least *= 2
+	}
+	timings, err := machine.Interleave(r.ctx, rounds, tasks...)
+	for _, t := range timings {
+		r.excess = append(r.excess, t.Median/t.Minimum-1)
+	}
+	return timings, err
+}

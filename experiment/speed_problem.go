@@ -1,0 +1,152 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// What the networks of a measurement have in common: the features of the paper's
+// synthetic problem, and a source of numbers.
+const (
+	speedNodeFeatures = 20
+	speedEdgeFeatures = 10
+	speedSeed         = 1
+	// speedWeightScale is that of the weights that labels are drawn from and that the
+	// phases are measured at: clear preferences, and nothing near the bounds of exp.
+	speedWeightScale = 0.3
+)
+
+// speedNetwork is a graph with features, cut into blocks, for any number of states.
+type speedNetwork struct {
+	name       string
+	graph      *graph.Graph
+	part       *partition.Partition
+	node, edge []float64 // features
+}
+
+// newSpeedNetwork draws a network. cut divides it into blocks.
+func newSpeedNetwork(name string, spec GraphSpec, cut func(*graph.Graph) (*partition.Partition, error)) (*speedNetwork, error) {
+	source := Synthetic{Seed: speedSeed}
+	g, err := spec.Build(source.source(streamGraph, 0))
+	if err != nil {
+		return nil, err
+	}
+	n := &speedNetwork{name: name, graph: g}
+	if n.part, err = cut(g); err != nil {
+		return nil, err
+	}
+	n.draw(source.source(streamFeatures, 0))
+	return n, nil
+}
+
+// draw gives the network new features.
+func (n *speedNetwork) draw(rng *rand.Rand) {
+	n.node = make([]float64, n.graph.NumNodes()*speedNodeFeatures)
+	n.edge = make([]float64, n.graph.NumEdges()*speedEdgeFeatures)
+	gaussian(n.node, rng, 1)
+	gaussian(n.edge, rng, 1)
+}
+
+// gridNetwork is a grid cut into tiles.
+func gridNetwork(side int, tileRows, tileCols int) (*speedNetwork, error) {
+	spec := GraphSpec{Kind: "grid", Rows: side, Cols: side}
+	return newSpeedNetwork(fmt.Sprintf("grid %d×%d", side, side), spec, func(g *graph.Graph) (*partition.Partition, error) {
+		of, blocks, err := partition.Tiles(side, side, tileRows, tileCols)
+		if err != nil {
+			return nil, err
+		}
+		return partition.FromAssignment(g, of, blocks)
+	})
+}
+
+// baNetwork is a Barabási–Albert graph with two edges per new node, cut as training
+// cuts it where nobody says how.
+func baNetwork(nodes, blocks int) (*speedNetwork, error) {
+	spec := GraphSpec{Kind: "ba", Nodes: nodes, Attach: 2}
+	return newSpeedNetwork(fmt.Sprintf("BA %d", nodes), spec, func(g *graph.Graph) (*partition.Partition, error) {
+		of, err := partition.BreadthFirst(g, blocks)
+		if err != nil {
+			return nil, err
+		}
+		return partition.FromAssignment(g, of, blocks)
+	})
+}
+
+// shape is that of a model for so many states.
+func (n *speedNetwork) shape(states int) modelShape {
+	return modelShape{float64(states), speedNodeFeatures, speedEdgeFeatures, numberBytes[Double]}
+}
+
+// instance returns a model with random weights and the network with labels that are
+// drawn from it as if there were no edges: learning has something to learn, and
+// drawing takes no time.
+func (n *speedNetwork) instance(states int) (*crf.Model, *crf.Instance, error) {
+	model, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), speedNodeFeatures, speedEdgeFeatures))
+	if err != nil {
+		return nil, nil, err
+	}
+	source := Synthetic{Seed: speedSeed}
+	gaussian(model.Weights, source.source(streamWeights, 0), speedWeightScale)
+	node, err := crf.Dense(n.node, speedNodeFeatures)
+	if err != nil {
+		return nil, nil, err
+	}
+	edge, err := crf.Dense(n.edge, speedEdgeFeatures)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := crf.NewInstance(&model.Schema, crf.InstanceSpec{
+		Name: n.name, Graph: n.graph, NodeFeat: []crf.Features{node}, EdgeFeat: []crf.Features{edge},
+		Labels: [][]int32{n.labels(model, source.source(streamSamples, 0))},
+	})
+	return model, in, err
+}
+
+// labels draws a label for every node from its own features: the state of largest
+// potential after noise, which is a draw in proportion to its exponential.
+func (n *speedNetwork) labels(m *crf.Model, rng *rand.Rand) []int32 {
+	span := m.Layout.Node[0]
+	weights := m.Weights[span.At:][:span.Len]
+	labels := make([]int32, n.graph.NumNodes())
+	for s := range labels {
+		best := math.Inf(-1)
+		for state := range span.States {
+			potential := -math.Log(rng.ExpFloat64())
+			for j, f := range n.node[s*speedNodeFeatures:][:speedNodeFeatures] {
+				potential += f * weights[j*span.States+state]
+			}
+			if potential > best {
+				best, labels[s] = potential, int32(state)
+			}
+		}
+	}
+	return labels
+}
+
+// problem is learning from nothing on this network.
+func (n *speedNetwork) problem(states int) (learn.Problem, error) {
+	model, in, err := n.instance(states)
+	if err != nil {
+		return learn.Problem{}, err
+	}
+	clear(model.Weights)
+	return learn.Problem{Model: model, Data: []*crf.Instance{in}, L2: 1}, nil
+}
+
+// settings are those of BBPL as it is by default, on the blocks of this network,
+// except that every visit makes all of its sweeps and that no gradient is small
+// enough to end the run.
+func (n *speedNetwork) settings() learn.Settings {
+	return learn.Settings{
+		Method:            learn.BBPL,
+		Partition:         func(*crf.Instance) (*partition.Partition, error) { return n.part, nil },
+		InnerTolerance:    math.SmallestNonzeroFloat64,
+		GradientTolerance: math.SmallestNonzeroFloat64,
+	}
+}

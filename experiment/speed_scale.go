@@ -1,0 +1,141 @@
+package experiment
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// ThreadSpeed is a whole iteration over several instances by some threads.
+type ThreadSpeed struct {
+	Threads              int     `json:"threads"`
+	Instances            int     `json:"instances"`
+	MsPerIteration       float64 `json:"ms_per_iteration"`
+	MsPerIterationMedian float64 `json:"ms_per_iteration_median"`
+	NsPerEdge            float64 `json:"ns_per_edge"`
+	// Speedup is over one thread.
+	Speedup float64 `json:"speedup"`
+}
+
+// threads measures whole iterations on several instances with one thread, two and
+// one per core, in turns.
+func (r *speedRun) threads() error {
+	counts := slices.Compact([]int{1, min(2, runtime.GOMAXPROCS(0)), runtime.GOMAXPROCS(0)})
+	r.say(fmt.Sprintf("threads: %d instances, %d threads", r.plan.ThreadInstances, counts))
+	n, p, err := r.manyInstances()
+	if err != nil {
+		return err
+	}
+	blocks := len(n.part.Blocks)
+	var tasks []machine.Task
+	for _, threads := range counts {
+		settings := n.settings()
+		settings.Threads = threads
+		learning := newPasses(r.ctx, p, settings, blocks)
+		defer learning.stop()
+		tasks = append(tasks, learning)
+	}
+	timings, err := r.interleave(tasks...)
+	if err != nil {
+		return err
+	}
+	const nano, milli = 1e9, 1e3
+	edges := float64(len(p.Data) * n.graph.NumEdges())
+	for i, t := range timings {
+		r.speed.Threads = append(r.speed.Threads, ThreadSpeed{
+			Threads: counts[i], Instances: len(p.Data),
+			MsPerIteration: milli * t.Minimum / float64(blocks), MsPerIterationMedian: milli * t.Median / float64(blocks),
+			NsPerEdge: nano * t.Minimum / edges, Speedup: timings[0].Minimum / t.Minimum,
+		})
+	}
+	return nil
+}
+
+// manyInstances is learning from several instances on one grid, each with features
+// of its own.
+func (r *speedRun) manyInstances() (*speedNetwork, learn.Problem, error) {
+	n, err := gridNetwork(r.plan.ThreadGrid, r.plan.TileRows, r.plan.TileCols)
+	if err != nil {
+		return nil, learn.Problem{}, err
+	}
+	p, err := n.problem(r.plan.ReferenceStates)
+	source := Synthetic{Seed: speedSeed}
+	for i := 1; i < r.plan.ThreadInstances && err == nil; i++ {
+		var next learn.Problem
+		n.draw(source.source(streamFeatures, uint64(i)))
+		next, err = n.problem(r.plan.ReferenceStates)
+		p.Data = append(p.Data, next.Data...)
+	}
+	return n, p, err
+}
+
+// SizeSpeed is a whole iteration on a grid in blocks that do not grow with it.
+type SizeSpeed struct {
+	Nodes                int     `json:"nodes"`
+	Edges                int     `json:"edges"`
+	Blocks               int     `json:"blocks"`
+	BlockNodes           int     `json:"block_nodes"`
+	MsPerIteration       float64 `json:"ms_per_iteration"`
+	MsPerIterationMedian float64 `json:"ms_per_iteration_median"`
+	// NsPerEdge is a pass over all blocks per edge of the network.
+	NsPerEdge float64 `json:"ns_per_edge"`
+}
+
+// turnIterations is how many iterations on a network of some size are timed at a
+// time: as many for each size, so that a disturbance hits all alike.
+const turnIterations = 40
+
+// sizes measures whole iterations on larger and larger grids, in turns.
+func (r *speedRun) sizes() error {
+	var networks []*speedNetwork
+	var tasks []machine.Task
+	total := 0.0
+	for _, side := range r.plan.SizeSides {
+		if total += sizeBytes(side, r.plan.ReferenceStates); total > float64(r.plan.MostMemory) {
+			r.leave(fmt.Sprintf("a network of %d nodes: with the smaller ones it needs about %.0f MB", side*side, total/1e6))
+			break
+		}
+		r.say(fmt.Sprintf("sizes: grid %d×%d in blocks of %d×%d", side, side, r.plan.SizeTile, r.plan.SizeTile))
+		tiles := side / r.plan.SizeTile
+		n, err := gridNetwork(side, tiles, tiles)
+		if err != nil {
+			return err
+		}
+		p, err := n.problem(r.plan.ReferenceStates)
+		if err != nil {
+			return err
+		}
+		learning := newTurns(r.ctx, p, n.settings(), len(n.part.Blocks), turnIterations)
+		defer learning.stop()
+		networks, tasks = append(networks, n), append(tasks, learning)
+	}
+	timings, err := r.interleaveLonger(len(tasks), tasks...)
+	if err != nil {
+		return err
+	}
+	for i, n := range networks {
+		r.speed.Sizes = append(r.speed.Sizes, sizeSpeed(n, timings[i]))
+	}
+	return nil
+}
+
+// sizeBytes is about how much memory a grid takes in learning: features, messages
+// and beliefs, and as much again for labels, graph and partition.
+func sizeBytes(side, states int) float64 {
+	nodes := float64(side * side)
+	return 2 * networkBytes((&speedNetwork{}).shape(states), nodes, 2*nodes)
+}
+
+// sizeSpeed takes rates from the times of turns.
+func sizeSpeed(n *speedNetwork, t machine.Timing) SizeSpeed {
+	const nano, milli = 1e9, 1e3
+	blocks, edges := len(n.part.Blocks), n.graph.NumEdges()
+	return SizeSpeed{
+		Nodes: n.graph.NumNodes(), Edges: edges, Blocks: blocks, BlockNodes: n.graph.NumNodes() / blocks,
+		MsPerIteration: milli * t.Minimum / turnIterations, MsPerIterationMedian: milli * t.Median / turnIterations,
+		NsPerEdge: nano * t.Minimum / turnIterations * float64(blocks) / float64(edges),
+	}
+}

@@ -1,0 +1,123 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/blockbp/blockbp/internal/machine"
+)
+
+// SweepSpeed is a sweep that is made again and again over a network as one block
+// whose tables live in one level of memory.
+type SweepSpeed struct {
+	Level           string  `json:"level"`
+	States          int     `json:"states"`
+	Precision       string  `json:"precision"`
+	Edges           int     `json:"edges"`
+	WorkingSet      float64 `json:"working_set_bytes"` // tables, messages and beliefs
+	NsPerEdge       float64 `json:"ns_per_edge"`
+	NsPerEdgeMedian float64 `json:"ns_per_edge_median"`
+	MessagesPerS    float64 `json:"messages_per_s"`
+	GBPerS          float64 `json:"gb_per_s"` // what has to be moved, over the time
+	// CeilingGBPerS is the measured rate of reading as much memory, and
+	// BandwidthFraction the share of it that GBPerS is.
+	CeilingGBPerS     float64 `json:"ceiling_gb_per_s"`
+	BandwidthFraction float64 `json:"bandwidth_fraction"`
+	Bound             string  `json:"bound"`
+	RooflineFraction  float64 `json:"roofline_fraction"`
+}
+
+// sweeps measures sweeps with the working set in each level of memory but the
+// first, which holds next to no network.
+func (r *speedRun) sweeps() error {
+	for _, m := range r.speed.Ceilings.Memory[1:] {
+		bytes := min(float64(m.Bytes), float64(r.plan.MostMemory)/2)
+		r.say(fmt.Sprintf("sweeps: tables in %s, %.3g MB", m.Level, bytes/1e6))
+		if err := r.sweepsIn(m.Level, bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepsIn measures sweeps over a grid that takes about so many bytes.
+func (r *speedRun) sweepsIn(level string, bytes float64) error {
+	n, err := gridNetwork(gridSide(r.plan.ReferenceStates, bytes), 1, 1)
+	if err != nil {
+		return err
+	}
+	s, err := newSweeper(n, r.plan.ReferenceStates)
+	if err != nil {
+		return err
+	}
+	timings, err := r.interleave(s)
+	if err != nil {
+		return err
+	}
+	r.speed.Sweeps = append(r.speed.Sweeps, sweepSpeed(r.speed.Ceilings, level, n, r.plan.ReferenceStates, timings[0]))
+	return nil
+}
+
+// gridSide returns the side of the grid whose sweeps touch about so many bytes: it
+// has nearly two edges per node.
+func gridSide(states int, bytes float64) int {
+	m := (&speedNetwork{}).shape(states)
+	return max(2, int(math.Sqrt(bytes/sweepBytes(m, blockShape{nodes: 1, edges: 2}))))
+}
+
+func sweepSpeed(c *Ceilings, level string, n *speedNetwork, states int, t machine.Timing) SweepSpeed {
+	const nano, giga = 1e9, 1e9
+	m, b := n.shape(states), shapesOf(n.part)[0]
+	set := sweepBytes(m, b)
+	// In the long run every sweep finds things as the one before left them.
+	w := sweepsWork(m, b, 2).plus(sweepsWork(m, b, 1).times(-1))
+	roof := roofline(c, Double, w, set, set)
+	s := SweepSpeed{
+		Level: level, States: states, Precision: Double, Edges: n.graph.NumEdges(), WorkingSet: set,
+		NsPerEdge: nano * t.Minimum / b.edges, NsPerEdgeMedian: nano * t.Median / b.edges, MessagesPerS: b.messages / t.Minimum,
+		GBPerS: w.bytes() / t.Minimum / giga, CeilingGBPerS: c.RateAt(set), Bound: roof.Bound, RooflineFraction: roof.Seconds / t.Minimum,
+	}
+	s.BandwidthFraction = s.GBPerS / s.CeilingGBPerS
+	return s
+}
+
+// sweeper makes sweeps over a network that is one block.
+type sweeper struct {
+	*visitor
+	repeat int // sweeps per measurement
+}
+
+// sweepTime is about how long a measurement of sweeps over little is made to take.
+const sweepTime = 2 * time.Millisecond
+
+func newSweeper(n *speedNetwork, states int) (*sweeper, error) {
+	v, err := newVisitor(n, states, 1)
+	if err != nil {
+		return nil, err
+	}
+	block := &v.part.Blocks[0]
+	v.model.Ground(&v.space.Potentials, v.in, block)
+	if err := v.space.Prepare(v.net, block); err != nil {
+		return nil, err
+	}
+	s := &sweeper{v, 1}
+	for {
+		seconds, err := s.Run()
+		if err != nil || seconds*float64(s.repeat) >= sweepTime.Seconds() {
+			return s, err
+		}
+		s.repeat *= 2
+	}
+}
+
+// Run implements machine.Task: the time of one sweep.
+func (s *sweeper) Run() (seconds float64, err error) {
+	started := time.Now()
+	for range s.repeat {
+		if _, err := s.space.Sweep(s.net, s.state, &s.part.Blocks[0], 0); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(started).Seconds() / float64(s.repeat), nil
+}

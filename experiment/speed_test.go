@@ -1,0 +1,118 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// tinyPlan takes a moment.
+func tinyPlan() SpeedPlan {
+	p := QuickSpeedPlan()
+	p.Grid, p.BA, p.TileRows, p.TileCols = 8, 60, 2, 2
+	p.States, p.ReferenceStates = []int{2, 3}, 3
+	p.SizeSides, p.SizeTile = []int{4, 8}, 4
+	p.ThreadInstances, p.ThreadGrid = 3, 6
+	p.MethodGrids, p.MethodTolerance, p.MethodRepeats = []int{4}, 1e-4, 1
+	p.Ceilings, p.Rounds = machine.Rounds{Least: 1}, machine.Rounds{Least: 2, Budget: time.Millisecond}
+	p.MostMemory = 4 << 20
+	return p
+}
+
+// TestMeasureSpeed: everything that a plan asks for is in the result, and every
+// number is one that can be. How large they are is not for a test to say.
+func TestMeasureSpeed(t *testing.T) {
+	stages := map[string]bool{}
+	plan := tinyPlan()
+	s := must(MeasureSpeed(t.Context(), plan, func(stage string) {
+		kind, _, _ := strings.Cut(stage, ":")
+		stages[kind] = true
+	}))
+	for _, want := range []string{"ceilings", "phases", "kernels", "sweeps", "threads", "sizes", "methods"} {
+		if !stages[want] {
+			t.Errorf("nothing said of %s", want)
+		}
+	}
+	good := func(what string, x float64) {
+		t.Helper()
+		if !(x > 0) || math.IsInf(x, 0) {
+			t.Errorf("%s is %v", what, x)
+		}
+	}
+	if want := 2 * len(plan.States) * (numPhases + 1); len(s.Phases) != want {
+		t.Errorf("%d phases, want %d", len(s.Phases), want)
+	}
+	for i, p := range s.Phases {
+		name := append(phaseNames[:], Iteration)[i%(numPhases+1)]
+		if p.Name != name || p.Precision != "f64" || p.NsPerEdgeMedian < p.NsPerEdge || (p.Sweeps == 2) != (name == Iteration) {
+			t.Errorf("phase %d: %+v", i, p)
+		}
+		for what, x := range map[string]float64{"ns": p.NsPerEdge, "fraction": p.RooflineFraction, "roofline": p.RooflineNsPerEdge, "bytes": p.BytesPerEdge, "flops": p.FlopsPerEdge} {
+			good(what, x)
+		}
+	}
+	good("messages per second", s.MessagesPerS)
+	good("speed-up", s.SpeedupVsPlainGo)
+	if last := s.Kernels[len(s.Kernels)-1]; last.Name != "plain" || last.Speedup != 1 {
+		t.Errorf("the last kernels are %+v", last)
+	}
+	if len(s.Sweeps) != len(s.Ceilings.Memory)-1 || s.Sweeps[len(s.Sweeps)-1].Level != machine.DRAM {
+		t.Errorf("sweeps %+v", s.Sweeps)
+	}
+	for _, x := range s.Sweeps {
+		good("sweep", x.NsPerEdge)
+		good("fraction of bandwidth", x.BandwidthFraction)
+	}
+	if s.Threads[0].Threads != 1 || s.Threads[0].Speedup != 1 || s.Threads[0].Instances != 3 {
+		t.Errorf("threads %+v", s.Threads)
+	}
+	for i, x := range s.Sizes {
+		good("time of an iteration", x.MsPerIteration)
+		if x.Nodes != plan.SizeSides[i]*plan.SizeSides[i] || x.Blocks*x.BlockNodes != x.Nodes {
+			t.Errorf("size %+v", x)
+		}
+	}
+	if len(s.Methods) != 3 {
+		t.Fatalf("%d methods", len(s.Methods))
+	}
+	for _, x := range s.Methods {
+		good("time to tolerance", x.Seconds)
+		if x.Status != learn.Converged || math.Abs(x.Objective-s.Methods[0].Objective) > 1e-3*s.Methods[0].Objective {
+			t.Errorf("method %+v", x)
+		}
+	}
+	if len(s.Left) != 0 || !(s.Disturbance >= 0) {
+		t.Errorf("left out %q, disturbance %v", s.Left, s.Disturbance)
+	}
+}
+
+// TestMeasureSpeedBounds: little memory leaves things out and says so; an end that
+// is asked for comes.
+func TestMeasureSpeedBounds(t *testing.T) {
+	plan := tinyPlan()
+	plan.MostMemory = 60 << 10
+	plan.MethodGrids = nil
+	plan.SizeSides = []int{4, 80}
+	s := must(MeasureSpeed(t.Context(), plan, nil))
+	if len(s.Sizes) != 1 || len(s.Left) == 0 || !strings.Contains(strings.Join(s.Left, "\n"), "6400 nodes") {
+		t.Errorf("%d sizes, left out %q", len(s.Sizes), s.Left)
+	}
+	for _, stage := range []string{"ceilings", "phases", "kernels", "sweeps", "threads", "sizes", "methods"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := MeasureSpeed(ctx, tinyPlan(), func(now string) {
+			if strings.HasPrefix(now, stage+":") {
+				cancel()
+			}
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled before %s: %v", stage, err)
+		}
+		cancel()
+	}
+}

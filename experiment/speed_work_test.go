@@ -1,0 +1,180 @@
+package experiment
+
+import (
+	"math"
+	"testing"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/machine"
+)
+
+// TestWorkByHand counts two nodes of two states with three features each, joined by
+// an edge with one feature, with pencil and paper.
+func TestWorkByHand(t *testing.T) {
+	m := modelShape{states: 2, nodeFeatures: 3, edgeFeatures: 1, numberBytes: 8}
+	g := must(graph.FromEdges(2, []int32{0}, []int32{1}))
+	b := shapesOf(partition.Whole(g))[0]
+	if want := (blockShape{nodes: 2, edges: 1, messages: 2, outside: 0, groups: 1}); b != want {
+		t.Fatalf("shape %+v, want %+v", b, want)
+	}
+	// Weights: 3·2 for nodes and 1·4 for edges; a contribution has also 2 + 4 sums
+	// of beliefs and an entropy.
+	if m.weights() != 10 || m.contribution() != 17 {
+		t.Errorf("%v weights, %v numbers per contribution", m.weights(), m.contribution())
+	}
+	for _, c := range []struct {
+		name      string
+		got, want Work
+	}{
+		// 4 node potentials of 3 products and 3 sums, 4 entries of 1 and 1. 7 features
+		// are read and 8 potentials written.
+		{"ground", groundWork(m, b), Work{Flops: 4*6 + 4*2, NetworkBytes: 7 * 8, BlockBytes: 8 * 8}},
+		// 4 entries, each read and written.
+		{"exp", expWork(m, b), Work{Flops: 4 * 3, Exps: 4, BlockBytes: 2 * 4 * 8}},
+		// A message: 4 products and 4 sums, 9 operations for each of 2 states, 2
+		// exponentials, 2 logarithms. A belief: 5 operations and an exponential for each
+		// of 2 states, 1 logarithm. Read: 4 entries and 4 node potentials; 2 messages of
+		// 2 numbers and 2 beliefs, which are written too.
+		{"one sweep", sweepsWork(m, b, 1), Work{Flops: 2*(8+18) + 2*10, Exps: 2*2 + 2*2, Logs: 2*2 + 2, BlockBytes: 8 * 8, NetworkBytes: 2 * 8 * 8}},
+		// The second sweep finds messages and beliefs where the tables are.
+		{"two sweeps", sweepsWork(m, b, 2), Work{Flops: 2 * 72, Exps: 16, Logs: 12, BlockBytes: 2*8*8 + 2*8*8, NetworkBytes: 2 * 8 * 8}},
+		// The edge: 4 entries with 2 products, 2 sums by row and column, a division, a
+		// sum of beliefs, and a product and a sum for the feature; 2 ends with 2 states
+		// of 5 operations and an exponential; a logarithm. A node: 2 states with an
+		// exponential, 4 operations for the free energy, a sum, and 3 products and sums.
+		// Read: 7 features, 4 node potentials, 4 entries, 4 beliefs, 4 numbers of
+		// messages. Written: 17 numbers.
+		{"gradient", gradientWork(m, b), Work{Flops: 4*8 + 2*2*5 + 2*2*(4+1+6), Exps: 4 + 4, Logs: 1, BlockBytes: 8 * (7 + 4 + 4 + 4 + 4 + 17)}},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, c.got, c.want)
+		}
+	}
+	// 10 weights and the 17 numbers of the contribution beside the 23 of the gradient.
+	if got := visitBytes(m, b); got != 8*(23+10+17) {
+		t.Errorf("a visit touches %v bytes", got)
+	}
+	if got := sweepBytes(m, b); got != 8*16 {
+		t.Errorf("a sweep touches %v bytes", got)
+	}
+	if got := networkBytes(m, 2, 1); got != 8*(7+4+4) {
+		t.Errorf("the network has %v bytes", got)
+	}
+}
+
+// touched counts distinct numbers that are read and that are written.
+type touched struct{ read, written map[[2]int]bool }
+
+// Arrays whose numbers are counted.
+const (
+	ofTables = iota
+	ofPotentials
+	ofMessages
+	ofBeliefs
+)
+
+func (a touched) bytes(k int) float64 {
+	total := 0
+	for _, list := range []map[[2]int]bool{a.read, a.written} {
+		for what := range list {
+			if what[0] == ofTables {
+				total += k * k
+			} else {
+				total += k
+			}
+		}
+	}
+	return 8 * float64(total)
+}
+
+// TestSweepTraffic follows a sweep over each block of a grid, message by message,
+// and counts what it touches.
+func TestSweepTraffic(t *testing.T) {
+	n := must(gridNetwork(12, 3, 2))
+	m := n.shape(3)
+	of := n.part.Of
+	for id, shape := range shapesOf(n.part) {
+		block := &n.part.Blocks[id]
+		a := touched{map[[2]int]bool{}, map[[2]int]bool{}}
+		outside, messages := map[int32]bool{}, 0
+		for p, u := range block.Nodes {
+			a.read[[2]int{ofPotentials, int(u)}] = true
+			for _, d := range block.In[block.InStart[p]:block.InStart[p+1]] {
+				messages++
+				source := n.graph.Source(d)
+				a.read[[2]int{ofTables, int(d >> 1)}] = true
+				a.read[[2]int{ofMessages, int(d ^ 1)}] = true // divided out of the belief of the source
+				a.read[[2]int{ofMessages, int(d)}] = true     // the old one
+				a.read[[2]int{ofBeliefs, int(source)}] = true
+				a.written[[2]int{ofMessages, int(d)}] = true
+				if of[source] != int32(id) {
+					outside[source] = true
+				}
+			}
+			a.written[[2]int{ofBeliefs, int(u)}] = true
+		}
+		w := sweepsWork(m, shape, 1)
+		if got := a.bytes(3); got != w.bytes() {
+			t.Errorf("block %d: a sweep touches %v bytes, the formula says %v", id, got, w.bytes())
+		}
+		if int(shape.outside) != len(outside) || int(shape.messages) != messages {
+			t.Errorf("block %d: %d nodes outside and %d messages, the shape says %v and %v", id, len(outside), messages, shape.outside, shape.messages)
+		}
+		if flops := float64(messages)*(2*9+9*3) + float64(len(block.Nodes))*5*3; w.Flops != flops {
+			t.Errorf("block %d: %v operations, the formula says %v", id, flops, w.Flops)
+		}
+	}
+}
+
+// TestRoofline: the larger of the two times, with every rate where it belongs.
+func TestRoofline(t *testing.T) {
+	c := &Ceilings{
+		Compute: []machine.Compute{{Precision: Double, FMA: 100, Exp: 0.5, Log: 2}},
+		Curve:   []machine.Point{{Bytes: 1000, Rate: 50}, {Bytes: 1e6, Rate: 10}},
+	}
+	// 100 bytes at 50 and 30 at 10 GB/s: 5 ns. 200 operations at 100 GFLOP/s, 2
+	// exponentials and 1 logarithm: 2 + 1 + 2 = 5 ns.
+	w := Work{BlockBytes: 100, NetworkBytes: 30, Flops: 200, Exps: 2, Logs: 1}
+	for _, step := range []struct {
+		more    Work
+		seconds float64
+		bound   string
+	}{
+		{Work{NetworkBytes: 10}, 6e-9, BoundBytes},
+		{Work{BlockBytes: 50}, 6e-9, BoundBytes},
+		{Work{Flops: 300}, 8e-9, BoundOperations},
+		{Work{Exps: 2}, 6e-9, BoundOperations},
+		{Work{Logs: 1}, 7e-9, BoundOperations},
+	} {
+		got := roofline(c, Double, w.plus(step.more), 1000, 1e6)
+		if math.Abs(got.Seconds-step.seconds) > 1e-15 || got.Bound != step.bound {
+			t.Errorf("with %+v: %+v, want %v s by %s", step.more, got, step.seconds, step.bound)
+		}
+	}
+	if got := roofline(c, Double, w.times(3), 1000, 1e6).Seconds; math.Abs(got-15e-9) > 1e-15 {
+		t.Errorf("three times the work takes %v s", got)
+	}
+}
+
+// TestIterationWork: a pass is the phases of all blocks, with all of its sweeps.
+func TestIterationWork(t *testing.T) {
+	n := must(gridNetwork(12, 3, 2))
+	c := newPhaseCount(n, 3, 2)
+	want := Work{}
+	for _, b := range shapesOf(n.part) {
+		want = want.plus(groundWork(c.shape, b)).plus(expWork(c.shape, b)).plus(sweepsWork(c.shape, b, 2)).plus(gradientWork(c.shape, b))
+	}
+	got := c.iteration()
+	for what, pair := range map[string][2]float64{
+		"flops": {got.Flops, want.Flops}, "exps": {got.Exps, want.Exps}, "logs": {got.Logs, want.Logs},
+		"block bytes": {got.BlockBytes, want.BlockBytes}, "network bytes": {got.NetworkBytes, want.NetworkBytes},
+	} {
+		if math.Abs(pair[0]-pair[1]) > 1e-9*pair[1] {
+			t.Errorf("%s: %v, want %v", what, pair[0], pair[1])
+		}
+	}
+	if c.edges != 2*12*11 || c.messages != 2*c.edges {
+		t.Errorf("%v edges, %v messages in a sweep over all blocks", c.edges, c.messages)
+	}
+}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/blockbp/blockbp/experiment"
+	"github.com/blockbp/blockbp/record"
+)
+
+// benchFlags are the options of bench.
+type benchFlags struct {
+	quick, json bool
+}
+
+func (a *app) benchCommand() *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:   "bench [--quick] [--json]",
+		Short: "Measure the speed of learning on this machine, beside what the machine can do",
+		Long: `Measures, on this machine and in one run, its ceilings (multiply-adds, exp and
+log, reading from each level of memory), the phases of a learning iteration and the
+whole of it, with the share of the roofline that each reaches, what the vector
+kernels bring over plain Go, threads, growing networks, and the time that the three
+methods take to the optimum. docs/performance.md explains every number.
+
+Leave the machine alone meanwhile: what else runs on it is measured too.`,
+		Example: "  blockbp bench --quick\n  blockbp bench --json > bench.json",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("bench: takes no arguments, got %q", args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.bench(&f) },
+	}
+	cmd.Flags().BoolVar(&f.quick, "quick", false, "fewer sizes and repetitions: less than 40 seconds instead of a few minutes")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object")
+	return cmd
+}
+
+// benchPlan says what is measured; tests measure less.
+var benchPlan = func(quick bool) experiment.SpeedPlan {
+	if quick {
+		return experiment.QuickSpeedPlan()
+	}
+	return experiment.FullSpeedPlan()
+}
+
+// benchResult is what bench prints with --json.
+type benchResult struct {
+	Quick       bool           `json:"quick"`
+	Environment map[string]any `json:"environment"`
+	*experiment.Speed
+	Seconds float64 `json:"seconds"` // that all of it took
+}
+
+func (a *app) bench(f *benchFlags) error {
+	started := time.Now()
+	speed, err := experiment.MeasureSpeed(a.ctx, benchPlan(f.quick), func(stage string) {
+		fmt.Fprintf(a.stderr, "%4.0f s  %s\n", time.Since(started).Seconds(), stage)
+	})
+	if err != nil {
+		return err
+	}
+	result := benchResult{f.quick, record.Environment(), speed, time.Since(started).Seconds()}
+	benchNotes(a.stderr, speed)
+	if f.json {
+		return a.printJSON(result)
+	}
+	for _, t := range benchTables(speed) {
+		if _, err := fmt.Fprintf(a.stdout, "%s\n\n%s\n\n", t.title, t.table.Text()); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(a.stdout, "%.3g million messages per second; a whole iteration is %.3g times as fast as in plain Go; %.0f s in all\nWhat the numbers mean: docs/performance.md\n",
+		speed.MessagesPerS/million, speed.SpeedupVsPlainGo, result.Seconds)
+	return err
+}
+
+// muchDisturbed is the disturbance from which on numbers should not be trusted.
+const muchDisturbed = 0.1
+
+// benchNotes says what a reader of the numbers should know.
+func benchNotes(w io.Writer, s *experiment.Speed) {
+	if s.Disturbance > muchDisturbed {
+		fmt.Fprintf(w, "blockbp: note: the median repetition of a measurement took %.0f %% longer than the best: something else uses this machine, or its clock changes; for numbers to keep, run again when it is idle\n", 100*s.Disturbance)
+	}
+	if !s.Ceilings.CachesKnown {
+		fmt.Fprintln(w, "blockbp: note: the system does not tell the sizes of the caches; usual ones are assumed, and the names of levels may be wrong")
+	}
+	for _, what := range s.Left {
+		fmt.Fprintf(w, "blockbp: note: left out %s, more than a quarter of the memory that is available\n", what)
+	}
+}
