@@ -1,6 +1,8 @@
 // Package simd holds the vector kernels of message passing and grounding, in
 // float64: exponentials and logarithms, small matrix-vector products, whole
-// messages, and the product and scatter of a row of features.
+// messages, the product and scatter of rows of features, and the fused kernels of
+// which an iteration of learning is made: MultiplyMatrix, Exponentiate,
+// NodeUpdate, EdgeBeliefs and ScatterMatrix.
 //
 // # Implementations
 //
@@ -40,6 +42,13 @@
 //
 // Inside a fused message and NormaliseLog the AVX-512 exponential gives 0 below
 // e^−708: next to a largest term of 1 that changes nothing.
+//
+// Exponentiate is within 1.1 units in the last place of the exponential of its
+// rounded exponent (0.99 seen with AVX-512, 1.02 with AVX2; plain Go is math.Exp),
+// and 0 below e^−708. EdgeBelief, EdgeBeliefs and, with AVX-512, NodeUpdate use the
+// same exponential; their AVX-512 logarithm does without the low parts of its
+// table. Tests hold the results of all of them against loops written out by hand,
+// to 1e-13 for messages and 1e-12 for beliefs.
 //
 // # Speed
 //
@@ -81,7 +90,39 @@
 // which cost 10 to 25 ns wherever neighbouring rows follow each other.
 //
 // MultiplyRows and ScatterRows above 16 states are bound by reading the weights
-// from the second-level cache once per row of features.
+// from the second-level cache once per row of features. MultiplyMatrix and
+// ScatterMatrix read them once for many rows, and keep tiles of sums in registers.
+//
+// The fused kernels, measured on a slower machine: a shared 2-core Intel Xeon with
+// a peak of 76 GFLOP/s in AVX-512 multiply-adds and 38 in AVX2, on which
+// MessageForward above takes 33 ns at 8 states. Nanoseconds per table, message
+// (with its part of the belief, 4 messages to a node), edge, or row of features
+// (10 and k² outputs, 48 rows), and the whole of BenchmarkIteration per edge:
+//
+//	k                            2     3     4     8    16    21    32    64
+//	Exponentiate     AVX-512    14    20    19    47   162   276   611  2427
+//	                 AVX2       11    23    29    95   366   655  1529  6163
+//	                 plain      43   104   187   749  3009  5151 11948 47935
+//	NodeUpdate       AVX-512    32    33    33    33   130   184   206   519
+//	                 AVX2      153   158   143   150   183   265   323   788
+//	                 plain     119   132   152   256   517   694  1168  3045
+//	EdgeBeliefs      AVX-512    51    53    55    32   128   252   352  1480
+//	                 AVX2       48    52    49    74   150   300   447  1523
+//	                 plain     127   164   187   338   780  1138  2154  6862
+//	MultiplyMatrix   AVX-512   3.9   5.5   5.3    20    84   196   395  1906
+//	                 AVX2      2.9   7.5   8.9    36   143   251   609  2938
+//	                 plain      27    42    60   193   772  1292  3224 13738
+//	ScatterMatrix    AVX-512   4.1   5.4   5.3    19    77   155   328  1809
+//	                 AVX2      2.7   7.3   8.4    34   136   238   562  2907
+//	                 plain      48    63    79   272  1088  1835  4744 21390
+//	iteration        AVX-512   172   186   187   242   916  2022  3308 14001
+//	                 AVX2      397   437   414   647  1435  2586  4883 20620
+//	                 plain     599   833  1053  2429  7306 11651 25547 102684
+//
+// A message or belief of up to 8 states is one chain of some 200 cycles that leaves
+// most of the processor idle, and the processor does not look far enough ahead to
+// begin the next. NodeUpdate, for up to 8 states, and EdgeBeliefs, for 8, therefore
+// take four through each step together.
 //
 // # Single precision
 //

@@ -8076,10 +8076,69 @@ done524:
 	JGE     tile521
 
 tiles522:
-	CMPQ R10, $0x00000001
+	CMPQ R10, $0x00000002
 	JLT  tiles526
 
 tile525:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done528
+
+again527:
+	VMOVUPD      (BX), Z8
+	VMOVUPD      64(BX), Z9
+	VMOVUPD      128(BX), Z10
+	VMOVUPD      192(BX), Z11
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z12
+	VFMADD231PD  Z8, Z12, Z0
+	VFMADD231PD  Z9, Z12, Z1
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z12
+	VFMADD231PD  Z8, Z12, Z4
+	VFMADD231PD  Z9, Z12, Z5
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again527
+
+done528:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	VMOVUPD Z2, 128(DI)
+	VMOVUPD Z3, 192(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z4, (DI)
+	VMOVUPD Z5, 64(DI)
+	VMOVUPD Z6, 128(DI)
+	VMOVUPD Z7, 192(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000002, R10
+	CMPQ    R10, $0x00000002
+	JGE     tile525
+
+tiles526:
+	CMPQ R10, $0x00000001
+	JLT  tiles530
+
+tile529:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8088,9 +8147,9 @@ tile525:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done528
+	JLE    done532
 
-again527:
+again531:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -8104,9 +8163,9 @@ again527:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again527
+	JNZ          again531
 
-done528:
+done532:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
@@ -8114,9 +8173,9 @@ done528:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile525
+	JGE     tile529
 
-tiles526:
+tiles530:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
@@ -8126,7 +8185,7 @@ rest519:
 	TESTQ R9, R9
 	JZ    done520
 	CMPQ  R9, $0x00000008
-	JGT   wider529
+	JGT   wider533
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -8135,9 +8194,9 @@ rest519:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles531
+	JLT   tiles535
 
-tile530:
+tile534:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8154,9 +8213,9 @@ tile530:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done533
+	JLE    done537
 
-again532:
+again536:
 	VMOVUPD.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z13
@@ -8197,48 +8256,20 @@ again532:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again532
+	JNZ          again536
 
-done533:
+done537:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x00000007, R9
-	JNZ     partial534
-	VMOVUPD Z0, (DI)
-	JMP     stored537
-
-partial534:
-	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour535
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour535:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo536
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo536:
-	TESTQ  $0x00000001, R9
-	JZ     stored537
-	VMOVSD X0, (BX)
-
-stored537:
-	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
 	JNZ     partial538
-	VMOVUPD Z1, (DI)
+	VMOVUPD Z0, (DI)
 	JMP     stored541
 
 partial538:
 	LEAQ       (DI), BX
-	VMOVAPD    Z1, Z0
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour539
 	VMOVUPD    Y0, (BX)
@@ -8261,12 +8292,12 @@ stored541:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial542
-	VMOVUPD Z2, (DI)
+	VMOVUPD Z1, (DI)
 	JMP     stored545
 
 partial542:
 	LEAQ       (DI), BX
-	VMOVAPD    Z2, Z0
+	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour543
 	VMOVUPD    Y0, (BX)
@@ -8289,12 +8320,12 @@ stored545:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial546
-	VMOVUPD Z3, (DI)
+	VMOVUPD Z2, (DI)
 	JMP     stored549
 
 partial546:
 	LEAQ       (DI), BX
-	VMOVAPD    Z3, Z0
+	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour547
 	VMOVUPD    Y0, (BX)
@@ -8317,12 +8348,12 @@ stored549:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial550
-	VMOVUPD Z4, (DI)
+	VMOVUPD Z3, (DI)
 	JMP     stored553
 
 partial550:
 	LEAQ       (DI), BX
-	VMOVAPD    Z4, Z0
+	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour551
 	VMOVUPD    Y0, (BX)
@@ -8345,12 +8376,12 @@ stored553:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial554
-	VMOVUPD Z5, (DI)
+	VMOVUPD Z4, (DI)
 	JMP     stored557
 
 partial554:
 	LEAQ       (DI), BX
-	VMOVAPD    Z5, Z0
+	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour555
 	VMOVUPD    Y0, (BX)
@@ -8373,12 +8404,12 @@ stored557:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial558
-	VMOVUPD Z6, (DI)
+	VMOVUPD Z5, (DI)
 	JMP     stored561
 
 partial558:
 	LEAQ       (DI), BX
-	VMOVAPD    Z6, Z0
+	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour559
 	VMOVUPD    Y0, (BX)
@@ -8401,12 +8432,12 @@ stored561:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial562
-	VMOVUPD Z7, (DI)
+	VMOVUPD Z6, (DI)
 	JMP     stored565
 
 partial562:
 	LEAQ       (DI), BX
-	VMOVAPD    Z7, Z0
+	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour563
 	VMOVUPD    Y0, (BX)
@@ -8429,12 +8460,12 @@ stored565:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial566
-	VMOVUPD Z8, (DI)
+	VMOVUPD Z7, (DI)
 	JMP     stored569
 
 partial566:
 	LEAQ       (DI), BX
-	VMOVAPD    Z8, Z0
+	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour567
 	VMOVUPD    Y0, (BX)
@@ -8457,12 +8488,12 @@ stored569:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial570
-	VMOVUPD Z9, (DI)
+	VMOVUPD Z8, (DI)
 	JMP     stored573
 
 partial570:
 	LEAQ       (DI), BX
-	VMOVAPD    Z9, Z0
+	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour571
 	VMOVUPD    Y0, (BX)
@@ -8485,12 +8516,12 @@ stored573:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial574
-	VMOVUPD Z10, (DI)
+	VMOVUPD Z9, (DI)
 	JMP     stored577
 
 partial574:
 	LEAQ       (DI), BX
-	VMOVAPD    Z10, Z0
+	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour575
 	VMOVUPD    Y0, (BX)
@@ -8513,12 +8544,12 @@ stored577:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
 	JNZ     partial578
-	VMOVUPD Z11, (DI)
+	VMOVUPD Z10, (DI)
 	JMP     stored581
 
 partial578:
 	LEAQ       (DI), BX
-	VMOVAPD    Z11, Z0
+	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour579
 	VMOVUPD    Y0, (BX)
@@ -8538,24 +8569,206 @@ noTwo580:
 	VMOVSD X0, (BX)
 
 stored581:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial582
+	VMOVUPD Z11, (DI)
+	JMP     stored585
+
+partial582:
+	LEAQ       (DI), BX
+	VMOVAPD    Z11, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour583
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour583:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo584
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo584:
+	TESTQ  $0x00000001, R9
+	JZ     stored585
+	VMOVSD X0, (BX)
+
+stored585:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile530
+	JGE  tile534
 
-tiles531:
+tiles535:
+	CMPQ R10, $0x00000004
+	JLT  tiles587
+
+tile586:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done589
+
+again588:
+	VMOVUPD.Z    (BX), K1, Z4
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z5
+	VFMADD231PD  Z4, Z5, Z0
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z5
+	VFMADD231PD  Z4, Z5, Z1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z5
+	VFMADD231PD  Z4, Z5, Z2
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z5
+	VFMADD231PD  Z4, Z5, Z3
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again588
+
+done589:
+	MOVQ    CX, SI
+	IMUL3Q  $0x03, SI, SI
+	ADDQ    SI, DX
+	TESTQ   $0x00000007, R9
+	JNZ     partial590
+	VMOVUPD Z0, (DI)
+	JMP     stored593
+
+partial590:
+	LEAQ       (DI), BX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour591
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour591:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo592
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo592:
+	TESTQ  $0x00000001, R9
+	JZ     stored593
+	VMOVSD X0, (BX)
+
+stored593:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial594
+	VMOVUPD Z1, (DI)
+	JMP     stored597
+
+partial594:
+	LEAQ       (DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour595
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour595:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo596
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo596:
+	TESTQ  $0x00000001, R9
+	JZ     stored597
+	VMOVSD X0, (BX)
+
+stored597:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial598
+	VMOVUPD Z2, (DI)
+	JMP     stored601
+
+partial598:
+	LEAQ       (DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour599
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour599:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo600
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo600:
+	TESTQ  $0x00000001, R9
+	JZ     stored601
+	VMOVSD X0, (BX)
+
+stored601:
+	ADDQ    AX, DI
+	TESTQ   $0x00000007, R9
+	JNZ     partial602
+	VMOVUPD Z3, (DI)
+	JMP     stored605
+
+partial602:
+	LEAQ       (DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour603
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour603:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo604
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo604:
+	TESTQ  $0x00000001, R9
+	JZ     stored605
+	VMOVSD X0, (BX)
+
+stored605:
+	ADDQ AX, DI
+	SUBQ $0x00000004, R10
+	CMPQ R10, $0x00000004
+	JGE  tile586
+
+tiles587:
 	CMPQ R10, $0x00000001
-	JLT  tiles583
+	JLT  tiles607
 
-tile582:
+tile606:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done585
+	JLE    done609
 
-again584:
+again608:
 	VMOVUPD.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z2
@@ -8563,47 +8776,47 @@ again584:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again584
+	JNZ          again608
 
-done585:
+done609:
 	TESTQ   $0x00000007, R9
-	JNZ     partial586
+	JNZ     partial610
 	VMOVUPD Z0, (DI)
-	JMP     stored589
+	JMP     stored613
 
-partial586:
+partial610:
 	LEAQ       (DI), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour587
+	JZ         noFour611
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour587:
+noFour611:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo588
+	JZ         noTwo612
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo588:
+noTwo612:
 	TESTQ  $0x00000001, R9
-	JZ     stored589
+	JZ     stored613
 	VMOVSD X0, (CX)
 
-stored589:
+stored613:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile582
+	JGE  tile606
 
-tiles583:
+tiles607:
 	JMP done520
 
-wider529:
+wider533:
 	CMPQ  R9, $0x00000010
-	JGT   wider590
+	JGT   wider614
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -8612,10 +8825,10 @@ wider529:
 	MOVQ  dst_base+0(FP), DI
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
-	CMPQ  R10, $0x0000000a
-	JLT   tiles592
+	CMPQ  R10, $0x00000008
+	JLT   tiles616
 
-tile591:
+tile615:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8632,251 +8845,65 @@ tile591:
 	VXORPD Z13, Z13, Z13
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done594
+	JLE    done618
 
-again593:
-	VMOVUPD      (BX), Z20
-	VMOVUPD.Z    64(BX), K1, Z21
+again617:
+	VMOVUPD      (BX), Z16
+	VMOVUPD.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
-	VBROADCASTSD (SI), Z22
-	VFMADD231PD  Z20, Z22, Z0
-	VFMADD231PD  Z21, Z22, Z1
+	VBROADCASTSD (SI), Z18
+	VFMADD231PD  Z16, Z18, Z0
+	VFMADD231PD  Z17, Z18, Z1
 	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z22
-	VFMADD231PD  Z20, Z22, Z2
-	VFMADD231PD  Z21, Z22, Z3
+	VBROADCASTSD (SI), Z18
+	VFMADD231PD  Z16, Z18, Z2
+	VFMADD231PD  Z17, Z18, Z3
 	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z22
-	VFMADD231PD  Z20, Z22, Z4
-	VFMADD231PD  Z21, Z22, Z5
+	VBROADCASTSD (SI), Z18
+	VFMADD231PD  Z16, Z18, Z4
+	VFMADD231PD  Z17, Z18, Z5
 	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z22
-	VFMADD231PD  Z20, Z22, Z6
-	VFMADD231PD  Z21, Z22, Z7
+	VBROADCASTSD (SI), Z18
+	VFMADD231PD  Z16, Z18, Z6
+	VFMADD231PD  Z17, Z18, Z7
 	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z22
-	VFMADD231PD  Z20, Z22, Z8
-	VFMADD231PD  Z21, Z22, Z9
+	VBROADCASTSD (SI), Z18
+	VFMADD231PD  Z16, Z18, Z8
+	VFMADD231PD  Z17, Z18, Z9
 	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z22
-	VFMADD231PD  Z20, Z22, Z10
-	VFMADD231PD  Z21, Z22, Z11
+	VBROADCASTSD (SI), Z18
+	VFMADD231PD  Z16, Z18, Z10
+	VFMADD231PD  Z17, Z18, Z11
 	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z22
-	VFMADD231PD  Z20, Z22, Z12
-	VFMADD231PD  Z21, Z22, Z13
+	VBROADCASTSD (SI), Z18
+	VFMADD231PD  Z16, Z18, Z12
+	VFMADD231PD  Z17, Z18, Z13
 	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z22
-	VFMADD231PD  Z20, Z22, Z14
-	VFMADD231PD  Z21, Z22, Z15
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z22
-	VFMADD231PD  Z20, Z22, Z16
-	VFMADD231PD  Z21, Z22, Z17
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z22
-	VFMADD231PD  Z20, Z22, Z18
-	VFMADD231PD  Z21, Z22, Z19
+	VBROADCASTSD (SI), Z18
+	VFMADD231PD  Z16, Z18, Z14
+	VFMADD231PD  Z17, Z18, Z15
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again593
+	JNZ          again617
 
-done594:
+done618:
 	MOVQ    CX, SI
-	IMUL3Q  $0x09, SI, SI
+	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial595
-	VMOVUPD Z1, 64(DI)
-	JMP     stored598
-
-partial595:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour596
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour596:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo597
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo597:
-	TESTQ  $0x00000001, R9
-	JZ     stored598
-	VMOVSD X0, (BX)
-
-stored598:
-	ADDQ    AX, DI
-	VMOVUPD Z2, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial599
-	VMOVUPD Z3, 64(DI)
-	JMP     stored602
-
-partial599:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour600
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour600:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo601
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo601:
-	TESTQ  $0x00000001, R9
-	JZ     stored602
-	VMOVSD X0, (BX)
-
-stored602:
-	ADDQ    AX, DI
-	VMOVUPD Z4, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial603
-	VMOVUPD Z5, 64(DI)
-	JMP     stored606
-
-partial603:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour604
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour604:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo605
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo605:
-	TESTQ  $0x00000001, R9
-	JZ     stored606
-	VMOVSD X0, (BX)
-
-stored606:
-	ADDQ    AX, DI
-	VMOVUPD Z6, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial607
-	VMOVUPD Z7, 64(DI)
-	JMP     stored610
-
-partial607:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour608
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour608:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo609
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo609:
-	TESTQ  $0x00000001, R9
-	JZ     stored610
-	VMOVSD X0, (BX)
-
-stored610:
-	ADDQ    AX, DI
-	VMOVUPD Z8, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial611
-	VMOVUPD Z9, 64(DI)
-	JMP     stored614
-
-partial611:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z9, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour612
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour612:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo613
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo613:
-	TESTQ  $0x00000001, R9
-	JZ     stored614
-	VMOVSD X0, (BX)
-
-stored614:
-	ADDQ    AX, DI
-	VMOVUPD Z10, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial615
-	VMOVUPD Z11, 64(DI)
-	JMP     stored618
-
-partial615:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z11, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour616
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour616:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo617
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo617:
-	TESTQ  $0x00000001, R9
-	JZ     stored618
-	VMOVSD X0, (BX)
-
-stored618:
-	ADDQ    AX, DI
-	VMOVUPD Z12, (DI)
-	TESTQ   $0x00000007, R9
 	JNZ     partial619
-	VMOVUPD Z13, 64(DI)
+	VMOVUPD Z1, 64(DI)
 	JMP     stored622
 
 partial619:
 	LEAQ       64(DI), BX
-	VMOVAPD    Z13, Z0
+	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour620
 	VMOVUPD    Y0, (BX)
@@ -8897,15 +8924,15 @@ noTwo621:
 
 stored622:
 	ADDQ    AX, DI
-	VMOVUPD Z14, (DI)
+	VMOVUPD Z2, (DI)
 	TESTQ   $0x00000007, R9
 	JNZ     partial623
-	VMOVUPD Z15, 64(DI)
+	VMOVUPD Z3, 64(DI)
 	JMP     stored626
 
 partial623:
 	LEAQ       64(DI), BX
-	VMOVAPD    Z15, Z0
+	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour624
 	VMOVUPD    Y0, (BX)
@@ -8926,15 +8953,15 @@ noTwo625:
 
 stored626:
 	ADDQ    AX, DI
-	VMOVUPD Z16, (DI)
+	VMOVUPD Z4, (DI)
 	TESTQ   $0x00000007, R9
 	JNZ     partial627
-	VMOVUPD Z17, 64(DI)
+	VMOVUPD Z5, 64(DI)
 	JMP     stored630
 
 partial627:
 	LEAQ       64(DI), BX
-	VMOVAPD    Z17, Z0
+	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour628
 	VMOVUPD    Y0, (BX)
@@ -8955,15 +8982,15 @@ noTwo629:
 
 stored630:
 	ADDQ    AX, DI
-	VMOVUPD Z18, (DI)
+	VMOVUPD Z6, (DI)
 	TESTQ   $0x00000007, R9
 	JNZ     partial631
-	VMOVUPD Z19, 64(DI)
+	VMOVUPD Z7, 64(DI)
 	JMP     stored634
 
 partial631:
 	LEAQ       64(DI), BX
-	VMOVAPD    Z19, Z0
+	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
 	JZ         noFour632
 	VMOVUPD    Y0, (BX)
@@ -8983,25 +9010,308 @@ noTwo633:
 	VMOVSD X0, (BX)
 
 stored634:
+	ADDQ    AX, DI
+	VMOVUPD Z8, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial635
+	VMOVUPD Z9, 64(DI)
+	JMP     stored638
+
+partial635:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z9, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour636
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour636:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo637
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo637:
+	TESTQ  $0x00000001, R9
+	JZ     stored638
+	VMOVSD X0, (BX)
+
+stored638:
+	ADDQ    AX, DI
+	VMOVUPD Z10, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial639
+	VMOVUPD Z11, 64(DI)
+	JMP     stored642
+
+partial639:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z11, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour640
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour640:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo641
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo641:
+	TESTQ  $0x00000001, R9
+	JZ     stored642
+	VMOVSD X0, (BX)
+
+stored642:
+	ADDQ    AX, DI
+	VMOVUPD Z12, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial643
+	VMOVUPD Z13, 64(DI)
+	JMP     stored646
+
+partial643:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z13, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour644
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour644:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo645
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo645:
+	TESTQ  $0x00000001, R9
+	JZ     stored646
+	VMOVSD X0, (BX)
+
+stored646:
+	ADDQ    AX, DI
+	VMOVUPD Z14, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial647
+	VMOVUPD Z15, 64(DI)
+	JMP     stored650
+
+partial647:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z15, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour648
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour648:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo649
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo649:
+	TESTQ  $0x00000001, R9
+	JZ     stored650
+	VMOVSD X0, (BX)
+
+stored650:
 	ADDQ AX, DI
-	SUBQ $0x0000000a, R10
-	CMPQ R10, $0x0000000a
-	JGE  tile591
+	SUBQ $0x00000008, R10
+	CMPQ R10, $0x00000008
+	JGE  tile615
 
-tiles592:
+tiles616:
+	CMPQ R10, $0x00000004
+	JLT  tiles652
+
+tile651:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done654
+
+again653:
+	VMOVUPD      (BX), Z8
+	VMOVUPD.Z    64(BX), K1, Z9
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again653
+
+done654:
+	MOVQ    CX, SI
+	IMUL3Q  $0x03, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Z0, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial655
+	VMOVUPD Z1, 64(DI)
+	JMP     stored658
+
+partial655:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour656
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour656:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo657
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo657:
+	TESTQ  $0x00000001, R9
+	JZ     stored658
+	VMOVSD X0, (BX)
+
+stored658:
+	ADDQ    AX, DI
+	VMOVUPD Z2, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial659
+	VMOVUPD Z3, 64(DI)
+	JMP     stored662
+
+partial659:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour660
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour660:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo661
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo661:
+	TESTQ  $0x00000001, R9
+	JZ     stored662
+	VMOVSD X0, (BX)
+
+stored662:
+	ADDQ    AX, DI
+	VMOVUPD Z4, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial663
+	VMOVUPD Z5, 64(DI)
+	JMP     stored666
+
+partial663:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour664
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour664:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo665
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo665:
+	TESTQ  $0x00000001, R9
+	JZ     stored666
+	VMOVSD X0, (BX)
+
+stored666:
+	ADDQ    AX, DI
+	VMOVUPD Z6, (DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial667
+	VMOVUPD Z7, 64(DI)
+	JMP     stored670
+
+partial667:
+	LEAQ       64(DI), BX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour668
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour668:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo669
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo669:
+	TESTQ  $0x00000001, R9
+	JZ     stored670
+	VMOVSD X0, (BX)
+
+stored670:
+	ADDQ AX, DI
+	SUBQ $0x00000004, R10
+	CMPQ R10, $0x00000004
+	JGE  tile651
+
+tiles652:
 	CMPQ R10, $0x00000001
-	JLT  tiles636
+	JLT  tiles672
 
-tile635:
+tile671:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done638
+	JLE    done674
 
-again637:
+again673:
 	VMOVUPD      (BX), Z2
 	VMOVUPD.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -9011,48 +9321,48 @@ again637:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again637
+	JNZ          again673
 
-done638:
+done674:
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial639
+	JNZ     partial675
 	VMOVUPD Z1, 64(DI)
-	JMP     stored642
+	JMP     stored678
 
-partial639:
+partial675:
 	LEAQ       64(DI), CX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour640
+	JZ         noFour676
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour640:
+noFour676:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo641
+	JZ         noTwo677
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo641:
+noTwo677:
 	TESTQ  $0x00000001, R9
-	JZ     stored642
+	JZ     stored678
 	VMOVSD X0, (CX)
 
-stored642:
+stored678:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile635
+	JGE  tile671
 
-tiles636:
+tiles672:
 	JMP done520
 
-wider590:
+wider614:
 	CMPQ  R9, $0x00000018
-	JGT   wider643
+	JGT   wider679
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9062,9 +9372,9 @@ wider590:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles645
+	JLT   tiles681
 
-tile644:
+tile680:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9093,9 +9403,9 @@ tile644:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done647
+	JLE    done683
 
-again646:
+again682:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD.Z    128(BX), K1, Z26
@@ -9142,261 +9452,365 @@ again646:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again646
+	JNZ          again682
 
-done647:
+done683:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial648
+	JNZ     partial684
 	VMOVUPD Z2, 128(DI)
-	JMP     stored651
+	JMP     stored687
 
-partial648:
+partial684:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour649
+	JZ         noFour685
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour649:
+noFour685:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo650
+	JZ         noTwo686
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo650:
+noTwo686:
 	TESTQ  $0x00000001, R9
-	JZ     stored651
+	JZ     stored687
 	VMOVSD X0, (BX)
 
-stored651:
+stored687:
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial652
+	JNZ     partial688
 	VMOVUPD Z5, 128(DI)
-	JMP     stored655
+	JMP     stored691
 
-partial652:
+partial688:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour653
+	JZ         noFour689
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour653:
+noFour689:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo654
+	JZ         noTwo690
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo654:
+noTwo690:
 	TESTQ  $0x00000001, R9
-	JZ     stored655
+	JZ     stored691
 	VMOVSD X0, (BX)
 
-stored655:
+stored691:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	VMOVUPD Z7, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial656
+	JNZ     partial692
 	VMOVUPD Z8, 128(DI)
-	JMP     stored659
+	JMP     stored695
 
-partial656:
+partial692:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour657
+	JZ         noFour693
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour657:
+noFour693:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo658
+	JZ         noTwo694
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo658:
+noTwo694:
 	TESTQ  $0x00000001, R9
-	JZ     stored659
+	JZ     stored695
 	VMOVSD X0, (BX)
 
-stored659:
+stored695:
 	ADDQ    AX, DI
 	VMOVUPD Z9, (DI)
 	VMOVUPD Z10, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial660
+	JNZ     partial696
 	VMOVUPD Z11, 128(DI)
-	JMP     stored663
+	JMP     stored699
 
-partial660:
+partial696:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour661
+	JZ         noFour697
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour661:
+noFour697:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo662
+	JZ         noTwo698
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo662:
+noTwo698:
 	TESTQ  $0x00000001, R9
-	JZ     stored663
+	JZ     stored699
 	VMOVSD X0, (BX)
 
-stored663:
+stored699:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial664
+	JNZ     partial700
 	VMOVUPD Z14, 128(DI)
-	JMP     stored667
+	JMP     stored703
 
-partial664:
+partial700:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour665
+	JZ         noFour701
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour665:
+noFour701:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo666
+	JZ         noTwo702
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo666:
+noTwo702:
 	TESTQ  $0x00000001, R9
-	JZ     stored667
+	JZ     stored703
 	VMOVSD X0, (BX)
 
-stored667:
+stored703:
 	ADDQ    AX, DI
 	VMOVUPD Z15, (DI)
 	VMOVUPD Z16, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial668
+	JNZ     partial704
 	VMOVUPD Z17, 128(DI)
-	JMP     stored671
+	JMP     stored707
 
-partial668:
+partial704:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z17, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour669
+	JZ         noFour705
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour669:
+noFour705:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo670
+	JZ         noTwo706
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo670:
+noTwo706:
 	TESTQ  $0x00000001, R9
-	JZ     stored671
+	JZ     stored707
 	VMOVSD X0, (BX)
 
-stored671:
+stored707:
 	ADDQ    AX, DI
 	VMOVUPD Z18, (DI)
 	VMOVUPD Z19, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial672
+	JNZ     partial708
 	VMOVUPD Z20, 128(DI)
-	JMP     stored675
+	JMP     stored711
 
-partial672:
+partial708:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z20, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour673
+	JZ         noFour709
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour673:
+noFour709:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo674
+	JZ         noTwo710
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo674:
+noTwo710:
 	TESTQ  $0x00000001, R9
-	JZ     stored675
+	JZ     stored711
 	VMOVSD X0, (BX)
 
-stored675:
+stored711:
 	ADDQ    AX, DI
 	VMOVUPD Z21, (DI)
 	VMOVUPD Z22, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial676
+	JNZ     partial712
 	VMOVUPD Z23, 128(DI)
-	JMP     stored679
+	JMP     stored715
 
-partial676:
+partial712:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour677
+	JZ         noFour713
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour677:
+noFour713:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo678
+	JZ         noTwo714
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo678:
+noTwo714:
 	TESTQ  $0x00000001, R9
-	JZ     stored679
+	JZ     stored715
 	VMOVSD X0, (BX)
 
-stored679:
+stored715:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile644
+	JGE  tile680
 
-tiles645:
+tiles681:
+	CMPQ R10, $0x00000002
+	JLT  tiles717
+
+tile716:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done719
+
+again718:
+	VMOVUPD      (BX), Z6
+	VMOVUPD      64(BX), Z7
+	VMOVUPD.Z    128(BX), K1, Z8
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z9
+	VFMADD231PD  Z6, Z9, Z0
+	VFMADD231PD  Z7, Z9, Z1
+	VFMADD231PD  Z8, Z9, Z2
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z9
+	VFMADD231PD  Z6, Z9, Z3
+	VFMADD231PD  Z7, Z9, Z4
+	VFMADD231PD  Z8, Z9, Z5
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again718
+
+done719:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial720
+	VMOVUPD Z2, 128(DI)
+	JMP     stored723
+
+partial720:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour721
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour721:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo722
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo722:
+	TESTQ  $0x00000001, R9
+	JZ     stored723
+	VMOVSD X0, (BX)
+
+stored723:
+	ADDQ    AX, DI
+	VMOVUPD Z3, (DI)
+	VMOVUPD Z4, 64(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial724
+	VMOVUPD Z5, 128(DI)
+	JMP     stored727
+
+partial724:
+	LEAQ       128(DI), BX
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour725
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour725:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo726
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo726:
+	TESTQ  $0x00000001, R9
+	JZ     stored727
+	VMOVSD X0, (BX)
+
+stored727:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile716
+
+tiles717:
 	CMPQ R10, $0x00000001
-	JLT  tiles681
+	JLT  tiles729
 
-tile680:
+tile728:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9404,9 +9818,9 @@ tile680:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done683
+	JLE    done731
 
-again682:
+again730:
 	VMOVUPD      (BX), Z3
 	VMOVUPD      64(BX), Z4
 	VMOVUPD.Z    128(BX), K1, Z5
@@ -9418,47 +9832,47 @@ again682:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again682
+	JNZ          again730
 
-done683:
+done731:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial684
+	JNZ     partial732
 	VMOVUPD Z2, 128(DI)
-	JMP     stored687
+	JMP     stored735
 
-partial684:
+partial732:
 	LEAQ       128(DI), CX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour685
+	JZ         noFour733
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour685:
+noFour733:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo686
+	JZ         noTwo734
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo686:
+noTwo734:
 	TESTQ  $0x00000001, R9
-	JZ     stored687
+	JZ     stored735
 	VMOVSD X0, (CX)
 
-stored687:
+stored735:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile680
+	JGE  tile728
 
-tiles681:
+tiles729:
 	JMP done520
 
-wider643:
+wider679:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9468,9 +9882,9 @@ wider643:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles690
+	JLT   tiles738
 
-tile689:
+tile737:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9499,9 +9913,9 @@ tile689:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done692
+	JLE    done740
 
-again691:
+again739:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -9545,9 +9959,9 @@ again691:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again691
+	JNZ          again739
 
-done692:
+done740:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -9555,197 +9969,308 @@ done692:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial693
+	JNZ     partial741
 	VMOVUPD Z3, 192(DI)
-	JMP     stored696
+	JMP     stored744
 
-partial693:
+partial741:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour694
+	JZ         noFour742
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour694:
+noFour742:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo695
+	JZ         noTwo743
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo695:
+noTwo743:
 	TESTQ  $0x00000001, R9
-	JZ     stored696
+	JZ     stored744
 	VMOVSD X0, (BX)
 
-stored696:
+stored744:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial697
+	JNZ     partial745
 	VMOVUPD Z7, 192(DI)
-	JMP     stored700
+	JMP     stored748
 
-partial697:
+partial745:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour698
+	JZ         noFour746
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour698:
+noFour746:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo699
+	JZ         noTwo747
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo699:
+noTwo747:
 	TESTQ  $0x00000001, R9
-	JZ     stored700
+	JZ     stored748
 	VMOVSD X0, (BX)
 
-stored700:
+stored748:
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
 	VMOVUPD Z9, 64(DI)
 	VMOVUPD Z10, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial701
+	JNZ     partial749
 	VMOVUPD Z11, 192(DI)
-	JMP     stored704
+	JMP     stored752
 
-partial701:
+partial749:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour702
+	JZ         noFour750
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour702:
+noFour750:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo703
+	JZ         noTwo751
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo703:
+noTwo751:
 	TESTQ  $0x00000001, R9
-	JZ     stored704
+	JZ     stored752
 	VMOVSD X0, (BX)
 
-stored704:
+stored752:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	VMOVUPD Z14, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial705
+	JNZ     partial753
 	VMOVUPD Z15, 192(DI)
-	JMP     stored708
+	JMP     stored756
 
-partial705:
+partial753:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour706
+	JZ         noFour754
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour706:
+noFour754:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo707
+	JZ         noTwo755
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo707:
+noTwo755:
 	TESTQ  $0x00000001, R9
-	JZ     stored708
+	JZ     stored756
 	VMOVSD X0, (BX)
 
-stored708:
+stored756:
 	ADDQ    AX, DI
 	VMOVUPD Z16, (DI)
 	VMOVUPD Z17, 64(DI)
 	VMOVUPD Z18, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial709
+	JNZ     partial757
 	VMOVUPD Z19, 192(DI)
-	JMP     stored712
+	JMP     stored760
 
-partial709:
+partial757:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour710
+	JZ         noFour758
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour710:
+noFour758:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo711
+	JZ         noTwo759
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo711:
+noTwo759:
 	TESTQ  $0x00000001, R9
-	JZ     stored712
+	JZ     stored760
 	VMOVSD X0, (BX)
 
-stored712:
+stored760:
 	ADDQ    AX, DI
 	VMOVUPD Z20, (DI)
 	VMOVUPD Z21, 64(DI)
 	VMOVUPD Z22, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial713
+	JNZ     partial761
 	VMOVUPD Z23, 192(DI)
-	JMP     stored716
+	JMP     stored764
 
-partial713:
+partial761:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour714
+	JZ         noFour762
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour714:
+noFour762:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo715
+	JZ         noTwo763
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo715:
+noTwo763:
 	TESTQ  $0x00000001, R9
-	JZ     stored716
+	JZ     stored764
 	VMOVSD X0, (BX)
 
-stored716:
+stored764:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile689
+	JGE  tile737
 
-tiles690:
+tiles738:
+	CMPQ R10, $0x00000002
+	JLT  tiles766
+
+tile765:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done768
+
+again767:
+	VMOVUPD      (BX), Z8
+	VMOVUPD      64(BX), Z9
+	VMOVUPD      128(BX), Z10
+	VMOVUPD.Z    192(BX), K1, Z11
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Z12
+	VFMADD231PD  Z8, Z12, Z0
+	VFMADD231PD  Z9, Z12, Z1
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z12
+	VFMADD231PD  Z8, Z12, Z4
+	VFMADD231PD  Z9, Z12, Z5
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again767
+
+done768:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	VMOVUPD Z2, 128(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial769
+	VMOVUPD Z3, 192(DI)
+	JMP     stored772
+
+partial769:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour770
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour770:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo771
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo771:
+	TESTQ  $0x00000001, R9
+	JZ     stored772
+	VMOVSD X0, (BX)
+
+stored772:
+	ADDQ    AX, DI
+	VMOVUPD Z4, (DI)
+	VMOVUPD Z5, 64(DI)
+	VMOVUPD Z6, 128(DI)
+	TESTQ   $0x00000007, R9
+	JNZ     partial773
+	VMOVUPD Z7, 192(DI)
+	JMP     stored776
+
+partial773:
+	LEAQ       192(DI), BX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour774
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour774:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo775
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo775:
+	TESTQ  $0x00000001, R9
+	JZ     stored776
+	VMOVSD X0, (BX)
+
+stored776:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile765
+
+tiles766:
 	CMPQ R10, $0x00000001
-	JLT  tiles718
+	JLT  tiles778
 
-tile717:
+tile777:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9754,9 +10279,9 @@ tile717:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done720
+	JLE    done780
 
-again719:
+again779:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -9770,45 +10295,45 @@ again719:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again719
+	JNZ          again779
 
-done720:
+done780:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial721
+	JNZ     partial781
 	VMOVUPD Z3, 192(DI)
-	JMP     stored724
+	JMP     stored784
 
-partial721:
+partial781:
 	LEAQ       192(DI), CX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour722
+	JZ         noFour782
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour722:
+noFour782:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo723
+	JZ         noTwo783
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo723:
+noTwo783:
 	TESTQ  $0x00000001, R9
-	JZ     stored724
+	JZ     stored784
 	VMOVSD X0, (CX)
 
-stored724:
+stored784:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile717
+	JGE  tile777
 
-tiles718:
+tiles778:
 done520:
 	VZEROUPPER
 	RET
@@ -9824,17 +10349,17 @@ TEXT ·scatterMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest726
+	JLT  rest786
 
-panel725:
+panel785:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles729
+	JLT  tiles789
 
-tile728:
+tile788:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9860,9 +10385,9 @@ tile728:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done731
+	JLE    done791
 
-again730:
+again790:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -9895,9 +10420,9 @@ again730:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again730
+	JNZ          again790
 
-done731:
+done791:
 	VMOVUPD (DI), Z20
 	VADDPD  Z20, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -9966,13 +10491,13 @@ done731:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile728
+	JGE     tile788
 
-tiles729:
+tiles789:
 	CMPQ R10, $0x00000002
-	JLT  tiles733
+	JLT  tiles793
 
-tile732:
+tile792:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9986,9 +10511,9 @@ tile732:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done735
+	JLE    done795
 
-again734:
+again794:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -10006,9 +10531,9 @@ again734:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again734
+	JNZ          again794
 
-done735:
+done795:
 	VMOVUPD (DI), Z8
 	VADDPD  Z8, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -10038,13 +10563,13 @@ done735:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile732
+	JGE     tile792
 
-tiles733:
+tiles793:
 	CMPQ R10, $0x00000001
-	JLT  tiles737
+	JLT  tiles797
 
-tile736:
+tile796:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10054,9 +10579,9 @@ tile736:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done739
+	JLE    done799
 
-again738:
+again798:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -10069,9 +10594,9 @@ again738:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again738
+	JNZ          again798
 
-done739:
+done799:
 	VMOVUPD (DI), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -10088,19 +10613,19 @@ done739:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile736
+	JGE     tile796
 
-tiles737:
+tiles797:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel725
+	JGE  panel785
 
-rest726:
+rest786:
 	TESTQ R9, R9
-	JZ    done727
+	JZ    done787
 	CMPQ  R9, $0x00000008
-	JGT   wider740
+	JGT   wider800
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -10109,9 +10634,9 @@ rest726:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles742
+	JLT   tiles802
 
-tile741:
+tile801:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10122,9 +10647,9 @@ tile741:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done744
+	JLE    done804
 
-again743:
+again803:
 	VMOVUPD.Z    (SI), K1, Z5
 	VBROADCASTSD (BX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -10139,169 +10664,169 @@ again743:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again743
+	JNZ          again803
 
-done744:
+done804:
 	VMOVUPD.Z (DI), K1, Z5
 	VADDPD    Z5, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial745
+	JNZ       partial805
 	VMOVUPD   Z0, (DI)
-	JMP       stored748
+	JMP       stored808
 
-partial745:
+partial805:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour746
+	JZ         noFour806
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour746:
+noFour806:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo747
+	JZ         noTwo807
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo747:
+noTwo807:
 	TESTQ  $0x00000001, R9
-	JZ     stored748
+	JZ     stored808
 	VMOVSD X0, (BX)
 
-stored748:
+stored808:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial749
+	JNZ       partial809
 	VMOVUPD   Z1, (DI)
-	JMP       stored752
+	JMP       stored812
 
-partial749:
+partial809:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour750
+	JZ         noFour810
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour750:
+noFour810:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo751
+	JZ         noTwo811
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo751:
+noTwo811:
 	TESTQ  $0x00000001, R9
-	JZ     stored752
+	JZ     stored812
 	VMOVSD X0, (BX)
 
-stored752:
+stored812:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial753
+	JNZ       partial813
 	VMOVUPD   Z2, (DI)
-	JMP       stored756
+	JMP       stored816
 
-partial753:
+partial813:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour754
+	JZ         noFour814
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour754:
+noFour814:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo755
+	JZ         noTwo815
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo755:
+noTwo815:
 	TESTQ  $0x00000001, R9
-	JZ     stored756
+	JZ     stored816
 	VMOVSD X0, (BX)
 
-stored756:
+stored816:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial757
+	JNZ       partial817
 	VMOVUPD   Z3, (DI)
-	JMP       stored760
+	JMP       stored820
 
-partial757:
+partial817:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour758
+	JZ         noFour818
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour758:
+noFour818:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo759
+	JZ         noTwo819
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo759:
+noTwo819:
 	TESTQ  $0x00000001, R9
-	JZ     stored760
+	JZ     stored820
 	VMOVSD X0, (BX)
 
-stored760:
+stored820:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z4, Z4
 	TESTQ     $0x00000007, R9
-	JNZ       partial761
+	JNZ       partial821
 	VMOVUPD   Z4, (DI)
-	JMP       stored764
+	JMP       stored824
 
-partial761:
+partial821:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour762
+	JZ         noFour822
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour762:
+noFour822:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo763
+	JZ         noTwo823
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo763:
+noTwo823:
 	TESTQ  $0x00000001, R9
-	JZ     stored764
+	JZ     stored824
 	VMOVSD X0, (BX)
 
-stored764:
+stored824:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile741
+	JGE  tile801
 
-tiles742:
+tiles802:
 	CMPQ R10, $0x00000002
-	JLT  tiles766
+	JLT  tiles826
 
-tile765:
+tile825:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -10309,9 +10834,9 @@ tile765:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done768
+	JLE    done828
 
-again767:
+again827:
 	VMOVUPD.Z    (SI), K1, Z2
 	VBROADCASTSD (BX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -10320,138 +10845,138 @@ again767:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again767
+	JNZ          again827
 
-done768:
+done828:
 	VMOVUPD.Z (DI), K1, Z2
 	VADDPD    Z2, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial769
+	JNZ       partial829
 	VMOVUPD   Z0, (DI)
-	JMP       stored772
+	JMP       stored832
 
-partial769:
+partial829:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour770
+	JZ         noFour830
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour770:
+noFour830:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo771
+	JZ         noTwo831
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo771:
+noTwo831:
 	TESTQ  $0x00000001, R9
-	JZ     stored772
+	JZ     stored832
 	VMOVSD X0, (BX)
 
-stored772:
+stored832:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial773
+	JNZ       partial833
 	VMOVUPD   Z1, (DI)
-	JMP       stored776
+	JMP       stored836
 
-partial773:
+partial833:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour774
+	JZ         noFour834
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour774:
+noFour834:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo775
+	JZ         noTwo835
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo775:
+noTwo835:
 	TESTQ  $0x00000001, R9
-	JZ     stored776
+	JZ     stored836
 	VMOVSD X0, (BX)
 
-stored776:
+stored836:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile765
+	JGE  tile825
 
-tiles766:
+tiles826:
 	CMPQ R10, $0x00000001
-	JLT  tiles778
+	JLT  tiles838
 
-tile777:
+tile837:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done780
+	JLE    done840
 
-again779:
+again839:
 	VMOVUPD.Z    (SI), K1, Z1
 	VBROADCASTSD (BX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again779
+	JNZ          again839
 
-done780:
+done840:
 	VMOVUPD.Z (DI), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial781
+	JNZ       partial841
 	VMOVUPD   Z0, (DI)
-	JMP       stored784
+	JMP       stored844
 
-partial781:
+partial841:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour782
+	JZ         noFour842
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour782:
+noFour842:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo783
+	JZ         noTwo843
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo783:
+noTwo843:
 	TESTQ  $0x00000001, R9
-	JZ     stored784
+	JZ     stored844
 	VMOVSD X0, (BX)
 
-stored784:
+stored844:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile777
+	JGE  tile837
 
-tiles778:
-	JMP done727
+tiles838:
+	JMP done787
 
-wider740:
+wider800:
 	CMPQ  R9, $0x00000010
-	JGT   wider785
+	JGT   wider845
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -10461,9 +10986,9 @@ wider740:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles787
+	JLT   tiles847
 
-tile786:
+tile846:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10479,9 +11004,9 @@ tile786:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done789
+	JLE    done849
 
-again788:
+again848:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (BX), Z12
@@ -10502,41 +11027,41 @@ again788:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again788
+	JNZ          again848
 
-done789:
+done849:
 	VMOVUPD   (DI), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial790
+	JNZ       partial850
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored793
+	JMP       stored853
 
-partial790:
+partial850:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour791
+	JZ         noFour851
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour791:
+noFour851:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo792
+	JZ         noTwo852
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo792:
+noTwo852:
 	TESTQ  $0x00000001, R9
-	JZ     stored793
+	JZ     stored853
 	VMOVSD X0, (BX)
 
-stored793:
+stored853:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
@@ -10544,32 +11069,32 @@ stored793:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial794
+	JNZ       partial854
 	VMOVUPD   Z3, 64(DI)
-	JMP       stored797
+	JMP       stored857
 
-partial794:
+partial854:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour795
+	JZ         noFour855
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour795:
+noFour855:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo796
+	JZ         noTwo856
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo796:
+noTwo856:
 	TESTQ  $0x00000001, R9
-	JZ     stored797
+	JZ     stored857
 	VMOVSD X0, (BX)
 
-stored797:
+stored857:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -10577,32 +11102,32 @@ stored797:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial798
+	JNZ       partial858
 	VMOVUPD   Z5, 64(DI)
-	JMP       stored801
+	JMP       stored861
 
-partial798:
+partial858:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour799
+	JZ         noFour859
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour799:
+noFour859:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo800
+	JZ         noTwo860
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo800:
+noTwo860:
 	TESTQ  $0x00000001, R9
-	JZ     stored801
+	JZ     stored861
 	VMOVSD X0, (BX)
 
-stored801:
+stored861:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -10610,32 +11135,32 @@ stored801:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial802
+	JNZ       partial862
 	VMOVUPD   Z7, 64(DI)
-	JMP       stored805
+	JMP       stored865
 
-partial802:
+partial862:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour803
+	JZ         noFour863
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour803:
+noFour863:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo804
+	JZ         noTwo864
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo804:
+noTwo864:
 	TESTQ  $0x00000001, R9
-	JZ     stored805
+	JZ     stored865
 	VMOVSD X0, (BX)
 
-stored805:
+stored865:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
@@ -10643,43 +11168,43 @@ stored805:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z9, Z9
 	TESTQ     $0x00000007, R9
-	JNZ       partial806
+	JNZ       partial866
 	VMOVUPD   Z9, 64(DI)
-	JMP       stored809
+	JMP       stored869
 
-partial806:
+partial866:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour807
+	JZ         noFour867
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour807:
+noFour867:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo808
+	JZ         noTwo868
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo808:
+noTwo868:
 	TESTQ  $0x00000001, R9
-	JZ     stored809
+	JZ     stored869
 	VMOVSD X0, (BX)
 
-stored809:
+stored869:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile786
+	JGE  tile846
 
-tiles787:
+tiles847:
 	CMPQ R10, $0x00000002
-	JLT  tiles811
+	JLT  tiles871
 
-tile810:
+tile870:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10689,9 +11214,9 @@ tile810:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done813
+	JLE    done873
 
-again812:
+again872:
 	VMOVUPD      (SI), Z4
 	VMOVUPD.Z    64(SI), K1, Z5
 	VBROADCASTSD (BX), Z6
@@ -10703,41 +11228,41 @@ again812:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again812
+	JNZ          again872
 
-done813:
+done873:
 	VMOVUPD   (DI), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial814
+	JNZ       partial874
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored817
+	JMP       stored877
 
-partial814:
+partial874:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour815
+	JZ         noFour875
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour815:
+noFour875:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo816
+	JZ         noTwo876
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo816:
+noTwo876:
 	TESTQ  $0x00000001, R9
-	JZ     stored817
+	JZ     stored877
 	VMOVSD X0, (BX)
 
-stored817:
+stored877:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
@@ -10745,43 +11270,43 @@ stored817:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial818
+	JNZ       partial878
 	VMOVUPD   Z3, 64(DI)
-	JMP       stored821
+	JMP       stored881
 
-partial818:
+partial878:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour819
+	JZ         noFour879
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour819:
+noFour879:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo820
+	JZ         noTwo880
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo820:
+noTwo880:
 	TESTQ  $0x00000001, R9
-	JZ     stored821
+	JZ     stored881
 	VMOVSD X0, (BX)
 
-stored821:
+stored881:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile810
+	JGE  tile870
 
-tiles811:
+tiles871:
 	CMPQ R10, $0x00000001
-	JLT  tiles823
+	JLT  tiles883
 
-tile822:
+tile882:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -10789,9 +11314,9 @@ tile822:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done825
+	JLE    done885
 
-again824:
+again884:
 	VMOVUPD      (SI), Z2
 	VMOVUPD.Z    64(SI), K1, Z3
 	VBROADCASTSD (BX), Z4
@@ -10800,53 +11325,53 @@ again824:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again824
+	JNZ          again884
 
-done825:
+done885:
 	VMOVUPD   (DI), Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial826
+	JNZ       partial886
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored829
+	JMP       stored889
 
-partial826:
+partial886:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour827
+	JZ         noFour887
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour827:
+noFour887:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo828
+	JZ         noTwo888
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo828:
+noTwo888:
 	TESTQ  $0x00000001, R9
-	JZ     stored829
+	JZ     stored889
 	VMOVSD X0, (BX)
 
-stored829:
+stored889:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile822
+	JGE  tile882
 
-tiles823:
-	JMP done727
+tiles883:
+	JMP done787
 
-wider785:
+wider845:
 	CMPQ  R9, $0x00000018
-	JGT   wider830
+	JGT   wider890
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -10856,9 +11381,9 @@ wider785:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles832
+	JLT   tiles892
 
-tile831:
+tile891:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10879,9 +11404,9 @@ tile831:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done834
+	JLE    done894
 
-again833:
+again893:
 	VMOVUPD      (SI), Z15
 	VMOVUPD      64(SI), Z16
 	VMOVUPD.Z    128(SI), K1, Z17
@@ -10908,9 +11433,9 @@ again833:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again833
+	JNZ          again893
 
-done834:
+done894:
 	VMOVUPD   (DI), Z15
 	VADDPD    Z15, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10920,32 +11445,32 @@ done834:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial835
+	JNZ       partial895
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored838
+	JMP       stored898
 
-partial835:
+partial895:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour836
+	JZ         noFour896
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour836:
+noFour896:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo837
+	JZ         noTwo897
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo837:
+noTwo897:
 	TESTQ  $0x00000001, R9
-	JZ     stored838
+	JZ     stored898
 	VMOVSD X0, (BX)
 
-stored838:
+stored898:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -10956,32 +11481,32 @@ stored838:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial839
+	JNZ       partial899
 	VMOVUPD   Z5, 128(DI)
-	JMP       stored842
+	JMP       stored902
 
-partial839:
+partial899:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour840
+	JZ         noFour900
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour840:
+noFour900:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo841
+	JZ         noTwo901
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo841:
+noTwo901:
 	TESTQ  $0x00000001, R9
-	JZ     stored842
+	JZ     stored902
 	VMOVSD X0, (BX)
 
-stored842:
+stored902:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -10992,32 +11517,32 @@ stored842:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z8, Z8
 	TESTQ     $0x00000007, R9
-	JNZ       partial843
+	JNZ       partial903
 	VMOVUPD   Z8, 128(DI)
-	JMP       stored846
+	JMP       stored906
 
-partial843:
+partial903:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour844
+	JZ         noFour904
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour844:
+noFour904:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo845
+	JZ         noTwo905
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo845:
+noTwo905:
 	TESTQ  $0x00000001, R9
-	JZ     stored846
+	JZ     stored906
 	VMOVSD X0, (BX)
 
-stored846:
+stored906:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z9, Z9
@@ -11028,32 +11553,32 @@ stored846:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
 	TESTQ     $0x00000007, R9
-	JNZ       partial847
+	JNZ       partial907
 	VMOVUPD   Z11, 128(DI)
-	JMP       stored850
+	JMP       stored910
 
-partial847:
+partial907:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour848
+	JZ         noFour908
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour848:
+noFour908:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo849
+	JZ         noTwo909
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo849:
+noTwo909:
 	TESTQ  $0x00000001, R9
-	JZ     stored850
+	JZ     stored910
 	VMOVSD X0, (BX)
 
-stored850:
+stored910:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -11064,43 +11589,43 @@ stored850:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z14, Z14
 	TESTQ     $0x00000007, R9
-	JNZ       partial851
+	JNZ       partial911
 	VMOVUPD   Z14, 128(DI)
-	JMP       stored854
+	JMP       stored914
 
-partial851:
+partial911:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour852
+	JZ         noFour912
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour852:
+noFour912:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo853
+	JZ         noTwo913
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo853:
+noTwo913:
 	TESTQ  $0x00000001, R9
-	JZ     stored854
+	JZ     stored914
 	VMOVSD X0, (BX)
 
-stored854:
+stored914:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile831
+	JGE  tile891
 
-tiles832:
+tiles892:
 	CMPQ R10, $0x00000002
-	JLT  tiles856
+	JLT  tiles916
 
-tile855:
+tile915:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -11112,9 +11637,9 @@ tile855:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done858
+	JLE    done918
 
-again857:
+again917:
 	VMOVUPD      (SI), Z6
 	VMOVUPD      64(SI), Z7
 	VMOVUPD.Z    128(SI), K1, Z8
@@ -11129,9 +11654,9 @@ again857:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again857
+	JNZ          again917
 
-done858:
+done918:
 	VMOVUPD   (DI), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -11141,32 +11666,32 @@ done858:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial859
+	JNZ       partial919
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored862
+	JMP       stored922
 
-partial859:
+partial919:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour860
+	JZ         noFour920
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour860:
+noFour920:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo861
+	JZ         noTwo921
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo861:
+noTwo921:
 	TESTQ  $0x00000001, R9
-	JZ     stored862
+	JZ     stored922
 	VMOVSD X0, (BX)
 
-stored862:
+stored922:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -11177,43 +11702,43 @@ stored862:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial863
+	JNZ       partial923
 	VMOVUPD   Z5, 128(DI)
-	JMP       stored866
+	JMP       stored926
 
-partial863:
+partial923:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour864
+	JZ         noFour924
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour864:
+noFour924:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo865
+	JZ         noTwo925
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo865:
+noTwo925:
 	TESTQ  $0x00000001, R9
-	JZ     stored866
+	JZ     stored926
 	VMOVSD X0, (BX)
 
-stored866:
+stored926:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile855
+	JGE  tile915
 
-tiles856:
+tiles916:
 	CMPQ R10, $0x00000001
-	JLT  tiles868
+	JLT  tiles928
 
-tile867:
+tile927:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -11222,9 +11747,9 @@ tile867:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done870
+	JLE    done930
 
-again869:
+again929:
 	VMOVUPD      (SI), Z3
 	VMOVUPD      64(SI), Z4
 	VMOVUPD.Z    128(SI), K1, Z5
@@ -11235,9 +11760,9 @@ again869:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again869
+	JNZ          again929
 
-done870:
+done930:
 	VMOVUPD   (DI), Z3
 	VADDPD    Z3, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -11247,42 +11772,42 @@ done870:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial871
+	JNZ       partial931
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored874
+	JMP       stored934
 
-partial871:
+partial931:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour872
+	JZ         noFour932
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour872:
+noFour932:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo873
+	JZ         noTwo933
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo873:
+noTwo933:
 	TESTQ  $0x00000001, R9
-	JZ     stored874
+	JZ     stored934
 	VMOVSD X0, (BX)
 
-stored874:
+stored934:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile867
+	JGE  tile927
 
-tiles868:
-	JMP done727
+tiles928:
+	JMP done787
 
-wider830:
+wider890:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -11292,9 +11817,9 @@ wider830:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles877
+	JLT   tiles937
 
-tile876:
+tile936:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -11320,9 +11845,9 @@ tile876:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done879
+	JLE    done939
 
-again878:
+again938:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -11355,9 +11880,9 @@ again878:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again878
+	JNZ          again938
 
-done879:
+done939:
 	VMOVUPD   (DI), Z20
 	VADDPD    Z20, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -11370,32 +11895,32 @@ done879:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial880
+	JNZ       partial940
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored883
+	JMP       stored943
 
-partial880:
+partial940:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour881
+	JZ         noFour941
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour881:
+noFour941:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo882
+	JZ         noTwo942
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo882:
+noTwo942:
 	TESTQ  $0x00000001, R9
-	JZ     stored883
+	JZ     stored943
 	VMOVSD X0, (BX)
 
-stored883:
+stored943:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -11409,32 +11934,32 @@ stored883:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial884
+	JNZ       partial944
 	VMOVUPD   Z7, 192(DI)
-	JMP       stored887
+	JMP       stored947
 
-partial884:
+partial944:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour885
+	JZ         noFour945
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour885:
+noFour945:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo886
+	JZ         noTwo946
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo886:
+noTwo946:
 	TESTQ  $0x00000001, R9
-	JZ     stored887
+	JZ     stored947
 	VMOVSD X0, (BX)
 
-stored887:
+stored947:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
@@ -11448,32 +11973,32 @@ stored887:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
 	TESTQ     $0x00000007, R9
-	JNZ       partial888
+	JNZ       partial948
 	VMOVUPD   Z11, 192(DI)
-	JMP       stored891
+	JMP       stored951
 
-partial888:
+partial948:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour889
+	JZ         noFour949
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour889:
+noFour949:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo890
+	JZ         noTwo950
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo890:
+noTwo950:
 	TESTQ  $0x00000001, R9
-	JZ     stored891
+	JZ     stored951
 	VMOVSD X0, (BX)
 
-stored891:
+stored951:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -11487,32 +12012,32 @@ stored891:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z15, Z15
 	TESTQ     $0x00000007, R9
-	JNZ       partial892
+	JNZ       partial952
 	VMOVUPD   Z15, 192(DI)
-	JMP       stored895
+	JMP       stored955
 
-partial892:
+partial952:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour893
+	JZ         noFour953
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour893:
+noFour953:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo894
+	JZ         noTwo954
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo894:
+noTwo954:
 	TESTQ  $0x00000001, R9
-	JZ     stored895
+	JZ     stored955
 	VMOVSD X0, (BX)
 
-stored895:
+stored955:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z16, Z16
@@ -11526,43 +12051,43 @@ stored895:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z19, Z19
 	TESTQ     $0x00000007, R9
-	JNZ       partial896
+	JNZ       partial956
 	VMOVUPD   Z19, 192(DI)
-	JMP       stored899
+	JMP       stored959
 
-partial896:
+partial956:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour897
+	JZ         noFour957
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour897:
+noFour957:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo898
+	JZ         noTwo958
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo898:
+noTwo958:
 	TESTQ  $0x00000001, R9
-	JZ     stored899
+	JZ     stored959
 	VMOVSD X0, (BX)
 
-stored899:
+stored959:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile876
+	JGE  tile936
 
-tiles877:
+tiles937:
 	CMPQ R10, $0x00000002
-	JLT  tiles901
+	JLT  tiles961
 
-tile900:
+tile960:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -11576,9 +12101,9 @@ tile900:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done903
+	JLE    done963
 
-again902:
+again962:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -11596,9 +12121,9 @@ again902:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again902
+	JNZ          again962
 
-done903:
+done963:
 	VMOVUPD   (DI), Z8
 	VADDPD    Z8, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -11611,32 +12136,32 @@ done903:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial904
+	JNZ       partial964
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored907
+	JMP       stored967
 
-partial904:
+partial964:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour905
+	JZ         noFour965
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour905:
+noFour965:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo906
+	JZ         noTwo966
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo906:
+noTwo966:
 	TESTQ  $0x00000001, R9
-	JZ     stored907
+	JZ     stored967
 	VMOVSD X0, (BX)
 
-stored907:
+stored967:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -11650,43 +12175,43 @@ stored907:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial908
+	JNZ       partial968
 	VMOVUPD   Z7, 192(DI)
-	JMP       stored911
+	JMP       stored971
 
-partial908:
+partial968:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour909
+	JZ         noFour969
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour909:
+noFour969:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo910
+	JZ         noTwo970
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo910:
+noTwo970:
 	TESTQ  $0x00000001, R9
-	JZ     stored911
+	JZ     stored971
 	VMOVSD X0, (BX)
 
-stored911:
+stored971:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile900
+	JGE  tile960
 
-tiles901:
+tiles961:
 	CMPQ R10, $0x00000001
-	JLT  tiles913
+	JLT  tiles973
 
-tile912:
+tile972:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -11696,9 +12221,9 @@ tile912:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done915
+	JLE    done975
 
-again914:
+again974:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -11711,9 +12236,9 @@ again914:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again914
+	JNZ          again974
 
-done915:
+done975:
 	VMOVUPD   (DI), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -11726,40 +12251,40 @@ done915:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial916
+	JNZ       partial976
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored919
+	JMP       stored979
 
-partial916:
+partial976:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour917
+	JZ         noFour977
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour917:
+noFour977:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo918
+	JZ         noTwo978
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo918:
+noTwo978:
 	TESTQ  $0x00000001, R9
-	JZ     stored919
+	JZ     stored979
 	VMOVSD X0, (BX)
 
-stored919:
+stored979:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile912
+	JGE  tile972
 
-tiles913:
-done727:
+tiles973:
+done787:
 	VZEROUPPER
 	RET
 
@@ -11786,107 +12311,107 @@ TEXT ·nodeUpdate512(SB), $320-184
 	MOVQ         sum_base+24(FP), SI
 	VMOVUPD.Z    (SI), K1, Z0
 	CMPQ         DX, $0x08
-	JNE          masked921
+	JNE          masked981
 
-messages925:
+messages985:
 	CMPQ              CX, $0x04
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              DX, 32(AX)
-	JNE               fewer926
+	JNE               fewer986
 	MOVQ              DX, SI
 	IMULQ             DX, SI
 	MOVQ              beliefs_len+56(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              (AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              8(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              16(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	MOVQ              tables_len+104(FP), DI
 	SUBQ              SI, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              24(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	CMPQ              DX, 88(AX)
-	JNE               fewer926
+	JNE               fewer986
 	MOVQ              DX, SI
 	IMULQ             DX, SI
 	MOVQ              beliefs_len+56(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              56(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              64(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              72(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	MOVQ              tables_len+104(FP), DI
 	SUBQ              SI, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              80(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	CMPQ              DX, 144(AX)
-	JNE               fewer926
+	JNE               fewer986
 	MOVQ              DX, SI
 	IMULQ             DX, SI
 	MOVQ              beliefs_len+56(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              112(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              120(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              128(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	MOVQ              tables_len+104(FP), DI
 	SUBQ              SI, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              136(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	CMPQ              DX, 200(AX)
-	JNE               fewer926
+	JNE               fewer986
 	MOVQ              DX, SI
 	IMULQ             DX, SI
 	MOVQ              beliefs_len+56(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              168(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              176(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              184(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	MOVQ              tables_len+104(FP), DI
 	SUBQ              SI, DI
-	JLT               fewer926
+	JLT               fewer986
 	CMPQ              192(AX), DI
-	JHI               fewer926
+	JHI               fewer986
 	MOVQ              beliefs_base+48(FP), DI
 	MOVQ              (AX), SI
 	LEAQ              (DI)(SI*8), SI
@@ -11933,16 +12458,16 @@ messages925:
 	VSUBPD            Z10, Z11, K2, Z9
 	VCMPPD.BCST       $0x06, constants<>+800(SB), Z6, K2
 	KORTESTB          K2, K2
-	JNZ               fewer926
+	JNZ               fewer986
 	VCMPPD.BCST       $0x06, constants<>+800(SB), Z7, K2
 	KORTESTB          K2, K2
-	JNZ               fewer926
+	JNZ               fewer986
 	VCMPPD.BCST       $0x06, constants<>+800(SB), Z8, K2
 	KORTESTB          K2, K2
-	JNZ               fewer926
+	JNZ               fewer986
 	VCMPPD.BCST       $0x06, constants<>+800(SB), Z9, K2
 	KORTESTB          K2, K2
-	JNZ               fewer926
+	JNZ               fewer986
 	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K2
 	VBROADCASTSD      constants<>+832(SB), Z10
 	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z10
@@ -12035,7 +12560,7 @@ messages925:
 	MOVQ              24(AX), SI
 	LEAQ              (DI)(SI*8), SI
 	CMPB              48(AX), $0x00
-	JNE               backward927
+	JNE               backward987
 	VXORPD            Z6, Z6, Z6
 	VXORPD            Z7, Z7, Z7
 	VXORPD            Z8, Z8, Z8
@@ -12060,9 +12585,9 @@ messages925:
 	VADDPD            Z9, Z7, Z7
 	VADDPD            Z7, Z6, Z6
 	VMOVAPD           Z6, Z6
-	JMP               weighed928
+	JMP               weighed988
 
-backward927:
+backward987:
 	VMULPD     (SI), Z18, Z6
 	VMULPD     64(SI), Z18, Z7
 	VMULPD     128(SI), Z18, Z8
@@ -12094,12 +12619,12 @@ backward927:
 	VADDPD     Z6, Z7, Z7
 	VMOVAPD    Z7, Z6
 
-weighed928:
+weighed988:
 	MOVQ         tables_base+96(FP), DI
 	MOVQ         80(AX), SI
 	LEAQ         (DI)(SI*8), SI
 	CMPB         104(AX), $0x00
-	JNE          backward930
+	JNE          backward990
 	VXORPD       Z7, Z7, Z7
 	VXORPD       Z8, Z8, Z8
 	VXORPD       Z9, Z9, Z9
@@ -12124,9 +12649,9 @@ weighed928:
 	VADDPD       Z10, Z8, Z8
 	VADDPD       Z8, Z7, Z7
 	VMOVAPD      Z7, Z7
-	JMP          weighed931
+	JMP          weighed991
 
-backward930:
+backward990:
 	VMULPD     (SI), Z19, Z7
 	VMULPD     64(SI), Z19, Z8
 	VMULPD     128(SI), Z19, Z9
@@ -12158,12 +12683,12 @@ backward930:
 	VADDPD     Z7, Z8, Z8
 	VMOVAPD    Z8, Z7
 
-weighed931:
+weighed991:
 	MOVQ         tables_base+96(FP), DI
 	MOVQ         136(AX), SI
 	LEAQ         (DI)(SI*8), SI
 	CMPB         160(AX), $0x00
-	JNE          backward933
+	JNE          backward993
 	VXORPD       Z8, Z8, Z8
 	VXORPD       Z9, Z9, Z9
 	VXORPD       Z10, Z10, Z10
@@ -12188,9 +12713,9 @@ weighed931:
 	VADDPD       Z11, Z9, Z9
 	VADDPD       Z9, Z8, Z8
 	VMOVAPD      Z8, Z8
-	JMP          weighed934
+	JMP          weighed994
 
-backward933:
+backward993:
 	VMULPD     (SI), Z20, Z8
 	VMULPD     64(SI), Z20, Z9
 	VMULPD     128(SI), Z20, Z10
@@ -12222,12 +12747,12 @@ backward933:
 	VADDPD     Z8, Z9, Z9
 	VMOVAPD    Z9, Z8
 
-weighed934:
+weighed994:
 	MOVQ         tables_base+96(FP), DI
 	MOVQ         192(AX), SI
 	LEAQ         (DI)(SI*8), SI
 	CMPB         216(AX), $0x00
-	JNE          backward936
+	JNE          backward996
 	VXORPD       Z9, Z9, Z9
 	VXORPD       Z10, Z10, Z10
 	VXORPD       Z11, Z11, Z11
@@ -12252,9 +12777,9 @@ weighed934:
 	VADDPD       Z12, Z10, Z10
 	VADDPD       Z10, Z9, Z9
 	VMOVAPD      Z9, Z9
-	JMP          weighed937
+	JMP          weighed997
 
-backward936:
+backward996:
 	VMULPD     (SI), Z21, Z9
 	VMULPD     64(SI), Z21, Z10
 	VMULPD     128(SI), Z21, Z11
@@ -12286,23 +12811,23 @@ backward936:
 	VADDPD     Z9, Z10, Z10
 	VMOVAPD    Z10, Z9
 
-weighed937:
+weighed997:
 	VPSUBQ.BCST      constants<>+728(SB), Z6, Z10
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K2
 	KORTESTB         K2, K2
-	JNZ              fewer926
+	JNZ              fewer986
 	VPSUBQ.BCST      constants<>+728(SB), Z7, Z10
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K2
 	KORTESTB         K2, K2
-	JNZ              fewer926
+	JNZ              fewer986
 	VPSUBQ.BCST      constants<>+728(SB), Z8, Z10
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K2
 	KORTESTB         K2, K2
-	JNZ              fewer926
+	JNZ              fewer986
 	VPSUBQ.BCST      constants<>+728(SB), Z9, Z10
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K2
 	KORTESTB         K2, K2
-	JNZ              fewer926
+	JNZ              fewer986
 	VGETMANTPD       $0x08, Z6, Z10
 	VGETMANTPD       $0x08, Z7, Z11
 	VGETMANTPD       $0x08, Z8, Z12
@@ -12448,13 +12973,13 @@ weighed937:
 	LEAQ             (DI)(SI*8), SI
 	VMOVUPD          (SI), Z6
 	VUCOMISD         X4, X2
-	JBE              undamped939
+	JBE              undamped999
 	VCMPPD           $0x04, Z6, Z22, K2
 	VMULPD           Z2, Z6, Z7
 	VMULPD           Z3, Z22, Z8
 	VADDPD           Z7, Z8, K2, Z22
 
-undamped939:
+undamped999:
 	VCMPPD       $0x04, Z6, Z22, K2
 	VSUBPD.Z     Z6, Z22, K2, Z6
 	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
@@ -12467,13 +12992,13 @@ undamped939:
 	LEAQ         (DI)(SI*8), SI
 	VMOVUPD      (SI), Z6
 	VUCOMISD     X4, X2
-	JBE          undamped940
+	JBE          undamped1000
 	VCMPPD       $0x04, Z6, Z23, K2
 	VMULPD       Z2, Z6, Z7
 	VMULPD       Z3, Z23, Z8
 	VADDPD       Z7, Z8, K2, Z23
 
-undamped940:
+undamped1000:
 	VCMPPD       $0x04, Z6, Z23, K2
 	VSUBPD.Z     Z6, Z23, K2, Z6
 	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
@@ -12486,13 +13011,13 @@ undamped940:
 	LEAQ         (DI)(SI*8), SI
 	VMOVUPD      (SI), Z6
 	VUCOMISD     X4, X2
-	JBE          undamped941
+	JBE          undamped1001
 	VCMPPD       $0x04, Z6, Z24, K2
 	VMULPD       Z2, Z6, Z7
 	VMULPD       Z3, Z24, Z8
 	VADDPD       Z7, Z8, K2, Z24
 
-undamped941:
+undamped1001:
 	VCMPPD       $0x04, Z6, Z24, K2
 	VSUBPD.Z     Z6, Z24, K2, Z6
 	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
@@ -12505,13 +13030,13 @@ undamped941:
 	LEAQ         (DI)(SI*8), SI
 	VMOVUPD      (SI), Z6
 	VUCOMISD     X4, X2
-	JBE          undamped942
+	JBE          undamped1002
 	VCMPPD       $0x04, Z6, Z25, K2
 	VMULPD       Z2, Z6, Z7
 	VMULPD       Z3, Z25, Z8
 	VADDPD       Z7, Z8, K2, Z25
 
-undamped942:
+undamped1002:
 	VCMPPD       $0x04, Z6, Z25, K2
 	VSUBPD.Z     Z6, Z25, K2, Z6
 	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
@@ -12521,59 +13046,59 @@ undamped942:
 	VMOVUPD      Z25, (SI)
 	ADDQ         $0x000000e0, AX
 	SUBQ         $0x04, CX
-	JMP          messages925
+	JMP          messages985
 
-fewer926:
+fewer986:
 	CMPQ              CX, $0x02
-	JLT               fewer943
+	JLT               fewer1003
 	CMPQ              DX, 32(AX)
-	JNE               fewer943
+	JNE               fewer1003
 	MOVQ              DX, SI
 	IMULQ             DX, SI
 	MOVQ              beliefs_len+56(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer943
+	JLT               fewer1003
 	CMPQ              (AX), DI
-	JHI               fewer943
+	JHI               fewer1003
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer943
+	JLT               fewer1003
 	CMPQ              8(AX), DI
-	JHI               fewer943
+	JHI               fewer1003
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer943
+	JLT               fewer1003
 	CMPQ              16(AX), DI
-	JHI               fewer943
+	JHI               fewer1003
 	MOVQ              tables_len+104(FP), DI
 	SUBQ              SI, DI
-	JLT               fewer943
+	JLT               fewer1003
 	CMPQ              24(AX), DI
-	JHI               fewer943
+	JHI               fewer1003
 	CMPQ              DX, 88(AX)
-	JNE               fewer943
+	JNE               fewer1003
 	MOVQ              DX, SI
 	IMULQ             DX, SI
 	MOVQ              beliefs_len+56(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer943
+	JLT               fewer1003
 	CMPQ              56(AX), DI
-	JHI               fewer943
+	JHI               fewer1003
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer943
+	JLT               fewer1003
 	CMPQ              64(AX), DI
-	JHI               fewer943
+	JHI               fewer1003
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer943
+	JLT               fewer1003
 	CMPQ              72(AX), DI
-	JHI               fewer943
+	JHI               fewer1003
 	MOVQ              tables_len+104(FP), DI
 	SUBQ              SI, DI
-	JLT               fewer943
+	JLT               fewer1003
 	CMPQ              80(AX), DI
-	JHI               fewer943
+	JHI               fewer1003
 	MOVQ              beliefs_base+48(FP), DI
 	MOVQ              (AX), SI
 	LEAQ              (DI)(SI*8), SI
@@ -12598,10 +13123,10 @@ fewer926:
 	VSUBPD            Z8, Z9, K2, Z7
 	VCMPPD.BCST       $0x06, constants<>+800(SB), Z6, K2
 	KORTESTB          K2, K2
-	JNZ               fewer943
+	JNZ               fewer1003
 	VCMPPD.BCST       $0x06, constants<>+800(SB), Z7, K2
 	KORTESTB          K2, K2
-	JNZ               fewer943
+	JNZ               fewer1003
 	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K2
 	VBROADCASTSD      constants<>+832(SB), Z8
 	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z8
@@ -12650,7 +13175,7 @@ fewer926:
 	MOVQ              24(AX), SI
 	LEAQ              (DI)(SI*8), SI
 	CMPB              48(AX), $0x00
-	JNE               backward944
+	JNE               backward1004
 	VXORPD            Z6, Z6, Z6
 	VXORPD            Z7, Z7, Z7
 	VXORPD            Z8, Z8, Z8
@@ -12675,9 +13200,9 @@ fewer926:
 	VADDPD            Z9, Z7, Z7
 	VADDPD            Z7, Z6, Z6
 	VMOVAPD           Z6, Z6
-	JMP               weighed945
+	JMP               weighed1005
 
-backward944:
+backward1004:
 	VMULPD     (SI), Z12, Z6
 	VMULPD     64(SI), Z12, Z7
 	VMULPD     128(SI), Z12, Z8
@@ -12709,12 +13234,12 @@ backward944:
 	VADDPD     Z6, Z7, Z7
 	VMOVAPD    Z7, Z6
 
-weighed945:
+weighed1005:
 	MOVQ         tables_base+96(FP), DI
 	MOVQ         80(AX), SI
 	LEAQ         (DI)(SI*8), SI
 	CMPB         104(AX), $0x00
-	JNE          backward947
+	JNE          backward1007
 	VXORPD       Z7, Z7, Z7
 	VXORPD       Z8, Z8, Z8
 	VXORPD       Z9, Z9, Z9
@@ -12739,9 +13264,9 @@ weighed945:
 	VADDPD       Z10, Z8, Z8
 	VADDPD       Z8, Z7, Z7
 	VMOVAPD      Z7, Z7
-	JMP          weighed948
+	JMP          weighed1008
 
-backward947:
+backward1007:
 	VMULPD     (SI), Z13, Z7
 	VMULPD     64(SI), Z13, Z8
 	VMULPD     128(SI), Z13, Z9
@@ -12773,15 +13298,15 @@ backward947:
 	VADDPD     Z7, Z8, Z8
 	VMOVAPD    Z8, Z7
 
-weighed948:
+weighed1008:
 	VPSUBQ.BCST      constants<>+728(SB), Z6, Z8
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z8, K2
 	KORTESTB         K2, K2
-	JNZ              fewer943
+	JNZ              fewer1003
 	VPSUBQ.BCST      constants<>+728(SB), Z7, Z8
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z8, K2
 	KORTESTB         K2, K2
-	JNZ              fewer943
+	JNZ              fewer1003
 	VGETMANTPD       $0x08, Z6, Z8
 	VGETMANTPD       $0x08, Z7, Z9
 	VRCP14PD         Z8, Z10
@@ -12857,13 +13382,13 @@ weighed948:
 	LEAQ             (DI)(SI*8), SI
 	VMOVUPD          (SI), Z6
 	VUCOMISD         X4, X2
-	JBE              undamped950
+	JBE              undamped1010
 	VCMPPD           $0x04, Z6, Z14, K2
 	VMULPD           Z2, Z6, Z7
 	VMULPD           Z3, Z14, Z8
 	VADDPD           Z7, Z8, K2, Z14
 
-undamped950:
+undamped1010:
 	VCMPPD       $0x04, Z6, Z14, K2
 	VSUBPD.Z     Z6, Z14, K2, Z6
 	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
@@ -12876,13 +13401,13 @@ undamped950:
 	LEAQ         (DI)(SI*8), SI
 	VMOVUPD      (SI), Z6
 	VUCOMISD     X4, X2
-	JBE          undamped951
+	JBE          undamped1011
 	VCMPPD       $0x04, Z6, Z15, K2
 	VMULPD       Z2, Z6, Z7
 	VMULPD       Z3, Z15, Z8
 	VADDPD       Z7, Z8, K2, Z15
 
-undamped951:
+undamped1011:
 	VCMPPD       $0x04, Z6, Z15, K2
 	VSUBPD.Z     Z6, Z15, K2, Z6
 	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
@@ -12892,38 +13417,38 @@ undamped951:
 	VMOVUPD      Z15, (SI)
 	ADDQ         $0x00000070, AX
 	SUBQ         $0x02, CX
-	JMP          messages925
+	JMP          messages985
 
-fewer943:
+fewer1003:
 	CMPQ              CX, $0x01
-	JLT               fewer952
+	JLT               fewer1012
 	MOVQ              32(AX), SI
 	CMPQ              SI, $0x08
-	JHI               wide924
+	JHI               wide984
 	TESTQ             SI, SI
-	JZ                unsafe922
+	JZ                unsafe982
 	MOVQ              SI, DI
 	IMULQ             DX, DI
 	MOVQ              beliefs_len+56(FP), R8
 	SUBQ              SI, R8
-	JLT               outside923
+	JLT               outside983
 	CMPQ              (AX), R8
-	JHI               outside923
+	JHI               outside983
 	MOVQ              messages_len+80(FP), R8
 	SUBQ              SI, R8
-	JLT               outside923
+	JLT               outside983
 	CMPQ              8(AX), R8
-	JHI               outside923
+	JHI               outside983
 	MOVQ              messages_len+80(FP), R8
 	SUBQ              DX, R8
-	JLT               outside923
+	JLT               outside983
 	CMPQ              16(AX), R8
-	JHI               outside923
+	JHI               outside983
 	MOVQ              tables_len+104(FP), R8
 	SUBQ              DI, R8
-	JLT               outside923
+	JLT               outside983
 	CMPQ              24(AX), R8
-	JHI               outside923
+	JHI               outside983
 	MOVQ              $-1, DI
 	BZHIQ             SI, DI, DI
 	KMOVB             DI, K2
@@ -12972,7 +13497,7 @@ fewer943:
 	MOVQ              24(AX), DI
 	LEAQ              (R8)(DI*8), DI
 	CMPB              48(AX), $0x00
-	JNE               backward953
+	JNE               backward1013
 	VXORPD            Z6, Z6, Z6
 	VXORPD            Z7, Z7, Z7
 	VXORPD            Z8, Z8, Z8
@@ -12986,41 +13511,41 @@ fewer943:
 	VFMADD231PD       (DI), Z10, K1, Z6
 	VBROADCASTSD      8(BX), Z10
 	CMPQ              SI, $0x00000001
-	JLE               end955
+	JLE               end1015
 	VFMADD231PD       (DI)(R8*1), Z10, K1, Z7
 	VBROADCASTSD      16(BX), Z10
 	CMPQ              SI, $0x00000002
-	JLE               end955
+	JLE               end1015
 	VFMADD231PD       (DI)(R8*2), Z10, K1, Z8
 	VBROADCASTSD      24(BX), Z10
 	CMPQ              SI, $0x00000003
-	JLE               end955
+	JLE               end1015
 	VFMADD231PD       (DI)(R9*1), Z10, K1, Z9
 	VBROADCASTSD      32(BX), Z10
 	CMPQ              SI, $0x00000004
-	JLE               end955
+	JLE               end1015
 	VFMADD231PD       (DI)(R8*4), Z10, K1, Z6
 	VBROADCASTSD      40(BX), Z10
 	CMPQ              SI, $0x00000005
-	JLE               end955
+	JLE               end1015
 	VFMADD231PD       (DI)(R10*1), Z10, K1, Z7
 	VBROADCASTSD      48(BX), Z10
 	CMPQ              SI, $0x00000006
-	JLE               end955
+	JLE               end1015
 	VFMADD231PD       (DI)(R9*2), Z10, K1, Z8
 	VBROADCASTSD      56(BX), Z10
 	CMPQ              SI, $0x00000007
-	JLE               end955
+	JLE               end1015
 	VFMADD231PD       (DI)(R11*1), Z10, K1, Z9
 
-end955:
+end1015:
 	VADDPD  Z8, Z6, Z6
 	VADDPD  Z9, Z7, Z7
 	VADDPD  Z7, Z6, Z6
 	VMOVAPD Z6, Z6
-	JMP     weighed954
+	JMP     weighed1014
 
-backward953:
+backward1013:
 	VXORPD   Z6, Z6, Z6
 	VXORPD   Z7, Z7, Z7
 	VXORPD   Z8, Z8, Z8
@@ -13035,28 +13560,28 @@ backward953:
 	LEAQ     (R8)(SI*4), R10
 	VMULPD.Z (DI), Z9, K2, Z6
 	CMPQ     DX, $0x00000001
-	JLE      end956
+	JLE      end1016
 	VMULPD.Z (DI)(SI*1), Z9, K2, Z7
 	CMPQ     DX, $0x00000002
-	JLE      end956
+	JLE      end1016
 	VMULPD.Z (DI)(SI*2), Z9, K2, Z8
 	CMPQ     DX, $0x00000003
-	JLE      end956
+	JLE      end1016
 	VMULPD.Z (DI)(R8*1), Z9, K2, Z10
 	CMPQ     DX, $0x00000004
-	JLE      end956
+	JLE      end1016
 	VMULPD.Z (DI)(SI*4), Z9, K2, Z11
 	CMPQ     DX, $0x00000005
-	JLE      end956
+	JLE      end1016
 	VMULPD.Z (DI)(R9*1), Z9, K2, Z12
 	CMPQ     DX, $0x00000006
-	JLE      end956
+	JLE      end1016
 	VMULPD.Z (DI)(R8*2), Z9, K2, Z13
 	CMPQ     DX, $0x00000007
-	JLE      end956
+	JLE      end1016
 	VMULPD.Z (DI)(R10*1), Z9, K2, Z14
 
-end956:
+end1016:
 	VUNPCKLPD  Z7, Z6, Z9
 	VUNPCKHPD  Z7, Z6, Z6
 	VADDPD     Z6, Z9, Z9
@@ -13080,11 +13605,11 @@ end956:
 	VADDPD     Z6, Z7, Z7
 	VMOVAPD    Z7, Z6
 
-weighed954:
+weighed1014:
 	VPSUBQ.BCST      constants<>+728(SB), Z6, Z7
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z7, K2
 	KORTESTB         K2, K2
-	JNZ              unsafe922
+	JNZ              unsafe982
 	VGETMANTPD       $0x08, Z6, Z7
 	VRCP14PD         Z7, Z8
 	VGETEXPPD        Z6, Z6
@@ -13125,13 +13650,13 @@ weighed954:
 	LEAQ             (DI)(SI*8), SI
 	VMOVUPD          (SI), Z6
 	VUCOMISD         X4, X2
-	JBE              undamped957
+	JBE              undamped1017
 	VCMPPD           $0x04, Z6, Z10, K2
 	VMULPD           Z2, Z6, Z7
 	VMULPD           Z3, Z10, Z8
 	VADDPD           Z7, Z8, K2, Z10
 
-undamped957:
+undamped1017:
 	VCMPPD       $0x04, Z6, Z10, K2
 	VSUBPD.Z     Z6, Z10, K2, Z6
 	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
@@ -13141,111 +13666,111 @@ undamped957:
 	VMOVUPD      Z10, (SI)
 	ADDQ         $0x00000038, AX
 	SUBQ         $0x01, CX
-	JMP          messages925
+	JMP          messages985
 
-fewer952:
-	JMP done920
+fewer1012:
+	JMP done980
 
-masked921:
-messages958:
+masked981:
+messages1018:
 	CMPQ              CX, $0x04
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              DX, 32(AX)
-	JNE               fewer959
+	JNE               fewer1019
 	MOVQ              DX, SI
 	IMULQ             DX, SI
 	MOVQ              beliefs_len+56(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              (AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              8(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              16(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	MOVQ              tables_len+104(FP), DI
 	SUBQ              SI, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              24(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	CMPQ              DX, 88(AX)
-	JNE               fewer959
+	JNE               fewer1019
 	MOVQ              DX, SI
 	IMULQ             DX, SI
 	MOVQ              beliefs_len+56(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              56(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              64(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              72(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	MOVQ              tables_len+104(FP), DI
 	SUBQ              SI, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              80(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	CMPQ              DX, 144(AX)
-	JNE               fewer959
+	JNE               fewer1019
 	MOVQ              DX, SI
 	IMULQ             DX, SI
 	MOVQ              beliefs_len+56(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              112(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              120(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              128(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	MOVQ              tables_len+104(FP), DI
 	SUBQ              SI, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              136(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	CMPQ              DX, 200(AX)
-	JNE               fewer959
+	JNE               fewer1019
 	MOVQ              DX, SI
 	IMULQ             DX, SI
 	MOVQ              beliefs_len+56(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              168(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              176(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              184(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	MOVQ              tables_len+104(FP), DI
 	SUBQ              SI, DI
-	JLT               fewer959
+	JLT               fewer1019
 	CMPQ              192(AX), DI
-	JHI               fewer959
+	JHI               fewer1019
 	MOVQ              beliefs_base+48(FP), DI
 	MOVQ              (AX), SI
 	LEAQ              (DI)(SI*8), SI
@@ -13292,16 +13817,16 @@ messages958:
 	VSUBPD            Z10, Z11, K2, Z9
 	VCMPPD.BCST       $0x06, constants<>+800(SB), Z6, K2
 	KORTESTB          K2, K2
-	JNZ               fewer959
+	JNZ               fewer1019
 	VCMPPD.BCST       $0x06, constants<>+800(SB), Z7, K2
 	KORTESTB          K2, K2
-	JNZ               fewer959
+	JNZ               fewer1019
 	VCMPPD.BCST       $0x06, constants<>+800(SB), Z8, K2
 	KORTESTB          K2, K2
-	JNZ               fewer959
+	JNZ               fewer1019
 	VCMPPD.BCST       $0x06, constants<>+800(SB), Z9, K2
 	KORTESTB          K2, K2
-	JNZ               fewer959
+	JNZ               fewer1019
 	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K2
 	VBROADCASTSD      constants<>+832(SB), Z10
 	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z10
@@ -13394,7 +13919,7 @@ messages958:
 	MOVQ              24(AX), SI
 	LEAQ              (DI)(SI*8), SI
 	CMPB              48(AX), $0x00
-	JNE               backward960
+	JNE               backward1020
 	VXORPD            Z6, Z6, Z6
 	VXORPD            Z7, Z7, Z7
 	VXORPD            Z8, Z8, Z8
@@ -13408,41 +13933,41 @@ messages958:
 	VFMADD231PD       (SI), Z10, K1, Z6
 	VBROADCASTSD      8(BX), Z10
 	CMPQ              DX, $0x00000001
-	JLE               end962
+	JLE               end1022
 	VFMADD231PD       (SI)(DI*1), Z10, K1, Z7
 	VBROADCASTSD      16(BX), Z10
 	CMPQ              DX, $0x00000002
-	JLE               end962
+	JLE               end1022
 	VFMADD231PD       (SI)(DI*2), Z10, K1, Z8
 	VBROADCASTSD      24(BX), Z10
 	CMPQ              DX, $0x00000003
-	JLE               end962
+	JLE               end1022
 	VFMADD231PD       (SI)(R8*1), Z10, K1, Z9
 	VBROADCASTSD      32(BX), Z10
 	CMPQ              DX, $0x00000004
-	JLE               end962
+	JLE               end1022
 	VFMADD231PD       (SI)(DI*4), Z10, K1, Z6
 	VBROADCASTSD      40(BX), Z10
 	CMPQ              DX, $0x00000005
-	JLE               end962
+	JLE               end1022
 	VFMADD231PD       (SI)(R9*1), Z10, K1, Z7
 	VBROADCASTSD      48(BX), Z10
 	CMPQ              DX, $0x00000006
-	JLE               end962
+	JLE               end1022
 	VFMADD231PD       (SI)(R8*2), Z10, K1, Z8
 	VBROADCASTSD      56(BX), Z10
 	CMPQ              DX, $0x00000007
-	JLE               end962
+	JLE               end1022
 	VFMADD231PD       (SI)(R10*1), Z10, K1, Z9
 
-end962:
+end1022:
 	VADDPD  Z8, Z6, Z6
 	VADDPD  Z9, Z7, Z7
 	VADDPD  Z7, Z6, Z6
 	VMOVAPD Z6, Z6
-	JMP     weighed961
+	JMP     weighed1021
 
-backward960:
+backward1020:
 	VXORPD   Z6, Z6, Z6
 	VXORPD   Z7, Z7, Z7
 	VXORPD   Z8, Z8, Z8
@@ -13458,28 +13983,28 @@ backward960:
 	LEAQ     (R8)(DI*4), R10
 	VMULPD.Z (SI), Z18, K1, Z6
 	CMPQ     DX, $0x00000001
-	JLE      end963
+	JLE      end1023
 	VMULPD.Z (SI)(DI*1), Z18, K1, Z7
 	CMPQ     DX, $0x00000002
-	JLE      end963
+	JLE      end1023
 	VMULPD.Z (SI)(DI*2), Z18, K1, Z8
 	CMPQ     DX, $0x00000003
-	JLE      end963
+	JLE      end1023
 	VMULPD.Z (SI)(R8*1), Z18, K1, Z9
 	CMPQ     DX, $0x00000004
-	JLE      end963
+	JLE      end1023
 	VMULPD.Z (SI)(DI*4), Z18, K1, Z10
 	CMPQ     DX, $0x00000005
-	JLE      end963
+	JLE      end1023
 	VMULPD.Z (SI)(R9*1), Z18, K1, Z11
 	CMPQ     DX, $0x00000006
-	JLE      end963
+	JLE      end1023
 	VMULPD.Z (SI)(R8*2), Z18, K1, Z12
 	CMPQ     DX, $0x00000007
-	JLE      end963
+	JLE      end1023
 	VMULPD.Z (SI)(R10*1), Z18, K1, Z13
 
-end963:
+end1023:
 	VUNPCKLPD  Z7, Z6, Z14
 	VUNPCKHPD  Z7, Z6, Z6
 	VADDPD     Z6, Z14, Z14
@@ -13503,12 +14028,12 @@ end963:
 	VADDPD     Z6, Z7, Z7
 	VMOVAPD    Z7, Z6
 
-weighed961:
+weighed1021:
 	MOVQ         tables_base+96(FP), DI
 	MOVQ         80(AX), SI
 	LEAQ         (DI)(SI*8), SI
 	CMPB         104(AX), $0x00
-	JNE          backward964
+	JNE          backward1024
 	VXORPD       Z7, Z7, Z7
 	VXORPD       Z8, Z8, Z8
 	VXORPD       Z9, Z9, Z9
@@ -13522,41 +14047,41 @@ weighed961:
 	VFMADD231PD  (SI), Z11, K1, Z7
 	VBROADCASTSD 72(BX), Z11
 	CMPQ         DX, $0x00000001
-	JLE          end966
+	JLE          end1026
 	VFMADD231PD  (SI)(DI*1), Z11, K1, Z8
 	VBROADCASTSD 80(BX), Z11
 	CMPQ         DX, $0x00000002
-	JLE          end966
+	JLE          end1026
 	VFMADD231PD  (SI)(DI*2), Z11, K1, Z9
 	VBROADCASTSD 88(BX), Z11
 	CMPQ         DX, $0x00000003
-	JLE          end966
+	JLE          end1026
 	VFMADD231PD  (SI)(R8*1), Z11, K1, Z10
 	VBROADCASTSD 96(BX), Z11
 	CMPQ         DX, $0x00000004
-	JLE          end966
+	JLE          end1026
 	VFMADD231PD  (SI)(DI*4), Z11, K1, Z7
 	VBROADCASTSD 104(BX), Z11
 	CMPQ         DX, $0x00000005
-	JLE          end966
+	JLE          end1026
 	VFMADD231PD  (SI)(R9*1), Z11, K1, Z8
 	VBROADCASTSD 112(BX), Z11
 	CMPQ         DX, $0x00000006
-	JLE          end966
+	JLE          end1026
 	VFMADD231PD  (SI)(R8*2), Z11, K1, Z9
 	VBROADCASTSD 120(BX), Z11
 	CMPQ         DX, $0x00000007
-	JLE          end966
+	JLE          end1026
 	VFMADD231PD  (SI)(R10*1), Z11, K1, Z10
 
-end966:
+end1026:
 	VADDPD  Z9, Z7, Z7
 	VADDPD  Z10, Z8, Z8
 	VADDPD  Z8, Z7, Z7
 	VMOVAPD Z7, Z7
-	JMP     weighed965
+	JMP     weighed1025
 
-backward964:
+backward1024:
 	VXORPD   Z7, Z7, Z7
 	VXORPD   Z8, Z8, Z8
 	VXORPD   Z9, Z9, Z9
@@ -13572,28 +14097,28 @@ backward964:
 	LEAQ     (R8)(DI*4), R10
 	VMULPD.Z (SI), Z19, K1, Z7
 	CMPQ     DX, $0x00000001
-	JLE      end967
+	JLE      end1027
 	VMULPD.Z (SI)(DI*1), Z19, K1, Z8
 	CMPQ     DX, $0x00000002
-	JLE      end967
+	JLE      end1027
 	VMULPD.Z (SI)(DI*2), Z19, K1, Z9
 	CMPQ     DX, $0x00000003
-	JLE      end967
+	JLE      end1027
 	VMULPD.Z (SI)(R8*1), Z19, K1, Z10
 	CMPQ     DX, $0x00000004
-	JLE      end967
+	JLE      end1027
 	VMULPD.Z (SI)(DI*4), Z19, K1, Z11
 	CMPQ     DX, $0x00000005
-	JLE      end967
+	JLE      end1027
 	VMULPD.Z (SI)(R9*1), Z19, K1, Z12
 	CMPQ     DX, $0x00000006
-	JLE      end967
+	JLE      end1027
 	VMULPD.Z (SI)(R8*2), Z19, K1, Z13
 	CMPQ     DX, $0x00000007
-	JLE      end967
+	JLE      end1027
 	VMULPD.Z (SI)(R10*1), Z19, K1, Z14
 
-end967:
+end1027:
 	VUNPCKLPD  Z8, Z7, Z15
 	VUNPCKHPD  Z8, Z7, Z7
 	VADDPD     Z7, Z15, Z15
@@ -13617,12 +14142,12 @@ end967:
 	VADDPD     Z7, Z8, Z8
 	VMOVAPD    Z8, Z7
 
-weighed965:
+weighed1025:
 	MOVQ         tables_base+96(FP), DI
 	MOVQ         136(AX), SI
 	LEAQ         (DI)(SI*8), SI
 	CMPB         160(AX), $0x00
-	JNE          backward968
+	JNE          backward1028
 	VXORPD       Z8, Z8, Z8
 	VXORPD       Z9, Z9, Z9
 	VXORPD       Z10, Z10, Z10
@@ -13636,41 +14161,41 @@ weighed965:
 	VFMADD231PD  (SI), Z12, K1, Z8
 	VBROADCASTSD 136(BX), Z12
 	CMPQ         DX, $0x00000001
-	JLE          end970
+	JLE          end1030
 	VFMADD231PD  (SI)(DI*1), Z12, K1, Z9
 	VBROADCASTSD 144(BX), Z12
 	CMPQ         DX, $0x00000002
-	JLE          end970
+	JLE          end1030
 	VFMADD231PD  (SI)(DI*2), Z12, K1, Z10
 	VBROADCASTSD 152(BX), Z12
 	CMPQ         DX, $0x00000003
-	JLE          end970
+	JLE          end1030
 	VFMADD231PD  (SI)(R8*1), Z12, K1, Z11
 	VBROADCASTSD 160(BX), Z12
 	CMPQ         DX, $0x00000004
-	JLE          end970
+	JLE          end1030
 	VFMADD231PD  (SI)(DI*4), Z12, K1, Z8
 	VBROADCASTSD 168(BX), Z12
 	CMPQ         DX, $0x00000005
-	JLE          end970
+	JLE          end1030
 	VFMADD231PD  (SI)(R9*1), Z12, K1, Z9
 	VBROADCASTSD 176(BX), Z12
 	CMPQ         DX, $0x00000006
-	JLE          end970
+	JLE          end1030
 	VFMADD231PD  (SI)(R8*2), Z12, K1, Z10
 	VBROADCASTSD 184(BX), Z12
 	CMPQ         DX, $0x00000007
-	JLE          end970
+	JLE          end1030
 	VFMADD231PD  (SI)(R10*1), Z12, K1, Z11
 
-end970:
+end1030:
 	VADDPD  Z10, Z8, Z8
 	VADDPD  Z11, Z9, Z9
 	VADDPD  Z9, Z8, Z8
 	VMOVAPD Z8, Z8
-	JMP     weighed969
+	JMP     weighed1029
 
-backward968:
+backward1028:
 	VXORPD   Z8, Z8, Z8
 	VXORPD   Z9, Z9, Z9
 	VXORPD   Z10, Z10, Z10
@@ -13686,28 +14211,28 @@ backward968:
 	LEAQ     (R8)(DI*4), R10
 	VMULPD.Z (SI), Z20, K1, Z8
 	CMPQ     DX, $0x00000001
-	JLE      end971
+	JLE      end1031
 	VMULPD.Z (SI)(DI*1), Z20, K1, Z9
 	CMPQ     DX, $0x00000002
-	JLE      end971
+	JLE      end1031
 	VMULPD.Z (SI)(DI*2), Z20, K1, Z10
 	CMPQ     DX, $0x00000003
-	JLE      end971
+	JLE      end1031
 	VMULPD.Z (SI)(R8*1), Z20, K1, Z11
 	CMPQ     DX, $0x00000004
-	JLE      end971
+	JLE      end1031
 	VMULPD.Z (SI)(DI*4), Z20, K1, Z12
 	CMPQ     DX, $0x00000005
-	JLE      end971
+	JLE      end1031
 	VMULPD.Z (SI)(R9*1), Z20, K1, Z13
 	CMPQ     DX, $0x00000006
-	JLE      end971
+	JLE      end1031
 	VMULPD.Z (SI)(R8*2), Z20, K1, Z14
 	CMPQ     DX, $0x00000007
-	JLE      end971
+	JLE      end1031
 	VMULPD.Z (SI)(R10*1), Z20, K1, Z15
 
-end971:
+end1031:
 	VUNPCKLPD  Z9, Z8, Z16
 	VUNPCKHPD  Z9, Z8, Z8
 	VADDPD     Z8, Z16, Z16
@@ -13731,12 +14256,12 @@ end971:
 	VADDPD     Z8, Z9, Z9
 	VMOVAPD    Z9, Z8
 
-weighed969:
+weighed1029:
 	MOVQ         tables_base+96(FP), DI
 	MOVQ         192(AX), SI
 	LEAQ         (DI)(SI*8), SI
 	CMPB         216(AX), $0x00
-	JNE          backward972
+	JNE          backward1032
 	VXORPD       Z9, Z9, Z9
 	VXORPD       Z10, Z10, Z10
 	VXORPD       Z11, Z11, Z11
@@ -13750,41 +14275,41 @@ weighed969:
 	VFMADD231PD  (SI), Z13, K1, Z9
 	VBROADCASTSD 200(BX), Z13
 	CMPQ         DX, $0x00000001
-	JLE          end974
+	JLE          end1034
 	VFMADD231PD  (SI)(DI*1), Z13, K1, Z10
 	VBROADCASTSD 208(BX), Z13
 	CMPQ         DX, $0x00000002
-	JLE          end974
+	JLE          end1034
 	VFMADD231PD  (SI)(DI*2), Z13, K1, Z11
 	VBROADCASTSD 216(BX), Z13
 	CMPQ         DX, $0x00000003
-	JLE          end974
+	JLE          end1034
 	VFMADD231PD  (SI)(R8*1), Z13, K1, Z12
 	VBROADCASTSD 224(BX), Z13
 	CMPQ         DX, $0x00000004
-	JLE          end974
+	JLE          end1034
 	VFMADD231PD  (SI)(DI*4), Z13, K1, Z9
 	VBROADCASTSD 232(BX), Z13
 	CMPQ         DX, $0x00000005
-	JLE          end974
+	JLE          end1034
 	VFMADD231PD  (SI)(R9*1), Z13, K1, Z10
 	VBROADCASTSD 240(BX), Z13
 	CMPQ         DX, $0x00000006
-	JLE          end974
+	JLE          end1034
 	VFMADD231PD  (SI)(R8*2), Z13, K1, Z11
 	VBROADCASTSD 248(BX), Z13
 	CMPQ         DX, $0x00000007
-	JLE          end974
+	JLE          end1034
 	VFMADD231PD  (SI)(R10*1), Z13, K1, Z12
 
-end974:
+end1034:
 	VADDPD  Z11, Z9, Z9
 	VADDPD  Z12, Z10, Z10
 	VADDPD  Z10, Z9, Z9
 	VMOVAPD Z9, Z9
-	JMP     weighed973
+	JMP     weighed1033
 
-backward972:
+backward1032:
 	VXORPD   Z9, Z9, Z9
 	VXORPD   Z10, Z10, Z10
 	VXORPD   Z11, Z11, Z11
@@ -13800,28 +14325,28 @@ backward972:
 	LEAQ     (R8)(DI*4), R10
 	VMULPD.Z (SI), Z21, K1, Z9
 	CMPQ     DX, $0x00000001
-	JLE      end975
+	JLE      end1035
 	VMULPD.Z (SI)(DI*1), Z21, K1, Z10
 	CMPQ     DX, $0x00000002
-	JLE      end975
+	JLE      end1035
 	VMULPD.Z (SI)(DI*2), Z21, K1, Z11
 	CMPQ     DX, $0x00000003
-	JLE      end975
+	JLE      end1035
 	VMULPD.Z (SI)(R8*1), Z21, K1, Z12
 	CMPQ     DX, $0x00000004
-	JLE      end975
+	JLE      end1035
 	VMULPD.Z (SI)(DI*4), Z21, K1, Z13
 	CMPQ     DX, $0x00000005
-	JLE      end975
+	JLE      end1035
 	VMULPD.Z (SI)(R9*1), Z21, K1, Z14
 	CMPQ     DX, $0x00000006
-	JLE      end975
+	JLE      end1035
 	VMULPD.Z (SI)(R8*2), Z21, K1, Z15
 	CMPQ     DX, $0x00000007
-	JLE      end975
+	JLE      end1035
 	VMULPD.Z (SI)(R10*1), Z21, K1, Z16
 
-end975:
+end1035:
 	VUNPCKLPD  Z10, Z9, Z17
 	VUNPCKHPD  Z10, Z9, Z9
 	VADDPD     Z9, Z17, Z17
@@ -13845,23 +14370,23 @@ end975:
 	VADDPD     Z9, Z10, Z10
 	VMOVAPD    Z10, Z9
 
-weighed973:
+weighed1033:
 	VPSUBQ.BCST      constants<>+728(SB), Z6, Z10
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K1, K2
 	KORTESTB         K2, K2
-	JNZ              fewer959
+	JNZ              fewer1019
 	VPSUBQ.BCST      constants<>+728(SB), Z7, Z10
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K1, K2
 	KORTESTB         K2, K2
-	JNZ              fewer959
+	JNZ              fewer1019
 	VPSUBQ.BCST      constants<>+728(SB), Z8, Z10
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K1, K2
 	KORTESTB         K2, K2
-	JNZ              fewer959
+	JNZ              fewer1019
 	VPSUBQ.BCST      constants<>+728(SB), Z9, Z10
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K1, K2
 	KORTESTB         K2, K2
-	JNZ              fewer959
+	JNZ              fewer1019
 	VGETMANTPD       $0x08, Z6, Z10
 	VGETMANTPD       $0x08, Z7, Z11
 	VGETMANTPD       $0x08, Z8, Z12
@@ -14015,13 +14540,13 @@ weighed973:
 	LEAQ             (DI)(SI*8), SI
 	VMOVUPD.Z        (SI), K1, Z6
 	VUCOMISD         X4, X2
-	JBE              undamped976
+	JBE              undamped1036
 	VCMPPD           $0x04, Z6, Z22, K2
 	VMULPD           Z2, Z6, Z7
 	VMULPD           Z3, Z22, Z8
 	VADDPD           Z7, Z8, K2, Z22
 
-undamped976:
+undamped1036:
 	VCMPPD       $0x04, Z6, Z22, K2
 	VSUBPD.Z     Z6, Z22, K2, Z6
 	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
@@ -14029,44 +14554,44 @@ undamped976:
 	VBROADCASTSD 40(AX), Z6
 	VFMADD231PD  Z22, Z6, Z0
 	TESTQ        $0x00000007, DX
-	JNZ          partial977
+	JNZ          partial1037
 	VMOVUPD      Z22, (SI)
-	JMP          stored980
+	JMP          stored1040
 
-partial977:
+partial1037:
 	LEAQ       (SI), SI
 	VMOVAPD    Z22, Z6
 	TESTQ      $0x00000004, DX
-	JZ         noFour978
+	JZ         noFour1038
 	VMOVUPD    Y6, (SI)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, SI
 
-noFour978:
+noFour1038:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo979
+	JZ         noTwo1039
 	VMOVUPD    X6, (SI)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, SI
 
-noTwo979:
+noTwo1039:
 	TESTQ  $0x00000001, DX
-	JZ     stored980
+	JZ     stored1040
 	VMOVSD X6, (SI)
 
-stored980:
+stored1040:
 	MOVQ      messages_base+72(FP), DI
 	MOVQ      72(AX), SI
 	LEAQ      (DI)(SI*8), SI
 	VMOVUPD.Z (SI), K1, Z6
 	VUCOMISD  X4, X2
-	JBE       undamped981
+	JBE       undamped1041
 	VCMPPD    $0x04, Z6, Z23, K2
 	VMULPD    Z2, Z6, Z7
 	VMULPD    Z3, Z23, Z8
 	VADDPD    Z7, Z8, K2, Z23
 
-undamped981:
+undamped1041:
 	VCMPPD       $0x04, Z6, Z23, K2
 	VSUBPD.Z     Z6, Z23, K2, Z6
 	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
@@ -14074,44 +14599,44 @@ undamped981:
 	VBROADCASTSD 96(AX), Z6
 	VFMADD231PD  Z23, Z6, Z0
 	TESTQ        $0x00000007, DX
-	JNZ          partial982
+	JNZ          partial1042
 	VMOVUPD      Z23, (SI)
-	JMP          stored985
+	JMP          stored1045
 
-partial982:
+partial1042:
 	LEAQ       (SI), SI
 	VMOVAPD    Z23, Z6
 	TESTQ      $0x00000004, DX
-	JZ         noFour983
+	JZ         noFour1043
 	VMOVUPD    Y6, (SI)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, SI
 
-noFour983:
+noFour1043:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo984
+	JZ         noTwo1044
 	VMOVUPD    X6, (SI)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, SI
 
-noTwo984:
+noTwo1044:
 	TESTQ  $0x00000001, DX
-	JZ     stored985
+	JZ     stored1045
 	VMOVSD X6, (SI)
 
-stored985:
+stored1045:
 	MOVQ      messages_base+72(FP), DI
 	MOVQ      128(AX), SI
 	LEAQ      (DI)(SI*8), SI
 	VMOVUPD.Z (SI), K1, Z6
 	VUCOMISD  X4, X2
-	JBE       undamped986
+	JBE       undamped1046
 	VCMPPD    $0x04, Z6, Z24, K2
 	VMULPD    Z2, Z6, Z7
 	VMULPD    Z3, Z24, Z8
 	VADDPD    Z7, Z8, K2, Z24
 
-undamped986:
+undamped1046:
 	VCMPPD       $0x04, Z6, Z24, K2
 	VSUBPD.Z     Z6, Z24, K2, Z6
 	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
@@ -14119,44 +14644,44 @@ undamped986:
 	VBROADCASTSD 152(AX), Z6
 	VFMADD231PD  Z24, Z6, Z0
 	TESTQ        $0x00000007, DX
-	JNZ          partial987
+	JNZ          partial1047
 	VMOVUPD      Z24, (SI)
-	JMP          stored990
+	JMP          stored1050
 
-partial987:
+partial1047:
 	LEAQ       (SI), SI
 	VMOVAPD    Z24, Z6
 	TESTQ      $0x00000004, DX
-	JZ         noFour988
+	JZ         noFour1048
 	VMOVUPD    Y6, (SI)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, SI
 
-noFour988:
+noFour1048:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo989
+	JZ         noTwo1049
 	VMOVUPD    X6, (SI)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, SI
 
-noTwo989:
+noTwo1049:
 	TESTQ  $0x00000001, DX
-	JZ     stored990
+	JZ     stored1050
 	VMOVSD X6, (SI)
 
-stored990:
+stored1050:
 	MOVQ      messages_base+72(FP), DI
 	MOVQ      184(AX), SI
 	LEAQ      (DI)(SI*8), SI
 	VMOVUPD.Z (SI), K1, Z6
 	VUCOMISD  X4, X2
-	JBE       undamped991
+	JBE       undamped1051
 	VCMPPD    $0x04, Z6, Z25, K2
 	VMULPD    Z2, Z6, Z7
 	VMULPD    Z3, Z25, Z8
 	VADDPD    Z7, Z8, K2, Z25
 
-undamped991:
+undamped1051:
 	VCMPPD       $0x04, Z6, Z25, K2
 	VSUBPD.Z     Z6, Z25, K2, Z6
 	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
@@ -14164,87 +14689,87 @@ undamped991:
 	VBROADCASTSD 208(AX), Z6
 	VFMADD231PD  Z25, Z6, Z0
 	TESTQ        $0x00000007, DX
-	JNZ          partial992
+	JNZ          partial1052
 	VMOVUPD      Z25, (SI)
-	JMP          stored995
+	JMP          stored1055
 
-partial992:
+partial1052:
 	LEAQ       (SI), SI
 	VMOVAPD    Z25, Z6
 	TESTQ      $0x00000004, DX
-	JZ         noFour993
+	JZ         noFour1053
 	VMOVUPD    Y6, (SI)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, SI
 
-noFour993:
+noFour1053:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo994
+	JZ         noTwo1054
 	VMOVUPD    X6, (SI)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, SI
 
-noTwo994:
+noTwo1054:
 	TESTQ  $0x00000001, DX
-	JZ     stored995
+	JZ     stored1055
 	VMOVSD X6, (SI)
 
-stored995:
+stored1055:
 	ADDQ $0x000000e0, AX
 	SUBQ $0x04, CX
-	JMP  messages958
+	JMP  messages1018
 
-fewer959:
+fewer1019:
 	CMPQ              CX, $0x02
-	JLT               fewer996
+	JLT               fewer1056
 	CMPQ              DX, 32(AX)
-	JNE               fewer996
+	JNE               fewer1056
 	MOVQ              DX, SI
 	IMULQ             DX, SI
 	MOVQ              beliefs_len+56(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer996
+	JLT               fewer1056
 	CMPQ              (AX), DI
-	JHI               fewer996
+	JHI               fewer1056
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer996
+	JLT               fewer1056
 	CMPQ              8(AX), DI
-	JHI               fewer996
+	JHI               fewer1056
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer996
+	JLT               fewer1056
 	CMPQ              16(AX), DI
-	JHI               fewer996
+	JHI               fewer1056
 	MOVQ              tables_len+104(FP), DI
 	SUBQ              SI, DI
-	JLT               fewer996
+	JLT               fewer1056
 	CMPQ              24(AX), DI
-	JHI               fewer996
+	JHI               fewer1056
 	CMPQ              DX, 88(AX)
-	JNE               fewer996
+	JNE               fewer1056
 	MOVQ              DX, SI
 	IMULQ             DX, SI
 	MOVQ              beliefs_len+56(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer996
+	JLT               fewer1056
 	CMPQ              56(AX), DI
-	JHI               fewer996
+	JHI               fewer1056
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer996
+	JLT               fewer1056
 	CMPQ              64(AX), DI
-	JHI               fewer996
+	JHI               fewer1056
 	MOVQ              messages_len+80(FP), DI
 	SUBQ              DX, DI
-	JLT               fewer996
+	JLT               fewer1056
 	CMPQ              72(AX), DI
-	JHI               fewer996
+	JHI               fewer1056
 	MOVQ              tables_len+104(FP), DI
 	SUBQ              SI, DI
-	JLT               fewer996
+	JLT               fewer1056
 	CMPQ              80(AX), DI
-	JHI               fewer996
+	JHI               fewer1056
 	MOVQ              beliefs_base+48(FP), DI
 	MOVQ              (AX), SI
 	LEAQ              (DI)(SI*8), SI
@@ -14269,10 +14794,10 @@ fewer959:
 	VSUBPD            Z8, Z9, K2, Z7
 	VCMPPD.BCST       $0x06, constants<>+800(SB), Z6, K2
 	KORTESTB          K2, K2
-	JNZ               fewer996
+	JNZ               fewer1056
 	VCMPPD.BCST       $0x06, constants<>+800(SB), Z7, K2
 	KORTESTB          K2, K2
-	JNZ               fewer996
+	JNZ               fewer1056
 	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K2
 	VBROADCASTSD      constants<>+832(SB), Z8
 	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z8
@@ -14321,7 +14846,7 @@ fewer959:
 	MOVQ              24(AX), SI
 	LEAQ              (DI)(SI*8), SI
 	CMPB              48(AX), $0x00
-	JNE               backward997
+	JNE               backward1057
 	VXORPD            Z6, Z6, Z6
 	VXORPD            Z7, Z7, Z7
 	VXORPD            Z8, Z8, Z8
@@ -14335,41 +14860,41 @@ fewer959:
 	VFMADD231PD       (SI), Z10, K1, Z6
 	VBROADCASTSD      8(BX), Z10
 	CMPQ              DX, $0x00000001
-	JLE               end999
+	JLE               end1059
 	VFMADD231PD       (SI)(DI*1), Z10, K1, Z7
 	VBROADCASTSD      16(BX), Z10
 	CMPQ              DX, $0x00000002
-	JLE               end999
+	JLE               end1059
 	VFMADD231PD       (SI)(DI*2), Z10, K1, Z8
 	VBROADCASTSD      24(BX), Z10
 	CMPQ              DX, $0x00000003
-	JLE               end999
+	JLE               end1059
 	VFMADD231PD       (SI)(R8*1), Z10, K1, Z9
 	VBROADCASTSD      32(BX), Z10
 	CMPQ              DX, $0x00000004
-	JLE               end999
+	JLE               end1059
 	VFMADD231PD       (SI)(DI*4), Z10, K1, Z6
 	VBROADCASTSD      40(BX), Z10
 	CMPQ              DX, $0x00000005
-	JLE               end999
+	JLE               end1059
 	VFMADD231PD       (SI)(R9*1), Z10, K1, Z7
 	VBROADCASTSD      48(BX), Z10
 	CMPQ              DX, $0x00000006
-	JLE               end999
+	JLE               end1059
 	VFMADD231PD       (SI)(R8*2), Z10, K1, Z8
 	VBROADCASTSD      56(BX), Z10
 	CMPQ              DX, $0x00000007
-	JLE               end999
+	JLE               end1059
 	VFMADD231PD       (SI)(R10*1), Z10, K1, Z9
 
-end999:
+end1059:
 	VADDPD  Z8, Z6, Z6
 	VADDPD  Z9, Z7, Z7
 	VADDPD  Z7, Z6, Z6
 	VMOVAPD Z6, Z6
-	JMP     weighed998
+	JMP     weighed1058
 
-backward997:
+backward1057:
 	VXORPD   Z6, Z6, Z6
 	VXORPD   Z7, Z7, Z7
 	VXORPD   Z8, Z8, Z8
@@ -14385,28 +14910,28 @@ backward997:
 	LEAQ     (R8)(DI*4), R10
 	VMULPD.Z (SI), Z12, K1, Z6
 	CMPQ     DX, $0x00000001
-	JLE      end1000
+	JLE      end1060
 	VMULPD.Z (SI)(DI*1), Z12, K1, Z7
 	CMPQ     DX, $0x00000002
-	JLE      end1000
+	JLE      end1060
 	VMULPD.Z (SI)(DI*2), Z12, K1, Z8
 	CMPQ     DX, $0x00000003
-	JLE      end1000
+	JLE      end1060
 	VMULPD.Z (SI)(R8*1), Z12, K1, Z9
 	CMPQ     DX, $0x00000004
-	JLE      end1000
+	JLE      end1060
 	VMULPD.Z (SI)(DI*4), Z12, K1, Z10
 	CMPQ     DX, $0x00000005
-	JLE      end1000
+	JLE      end1060
 	VMULPD.Z (SI)(R9*1), Z12, K1, Z11
 	CMPQ     DX, $0x00000006
-	JLE      end1000
+	JLE      end1060
 	VMULPD.Z (SI)(R8*2), Z12, K1, Z14
 	CMPQ     DX, $0x00000007
-	JLE      end1000
+	JLE      end1060
 	VMULPD.Z (SI)(R10*1), Z12, K1, Z15
 
-end1000:
+end1060:
 	VUNPCKLPD  Z7, Z6, Z12
 	VUNPCKHPD  Z7, Z6, Z6
 	VADDPD     Z6, Z12, Z12
@@ -14430,12 +14955,12 @@ end1000:
 	VADDPD     Z6, Z7, Z7
 	VMOVAPD    Z7, Z6
 
-weighed998:
+weighed1058:
 	MOVQ         tables_base+96(FP), DI
 	MOVQ         80(AX), SI
 	LEAQ         (DI)(SI*8), SI
 	CMPB         104(AX), $0x00
-	JNE          backward1001
+	JNE          backward1061
 	VXORPD       Z7, Z7, Z7
 	VXORPD       Z8, Z8, Z8
 	VXORPD       Z9, Z9, Z9
@@ -14449,41 +14974,41 @@ weighed998:
 	VFMADD231PD  (SI), Z11, K1, Z7
 	VBROADCASTSD 72(BX), Z11
 	CMPQ         DX, $0x00000001
-	JLE          end1003
+	JLE          end1063
 	VFMADD231PD  (SI)(DI*1), Z11, K1, Z8
 	VBROADCASTSD 80(BX), Z11
 	CMPQ         DX, $0x00000002
-	JLE          end1003
+	JLE          end1063
 	VFMADD231PD  (SI)(DI*2), Z11, K1, Z9
 	VBROADCASTSD 88(BX), Z11
 	CMPQ         DX, $0x00000003
-	JLE          end1003
+	JLE          end1063
 	VFMADD231PD  (SI)(R8*1), Z11, K1, Z10
 	VBROADCASTSD 96(BX), Z11
 	CMPQ         DX, $0x00000004
-	JLE          end1003
+	JLE          end1063
 	VFMADD231PD  (SI)(DI*4), Z11, K1, Z7
 	VBROADCASTSD 104(BX), Z11
 	CMPQ         DX, $0x00000005
-	JLE          end1003
+	JLE          end1063
 	VFMADD231PD  (SI)(R9*1), Z11, K1, Z8
 	VBROADCASTSD 112(BX), Z11
 	CMPQ         DX, $0x00000006
-	JLE          end1003
+	JLE          end1063
 	VFMADD231PD  (SI)(R8*2), Z11, K1, Z9
 	VBROADCASTSD 120(BX), Z11
 	CMPQ         DX, $0x00000007
-	JLE          end1003
+	JLE          end1063
 	VFMADD231PD  (SI)(R10*1), Z11, K1, Z10
 
-end1003:
+end1063:
 	VADDPD  Z9, Z7, Z7
 	VADDPD  Z10, Z8, Z8
 	VADDPD  Z8, Z7, Z7
 	VMOVAPD Z7, Z7
-	JMP     weighed1002
+	JMP     weighed1062
 
-backward1001:
+backward1061:
 	VXORPD   Z7, Z7, Z7
 	VXORPD   Z8, Z8, Z8
 	VXORPD   Z9, Z9, Z9
@@ -14499,28 +15024,28 @@ backward1001:
 	LEAQ     (R8)(DI*4), R10
 	VMULPD.Z (SI), Z13, K1, Z7
 	CMPQ     DX, $0x00000001
-	JLE      end1004
+	JLE      end1064
 	VMULPD.Z (SI)(DI*1), Z13, K1, Z8
 	CMPQ     DX, $0x00000002
-	JLE      end1004
+	JLE      end1064
 	VMULPD.Z (SI)(DI*2), Z13, K1, Z9
 	CMPQ     DX, $0x00000003
-	JLE      end1004
+	JLE      end1064
 	VMULPD.Z (SI)(R8*1), Z13, K1, Z10
 	CMPQ     DX, $0x00000004
-	JLE      end1004
+	JLE      end1064
 	VMULPD.Z (SI)(DI*4), Z13, K1, Z11
 	CMPQ     DX, $0x00000005
-	JLE      end1004
+	JLE      end1064
 	VMULPD.Z (SI)(R9*1), Z13, K1, Z12
 	CMPQ     DX, $0x00000006
-	JLE      end1004
+	JLE      end1064
 	VMULPD.Z (SI)(R8*2), Z13, K1, Z14
 	CMPQ     DX, $0x00000007
-	JLE      end1004
+	JLE      end1064
 	VMULPD.Z (SI)(R10*1), Z13, K1, Z15
 
-end1004:
+end1064:
 	VUNPCKLPD  Z8, Z7, Z13
 	VUNPCKHPD  Z8, Z7, Z7
 	VADDPD     Z7, Z13, Z13
@@ -14544,15 +15069,15 @@ end1004:
 	VADDPD     Z7, Z8, Z8
 	VMOVAPD    Z8, Z7
 
-weighed1002:
+weighed1062:
 	VPSUBQ.BCST      constants<>+728(SB), Z6, Z8
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z8, K1, K2
 	KORTESTB         K2, K2
-	JNZ              fewer996
+	JNZ              fewer1056
 	VPSUBQ.BCST      constants<>+728(SB), Z7, Z8
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z8, K1, K2
 	KORTESTB         K2, K2
-	JNZ              fewer996
+	JNZ              fewer1056
 	VGETMANTPD       $0x08, Z6, Z8
 	VGETMANTPD       $0x08, Z7, Z9
 	VRCP14PD         Z8, Z10
@@ -14632,13 +15157,13 @@ weighed1002:
 	LEAQ             (DI)(SI*8), SI
 	VMOVUPD.Z        (SI), K1, Z6
 	VUCOMISD         X4, X2
-	JBE              undamped1005
+	JBE              undamped1065
 	VCMPPD           $0x04, Z6, Z14, K2
 	VMULPD           Z2, Z6, Z7
 	VMULPD           Z3, Z14, Z8
 	VADDPD           Z7, Z8, K2, Z14
 
-undamped1005:
+undamped1065:
 	VCMPPD       $0x04, Z6, Z14, K2
 	VSUBPD.Z     Z6, Z14, K2, Z6
 	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
@@ -14646,44 +15171,44 @@ undamped1005:
 	VBROADCASTSD 40(AX), Z6
 	VFMADD231PD  Z14, Z6, Z0
 	TESTQ        $0x00000007, DX
-	JNZ          partial1006
+	JNZ          partial1066
 	VMOVUPD      Z14, (SI)
-	JMP          stored1009
+	JMP          stored1069
 
-partial1006:
+partial1066:
 	LEAQ       (SI), SI
 	VMOVAPD    Z14, Z6
 	TESTQ      $0x00000004, DX
-	JZ         noFour1007
+	JZ         noFour1067
 	VMOVUPD    Y6, (SI)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, SI
 
-noFour1007:
+noFour1067:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo1008
+	JZ         noTwo1068
 	VMOVUPD    X6, (SI)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, SI
 
-noTwo1008:
+noTwo1068:
 	TESTQ  $0x00000001, DX
-	JZ     stored1009
+	JZ     stored1069
 	VMOVSD X6, (SI)
 
-stored1009:
+stored1069:
 	MOVQ      messages_base+72(FP), DI
 	MOVQ      72(AX), SI
 	LEAQ      (DI)(SI*8), SI
 	VMOVUPD.Z (SI), K1, Z6
 	VUCOMISD  X4, X2
-	JBE       undamped1010
+	JBE       undamped1070
 	VCMPPD    $0x04, Z6, Z15, K2
 	VMULPD    Z2, Z6, Z7
 	VMULPD    Z3, Z15, Z8
 	VADDPD    Z7, Z8, K2, Z15
 
-undamped1010:
+undamped1070:
 	VCMPPD       $0x04, Z6, Z15, K2
 	VSUBPD.Z     Z6, Z15, K2, Z6
 	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
@@ -14691,66 +15216,66 @@ undamped1010:
 	VBROADCASTSD 96(AX), Z6
 	VFMADD231PD  Z15, Z6, Z0
 	TESTQ        $0x00000007, DX
-	JNZ          partial1011
+	JNZ          partial1071
 	VMOVUPD      Z15, (SI)
-	JMP          stored1014
+	JMP          stored1074
 
-partial1011:
+partial1071:
 	LEAQ       (SI), SI
 	VMOVAPD    Z15, Z6
 	TESTQ      $0x00000004, DX
-	JZ         noFour1012
+	JZ         noFour1072
 	VMOVUPD    Y6, (SI)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, SI
 
-noFour1012:
+noFour1072:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo1013
+	JZ         noTwo1073
 	VMOVUPD    X6, (SI)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, SI
 
-noTwo1013:
+noTwo1073:
 	TESTQ  $0x00000001, DX
-	JZ     stored1014
+	JZ     stored1074
 	VMOVSD X6, (SI)
 
-stored1014:
+stored1074:
 	ADDQ $0x00000070, AX
 	SUBQ $0x02, CX
-	JMP  messages958
+	JMP  messages1018
 
-fewer996:
+fewer1056:
 	CMPQ              CX, $0x01
-	JLT               fewer1015
+	JLT               fewer1075
 	MOVQ              32(AX), SI
 	CMPQ              SI, $0x08
-	JHI               wide924
+	JHI               wide984
 	TESTQ             SI, SI
-	JZ                unsafe922
+	JZ                unsafe982
 	MOVQ              SI, DI
 	IMULQ             DX, DI
 	MOVQ              beliefs_len+56(FP), R8
 	SUBQ              SI, R8
-	JLT               outside923
+	JLT               outside983
 	CMPQ              (AX), R8
-	JHI               outside923
+	JHI               outside983
 	MOVQ              messages_len+80(FP), R8
 	SUBQ              SI, R8
-	JLT               outside923
+	JLT               outside983
 	CMPQ              8(AX), R8
-	JHI               outside923
+	JHI               outside983
 	MOVQ              messages_len+80(FP), R8
 	SUBQ              DX, R8
-	JLT               outside923
+	JLT               outside983
 	CMPQ              16(AX), R8
-	JHI               outside923
+	JHI               outside983
 	MOVQ              tables_len+104(FP), R8
 	SUBQ              DI, R8
-	JLT               outside923
+	JLT               outside983
 	CMPQ              24(AX), R8
-	JHI               outside923
+	JHI               outside983
 	MOVQ              $-1, DI
 	BZHIQ             SI, DI, DI
 	KMOVB             DI, K2
@@ -14799,7 +15324,7 @@ fewer996:
 	MOVQ              24(AX), DI
 	LEAQ              (R8)(DI*8), DI
 	CMPB              48(AX), $0x00
-	JNE               backward1016
+	JNE               backward1076
 	VXORPD            Z6, Z6, Z6
 	VXORPD            Z7, Z7, Z7
 	VXORPD            Z8, Z8, Z8
@@ -14813,41 +15338,41 @@ fewer996:
 	VFMADD231PD       (DI), Z10, K1, Z6
 	VBROADCASTSD      8(BX), Z10
 	CMPQ              SI, $0x00000001
-	JLE               end1018
+	JLE               end1078
 	VFMADD231PD       (DI)(R8*1), Z10, K1, Z7
 	VBROADCASTSD      16(BX), Z10
 	CMPQ              SI, $0x00000002
-	JLE               end1018
+	JLE               end1078
 	VFMADD231PD       (DI)(R8*2), Z10, K1, Z8
 	VBROADCASTSD      24(BX), Z10
 	CMPQ              SI, $0x00000003
-	JLE               end1018
+	JLE               end1078
 	VFMADD231PD       (DI)(R9*1), Z10, K1, Z9
 	VBROADCASTSD      32(BX), Z10
 	CMPQ              SI, $0x00000004
-	JLE               end1018
+	JLE               end1078
 	VFMADD231PD       (DI)(R8*4), Z10, K1, Z6
 	VBROADCASTSD      40(BX), Z10
 	CMPQ              SI, $0x00000005
-	JLE               end1018
+	JLE               end1078
 	VFMADD231PD       (DI)(R10*1), Z10, K1, Z7
 	VBROADCASTSD      48(BX), Z10
 	CMPQ              SI, $0x00000006
-	JLE               end1018
+	JLE               end1078
 	VFMADD231PD       (DI)(R9*2), Z10, K1, Z8
 	VBROADCASTSD      56(BX), Z10
 	CMPQ              SI, $0x00000007
-	JLE               end1018
+	JLE               end1078
 	VFMADD231PD       (DI)(R11*1), Z10, K1, Z9
 
-end1018:
+end1078:
 	VADDPD  Z8, Z6, Z6
 	VADDPD  Z9, Z7, Z7
 	VADDPD  Z7, Z6, Z6
 	VMOVAPD Z6, Z6
-	JMP     weighed1017
+	JMP     weighed1077
 
-backward1016:
+backward1076:
 	VXORPD   Z6, Z6, Z6
 	VXORPD   Z7, Z7, Z7
 	VXORPD   Z8, Z8, Z8
@@ -14862,28 +15387,28 @@ backward1016:
 	LEAQ     (R8)(SI*4), R10
 	VMULPD.Z (DI), Z9, K2, Z6
 	CMPQ     DX, $0x00000001
-	JLE      end1019
+	JLE      end1079
 	VMULPD.Z (DI)(SI*1), Z9, K2, Z7
 	CMPQ     DX, $0x00000002
-	JLE      end1019
+	JLE      end1079
 	VMULPD.Z (DI)(SI*2), Z9, K2, Z8
 	CMPQ     DX, $0x00000003
-	JLE      end1019
+	JLE      end1079
 	VMULPD.Z (DI)(R8*1), Z9, K2, Z10
 	CMPQ     DX, $0x00000004
-	JLE      end1019
+	JLE      end1079
 	VMULPD.Z (DI)(SI*4), Z9, K2, Z11
 	CMPQ     DX, $0x00000005
-	JLE      end1019
+	JLE      end1079
 	VMULPD.Z (DI)(R9*1), Z9, K2, Z12
 	CMPQ     DX, $0x00000006
-	JLE      end1019
+	JLE      end1079
 	VMULPD.Z (DI)(R8*2), Z9, K2, Z13
 	CMPQ     DX, $0x00000007
-	JLE      end1019
+	JLE      end1079
 	VMULPD.Z (DI)(R10*1), Z9, K2, Z14
 
-end1019:
+end1079:
 	VUNPCKLPD  Z7, Z6, Z9
 	VUNPCKHPD  Z7, Z6, Z6
 	VADDPD     Z6, Z9, Z9
@@ -14907,11 +15432,11 @@ end1019:
 	VADDPD     Z6, Z7, Z7
 	VMOVAPD    Z7, Z6
 
-weighed1017:
+weighed1077:
 	VPSUBQ.BCST      constants<>+728(SB), Z6, Z7
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z7, K1, K2
 	KORTESTB         K2, K2
-	JNZ              unsafe922
+	JNZ              unsafe982
 	VGETMANTPD       $0x08, Z6, Z7
 	VRCP14PD         Z7, Z8
 	VGETEXPPD        Z6, Z6
@@ -14954,13 +15479,13 @@ weighed1017:
 	LEAQ             (DI)(SI*8), SI
 	VMOVUPD.Z        (SI), K1, Z6
 	VUCOMISD         X4, X2
-	JBE              undamped1020
+	JBE              undamped1080
 	VCMPPD           $0x04, Z6, Z10, K2
 	VMULPD           Z2, Z6, Z7
 	VMULPD           Z3, Z10, Z8
 	VADDPD           Z7, Z8, K2, Z10
 
-undamped1020:
+undamped1080:
 	VCMPPD       $0x04, Z6, Z10, K2
 	VSUBPD.Z     Z6, Z10, K2, Z6
 	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
@@ -14968,66 +15493,66 @@ undamped1020:
 	VBROADCASTSD 40(AX), Z6
 	VFMADD231PD  Z10, Z6, Z0
 	TESTQ        $0x00000007, DX
-	JNZ          partial1021
+	JNZ          partial1081
 	VMOVUPD      Z10, (SI)
-	JMP          stored1024
+	JMP          stored1084
 
-partial1021:
+partial1081:
 	LEAQ       (SI), SI
 	VMOVAPD    Z10, Z6
 	TESTQ      $0x00000004, DX
-	JZ         noFour1022
+	JZ         noFour1082
 	VMOVUPD    Y6, (SI)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, SI
 
-noFour1022:
+noFour1082:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo1023
+	JZ         noTwo1083
 	VMOVUPD    X6, (SI)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, SI
 
-noTwo1023:
+noTwo1083:
 	TESTQ  $0x00000001, DX
-	JZ     stored1024
+	JZ     stored1084
 	VMOVSD X6, (SI)
 
-stored1024:
+stored1084:
 	ADDQ $0x00000038, AX
 	SUBQ $0x01, CX
-	JMP  messages958
+	JMP  messages1018
 
-fewer1015:
-done920:
+fewer1075:
+done980:
 	MOVQ    sum_base+24(FP), AX
 	TESTQ   $0x00000007, DX
-	JNZ     partial1026
+	JNZ     partial1086
 	VMOVUPD Z0, (AX)
-	JMP     stored1029
+	JMP     stored1089
 
-partial1026:
+partial1086:
 	LEAQ       (AX), AX
 	VMOVAPD    Z0, Z2
 	TESTQ      $0x00000004, DX
-	JZ         noFour1027
+	JZ         noFour1087
 	VMOVUPD    Y2, (AX)
 	VSHUFF64X2 $0x4e, Z2, Z2, Z2
 	ADDQ       $0x00000020, AX
 
-noFour1027:
+noFour1087:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo1028
+	JZ         noTwo1088
 	VMOVUPD    X2, (AX)
 	VSHUFF64X2 $0xb1, Z2, Z2, Z2
 	ADDQ       $0x00000010, AX
 
-noTwo1028:
+noTwo1088:
 	TESTQ  $0x00000001, DX
-	JZ     stored1029
+	JZ     stored1089
 	VMOVSD X2, (AX)
 
-stored1029:
+stored1089:
 	VBROADCASTSD      constants<>+704(SB), Z2
 	VMOVAPD           Z0, K1, Z2
 	VMOVAPD           Z2, Z0
@@ -15041,12 +15566,12 @@ stored1029:
 	VPANDQ.BCST       constants<>+752(SB), Z0, Z3
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z3, K2
 	KORTESTB          K2, K1
-	JNZ               impossible1025
+	JNZ               impossible1085
 	VSUBPD            Z0, Z2, Z2
 	VMULPD            Z5, Z2, Z2
 	MOVB              normalise+152(FP), AL
 	TESTB             AL, AL
-	JZ                raw1030
+	JZ                raw1090
 	VMOVAPD           Z2, Z0
 	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
 	VBROADCASTSD      constants<>+832(SB), Z3
@@ -15104,35 +15629,35 @@ stored1029:
 	VFMADD213PD       Z3, Z4, Z6
 	VSUBPD            Z6, Z2, Z2
 
-raw1030:
+raw1090:
 	MOVQ    belief_base+0(FP), AX
 	TESTQ   $0x00000007, DX
-	JNZ     partial1031
+	JNZ     partial1091
 	VMOVUPD Z2, (AX)
-	JMP     stored1034
+	JMP     stored1094
 
-partial1031:
+partial1091:
 	LEAQ       (AX), AX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour1032
+	JZ         noFour1092
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour1032:
+noFour1092:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo1033
+	JZ         noTwo1093
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo1033:
+noTwo1093:
 	TESTQ  $0x00000001, DX
-	JZ     stored1034
+	JZ     stored1094
 	VMOVSD X0, (AX)
 
-stored1034:
+stored1094:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -15146,7 +15671,7 @@ stored1034:
 	VZEROUPPER
 	RET
 
-impossible1025:
+impossible1085:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -15160,35 +15685,35 @@ impossible1025:
 	VZEROUPPER
 	RET
 
-unsafe922:
+unsafe982:
 	MOVQ    sum_base+24(FP), AX
 	TESTQ   $0x00000007, DX
-	JNZ     partial1035
+	JNZ     partial1095
 	VMOVUPD Z0, (AX)
-	JMP     stored1038
+	JMP     stored1098
 
-partial1035:
+partial1095:
 	LEAQ       (AX), AX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour1036
+	JZ         noFour1096
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour1036:
+noFour1096:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo1037
+	JZ         noTwo1097
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo1037:
+noTwo1097:
 	TESTQ  $0x00000001, DX
-	JZ     stored1038
+	JZ     stored1098
 	VMOVSD X0, (AX)
 
-stored1038:
+stored1098:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -15202,35 +15727,35 @@ stored1038:
 	VZEROUPPER
 	RET
 
-outside923:
+outside983:
 	MOVQ    sum_base+24(FP), AX
 	TESTQ   $0x00000007, DX
-	JNZ     partial1039
+	JNZ     partial1099
 	VMOVUPD Z0, (AX)
-	JMP     stored1042
+	JMP     stored1102
 
-partial1039:
+partial1099:
 	LEAQ       (AX), AX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour1040
+	JZ         noFour1100
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour1040:
+noFour1100:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo1041
+	JZ         noTwo1101
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo1041:
+noTwo1101:
 	TESTQ  $0x00000001, DX
-	JZ     stored1042
+	JZ     stored1102
 	VMOVSD X0, (AX)
 
-stored1042:
+stored1102:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -15244,35 +15769,35 @@ stored1042:
 	VZEROUPPER
 	RET
 
-wide924:
+wide984:
 	MOVQ    sum_base+24(FP), AX
 	TESTQ   $0x00000007, DX
-	JNZ     partial1043
+	JNZ     partial1103
 	VMOVUPD Z0, (AX)
-	JMP     stored1046
+	JMP     stored1106
 
-partial1043:
+partial1103:
 	LEAQ       (AX), AX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour1044
+	JZ         noFour1104
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour1044:
+noFour1104:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo1045
+	JZ         noTwo1105
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo1045:
+noTwo1105:
 	TESTQ  $0x00000001, DX
-	JZ     stored1046
+	JZ     stored1106
 	VMOVSD X0, (AX)
 
-stored1046:
+stored1106:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -15295,109 +15820,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1047:
+group1107:
 	CMPQ              DX, $0x04
-	JLT               done1048
+	JLT               done1108
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              (AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              8(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              16(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              24(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              32(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              40(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              48(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              56(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              64(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              72(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              80(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              88(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              96(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              104(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              112(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              120(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              128(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              136(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              144(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1048
+	JLT               done1108
 	CMPQ              152(AX), SI
-	JHI               done1048
+	JHI               done1108
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -15908,7 +16433,7 @@ group1047:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1048
+	JNZ               done1108
 	VMOVUPD           constants<>+1920(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -16081,9 +16606,9 @@ group1047:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1047
+	JMP               group1107
 
-done1048:
+done1108:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -16102,15 +16627,15 @@ TEXT ·exp256(SB), $0-48
 	VMOVUPD constants<>+1888(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1050
+	JLT     rest1110
 
-whole1049:
+whole1109:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2016(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1051
+	JZ           quick1111
 	VMOVUPD      constants<>+2080(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2112(SB), Y7
@@ -16149,9 +16674,9 @@ whole1049:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1052
+	JMP          done1112
 
-quick1051:
+quick1111:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -16178,14 +16703,14 @@ quick1051:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1052:
+done1112:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2016(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1053
+	JZ           quick1113
 	VMOVUPD      constants<>+2080(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2112(SB), Y7
@@ -16224,9 +16749,9 @@ done1052:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1054
+	JMP          done1114
 
-quick1053:
+quick1113:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -16253,24 +16778,24 @@ quick1053:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1054:
+done1114:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1049
+	JGE     whole1109
 
-rest1050:
+rest1110:
 	CMPQ DX, $0x00000004
-	JLT  rest1056
+	JLT  rest1116
 
-whole1055:
+whole1115:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2016(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1057
+	JZ           quick1117
 	VMOVUPD      constants<>+2080(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2112(SB), Y7
@@ -16309,9 +16834,9 @@ whole1055:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1058
+	JMP          done1118
 
-quick1057:
+quick1117:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -16338,16 +16863,16 @@ quick1057:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1058:
+done1118:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1055
+	JGE     whole1115
 
-rest1056:
+rest1116:
 	TESTQ        DX, DX
-	JZ           done1059
+	JZ           done1119
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -16357,7 +16882,7 @@ rest1056:
 	VCMPPD       $0x06, constants<>+2016(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick1060
+	JZ           quick1120
 	VMOVUPD      constants<>+2080(SB), Y5
 	VMAXPD       Y6, Y5, Y6
 	VMOVUPD      constants<>+2112(SB), Y5
@@ -16396,9 +16921,9 @@ rest1056:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done1061
+	JMP          done1121
 
-quick1060:
+quick1120:
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -16425,26 +16950,26 @@ quick1060:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y0
 
-done1061:
+done1121:
 	CMPQ    DX, $0x04
-	JLT     partial1062
+	JLT     partial1122
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1064
+	JMP     stored1124
 
-partial1062:
+partial1122:
 	CMPQ         DX, $0x02
-	JLT          single1063
+	JLT          single1123
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1064
+	JEQ          stored1124
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1064
+	JMP          stored1124
 
-single1063:
+single1123:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1064:
-done1059:
+stored1124:
+done1119:
 	VZEROUPPER
 	RET
 
@@ -16460,16 +16985,16 @@ TEXT ·log256(SB), $0-48
 	VMOVUPD constants<>+1984(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1066
+	JLT     rest1126
 
-whole1065:
+whole1125:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1856(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1067
+	JZ          quick1127
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y7
 	VMULPD      constants<>+2368(SB), Y4, Y6
@@ -16512,9 +17037,9 @@ whole1065:
 	VBLENDVPD   Y7, constants<>+1792(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1824(SB), Y4, Y4
-	JMP         done1068
+	JMP         done1128
 
-quick1067:
+quick1127:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -16545,7 +17070,7 @@ quick1067:
 	VFMSUB132PD constants<>+2272(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1068:
+done1128:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y5
@@ -16553,7 +17078,7 @@ done1068:
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1069
+	JZ          quick1129
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y7
 	VMULPD      constants<>+2368(SB), Y4, Y6
@@ -16596,9 +17121,9 @@ done1068:
 	VBLENDVPD   Y7, constants<>+1792(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1824(SB), Y4, Y4
-	JMP         done1070
+	JMP         done1130
 
-quick1069:
+quick1129:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -16629,25 +17154,25 @@ quick1069:
 	VFMSUB132PD constants<>+2272(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1070:
+done1130:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1065
+	JGE     whole1125
 
-rest1066:
+rest1126:
 	CMPQ DX, $0x00000004
-	JLT  rest1072
+	JLT  rest1132
 
-whole1071:
+whole1131:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1856(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1073
+	JZ          quick1133
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y7
 	VMULPD      constants<>+2368(SB), Y4, Y6
@@ -16690,9 +17215,9 @@ whole1071:
 	VBLENDVPD   Y7, constants<>+1792(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1824(SB), Y4, Y4
-	JMP         done1074
+	JMP         done1134
 
-quick1073:
+quick1133:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -16723,16 +17248,16 @@ quick1073:
 	VFMSUB132PD constants<>+2272(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1074:
+done1134:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1071
+	JGE     whole1131
 
-rest1072:
+rest1132:
 	TESTQ       DX, DX
-	JZ          done1075
+	JZ          done1135
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -16745,7 +17270,7 @@ rest1072:
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick1076
+	JZ          quick1136
 	VMOVAPD     Y5, Y4
 	VCMPPD      $0x19, constants<>+2336(SB), Y5, Y7
 	VMULPD      constants<>+2368(SB), Y5, Y6
@@ -16788,9 +17313,9 @@ rest1072:
 	VBLENDVPD   Y7, constants<>+1792(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
 	VBLENDVPD   Y7, constants<>+1824(SB), Y0, Y0
-	JMP         done1077
+	JMP         done1137
 
-quick1076:
+quick1136:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
@@ -16821,26 +17346,26 @@ quick1076:
 	VFMSUB132PD constants<>+2272(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1077:
+done1137:
 	CMPQ    DX, $0x04
-	JLT     partial1078
+	JLT     partial1138
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1080
+	JMP     stored1140
 
-partial1078:
+partial1138:
 	CMPQ         DX, $0x02
-	JLT          single1079
+	JLT          single1139
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1080
+	JEQ          stored1140
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1080
+	JMP          stored1140
 
-single1079:
+single1139:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1080:
-done1075:
+stored1140:
+done1135:
 	VZEROUPPER
 	RET
 
@@ -16854,16 +17379,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest1082
+	JLT          rest1142
 
-whole1081:
+whole1141:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1888(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2016(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick1083
+	JZ           quick1143
 	VMOVUPD      constants<>+2080(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2112(SB), Y3
@@ -16902,9 +17427,9 @@ whole1081:
 	VPADDQ       constants<>+1920(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done1084
+	JMP          done1144
 
-quick1083:
+quick1143:
 	VMOVUPD      constants<>+2176(SB), Y3
 	VFMADD231PD  constants<>+2144(SB), Y2, Y3
 	VSUBPD       constants<>+2176(SB), Y3, Y4
@@ -16931,17 +17456,17 @@ quick1083:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
-done1084:
+done1144:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1081
+	JGE     whole1141
 
-rest1082:
+rest1142:
 	TESTQ        DX, DX
-	JZ           done1085
+	JZ           done1145
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -16953,7 +17478,7 @@ rest1082:
 	VCMPPD       $0x06, constants<>+2016(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick1086
+	JZ           quick1146
 	VMOVUPD      constants<>+2080(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2112(SB), Y0
@@ -16992,9 +17517,9 @@ rest1082:
 	VPADDQ       constants<>+1920(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done1087
+	JMP          done1147
 
-quick1086:
+quick1146:
 	VMOVUPD      constants<>+2176(SB), Y0
 	VFMADD231PD  constants<>+2144(SB), Y3, Y0
 	VSUBPD       constants<>+2176(SB), Y0, Y4
@@ -17021,29 +17546,29 @@ quick1086:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
-done1087:
+done1147:
 	CMPQ    DX, $0x04
-	JLT     partial1088
+	JLT     partial1148
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1090
+	JMP     stored1150
 
-partial1088:
+partial1148:
 	CMPQ         DX, $0x02
-	JLT          single1089
+	JLT          single1149
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1090
+	JEQ          stored1150
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored1090
+	JMP          stored1150
 
-single1089:
+single1149:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1090:
+stored1150:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done1085:
+done1145:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -17061,9 +17586,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest1092
+	JLT     rest1152
 
-whole1091:
+whole1151:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -17071,11 +17596,11 @@ whole1091:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1091
+	JGE     whole1151
 
-rest1092:
+rest1152:
 	TESTQ      CX, CX
-	JZ         done1093
+	JZ         done1153
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -17086,17 +17611,17 @@ rest1092:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done1093:
+done1153:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers1094
+	JZ         numbers1154
 	VMOVUPD    constants<>+1824(SB), Y0
 
-numbers1094:
+numbers1154:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -17110,9 +17635,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1096
+	JLT          rest1156
 
-whole1095:
+whole1155:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -17128,24 +17653,24 @@ whole1095:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1095
+	JGE         whole1155
 
-rest1096:
+rest1156:
 	CMPQ DX, $0x00000004
-	JLT  rest1098
+	JLT  rest1158
 
-whole1097:
+whole1157:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1097
+	JGE         whole1157
 
-rest1098:
+rest1158:
 	TESTQ       DX, DX
-	JZ          done1099
+	JZ          done1159
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -17154,24 +17679,24 @@ rest1098:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1100
+	JLT         partial1160
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1102
+	JMP         stored1162
 
-partial1100:
+partial1160:
 	CMPQ         DX, $0x02
-	JLT          single1101
+	JLT          single1161
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1102
+	JEQ          stored1162
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1102
+	JMP          stored1162
 
-single1101:
+single1161:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1102:
-done1099:
+stored1162:
+done1159:
 	VZEROUPPER
 	RET
 
@@ -17189,9 +17714,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1104
+	JLT  rest1164
 
-panel1103:
+panel1163:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -17204,9 +17729,9 @@ panel1103:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1107
+	JLT    rows1167
 
-row1106:
+row1166:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -17220,9 +17745,9 @@ row1106:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1106
+	JGE          row1166
 
-rows1107:
+rows1167:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -17234,13 +17759,13 @@ rows1107:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1103
+	JGE     panel1163
 
-rest1104:
+rest1164:
 	TESTQ   R11, R11
-	JZ      done1105
+	JZ      done1165
 	CMPQ    R11, $0x00000004
-	JGT     wider1108
+	JGT     wider1168
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -17253,9 +17778,9 @@ rest1104:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1110
+	JLT     rows1170
 
-row1109:
+row1169:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -17272,13 +17797,13 @@ row1109:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1109
+	JGE          row1169
 
-rows1110:
+rows1170:
 	CMPQ DX, $0x00000001
-	JLT  rows1112
+	JLT  rows1172
 
-row1111:
+row1171:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -17286,35 +17811,35 @@ row1111:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1111
+	JGE          row1171
 
-rows1112:
+rows1172:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1113
+	JLT     partial1173
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1115
+	JMP     stored1175
 
-partial1113:
+partial1173:
 	CMPQ         R11, $0x02
-	JLT          single1114
+	JLT          single1174
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1115
+	JEQ          stored1175
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1115
+	JMP          stored1175
 
-single1114:
+single1174:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1115:
-	JMP done1105
+stored1175:
+	JMP done1165
 
-wider1108:
+wider1168:
 	CMPQ    R11, $0x00000008
-	JGT     wider1116
+	JGT     wider1176
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -17332,9 +17857,9 @@ wider1108:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1118
+	JLT     rows1178
 
-row1117:
+row1177:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -17355,13 +17880,13 @@ row1117:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1117
+	JGE          row1177
 
-rows1118:
+rows1178:
 	CMPQ DX, $0x00000001
-	JLT  rows1120
+	JLT  rows1180
 
-row1119:
+row1179:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -17370,9 +17895,9 @@ row1119:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1119
+	JGE          row1179
 
-rows1120:
+rows1180:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -17381,28 +17906,28 @@ rows1120:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1121
+	JLT     partial1181
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1123
+	JMP     stored1183
 
-partial1121:
+partial1181:
 	CMPQ         R11, $0x02
-	JLT          single1122
+	JLT          single1182
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1123
+	JEQ          stored1183
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1123
+	JMP          stored1183
 
-single1122:
+single1182:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1123:
-	JMP done1105
+stored1183:
+	JMP done1165
 
-wider1116:
+wider1176:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1124
+	JGT     wider1184
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -17418,9 +17943,9 @@ wider1116:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1126
+	JLT     rows1186
 
-row1125:
+row1185:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -17435,13 +17960,13 @@ row1125:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1125
+	JGE          row1185
 
-rows1126:
+rows1186:
 	CMPQ DX, $0x00000001
-	JLT  rows1128
+	JLT  rows1188
 
-row1127:
+row1187:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -17451,37 +17976,37 @@ row1127:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1127
+	JGE          row1187
 
-rows1128:
+rows1188:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1129
+	JLT     partial1189
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1131
+	JMP     stored1191
 
-partial1129:
+partial1189:
 	CMPQ         R11, $0x02
-	JLT          single1130
+	JLT          single1190
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1131
+	JEQ          stored1191
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1131
+	JMP          stored1191
 
-single1130:
+single1190:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1131:
-	JMP done1105
+stored1191:
+	JMP done1165
 
-wider1124:
+wider1184:
 	CMPQ    R11, $0x00000010
-	JGT     wider1132
+	JGT     wider1192
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -17499,9 +18024,9 @@ wider1124:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1134
+	JLT     rows1194
 
-row1133:
+row1193:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -17518,13 +18043,13 @@ row1133:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1133
+	JGE          row1193
 
-rows1134:
+rows1194:
 	CMPQ DX, $0x00000001
-	JLT  rows1136
+	JLT  rows1196
 
-row1135:
+row1195:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -17535,9 +18060,9 @@ row1135:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1135
+	JGE          row1195
 
-rows1136:
+rows1196:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -17546,28 +18071,28 @@ rows1136:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1137
+	JLT     partial1197
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1139
+	JMP     stored1199
 
-partial1137:
+partial1197:
 	CMPQ         R11, $0x02
-	JLT          single1138
+	JLT          single1198
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1139
+	JEQ          stored1199
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1139
+	JMP          stored1199
 
-single1138:
+single1198:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1139:
-	JMP done1105
+stored1199:
+	JMP done1165
 
-wider1132:
+wider1192:
 	CMPQ    R11, $0x00000014
-	JGT     wider1140
+	JGT     wider1200
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -17582,9 +18107,9 @@ wider1132:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1142
+	JLT     rows1202
 
-row1141:
+row1201:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -17596,36 +18121,36 @@ row1141:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1141
+	JGE          row1201
 
-rows1142:
+rows1202:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1143
+	JLT     partial1203
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1145
+	JMP     stored1205
 
-partial1143:
+partial1203:
 	CMPQ         R11, $0x02
-	JLT          single1144
+	JLT          single1204
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1145
+	JEQ          stored1205
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1145
+	JMP          stored1205
 
-single1144:
+single1204:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1145:
-	JMP done1105
+stored1205:
+	JMP done1165
 
-wider1140:
+wider1200:
 	CMPQ    R11, $0x00000018
-	JGT     wider1146
+	JGT     wider1206
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -17641,9 +18166,9 @@ wider1140:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1148
+	JLT     rows1208
 
-row1147:
+row1207:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -17656,37 +18181,37 @@ row1147:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1147
+	JGE          row1207
 
-rows1148:
+rows1208:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1149
+	JLT     partial1209
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1151
+	JMP     stored1211
 
-partial1149:
+partial1209:
 	CMPQ         R11, $0x02
-	JLT          single1150
+	JLT          single1210
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1151
+	JEQ          stored1211
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1151
+	JMP          stored1211
 
-single1150:
+single1210:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1151:
-	JMP done1105
+stored1211:
+	JMP done1165
 
-wider1146:
+wider1206:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1152
+	JGT     wider1212
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -17703,9 +18228,9 @@ wider1146:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1154
+	JLT     rows1214
 
-row1153:
+row1213:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -17719,9 +18244,9 @@ row1153:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1153
+	JGE          row1213
 
-rows1154:
+rows1214:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -17729,26 +18254,26 @@ rows1154:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1155
+	JLT     partial1215
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1157
+	JMP     stored1217
 
-partial1155:
+partial1215:
 	CMPQ         R11, $0x02
-	JLT          single1156
+	JLT          single1216
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1157
+	JEQ          stored1217
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1157
+	JMP          stored1217
 
-single1156:
+single1216:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1157:
-	JMP done1105
+stored1217:
+	JMP done1165
 
-wider1152:
+wider1212:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -17766,9 +18291,9 @@ wider1152:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1160
+	JLT     rows1220
 
-row1159:
+row1219:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -17783,9 +18308,9 @@ row1159:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1159
+	JGE          row1219
 
-rows1160:
+rows1220:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -17794,24 +18319,24 @@ rows1160:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1161
+	JLT     partial1221
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1163
+	JMP     stored1223
 
-partial1161:
+partial1221:
 	CMPQ         R11, $0x02
-	JLT          single1162
+	JLT          single1222
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1163
+	JEQ          stored1223
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1163
+	JMP          stored1223
 
-single1162:
+single1222:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1163:
-done1105:
+stored1223:
+done1165:
 	VZEROUPPER
 	RET
 
@@ -17829,9 +18354,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1165
+	JLT  rest1225
 
-block1164:
+block1224:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -17845,9 +18370,9 @@ block1164:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1169
+	JLT    rest1229
 
-whole1168:
+whole1228:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -17862,11 +18387,11 @@ whole1168:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1168
+	JGE         whole1228
 
-rest1169:
+rest1229:
 	TESTQ       R14, R14
-	JZ          done1171
+	JZ          done1231
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -17888,7 +18413,7 @@ rest1169:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1171:
+done1231:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -17913,11 +18438,11 @@ done1171:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1164
+	JGE        block1224
 
-rest1165:
+rest1225:
 	TESTQ  CX, CX
-	JZ     done1167
+	JZ     done1227
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -17930,44 +18455,44 @@ rest1165:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1174
+	JLT    rest1234
 
-whole1173:
+whole1233:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1175
+	JLE         column1235
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1175
+	JLE         column1235
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1175
+	JLE         column1235
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1175
+	JLE         column1235
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1175
+	JLE         column1235
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1175
+	JLE         column1235
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1175
+	JLE         column1235
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1175:
+column1235:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1173
+	JGE  whole1233
 
-rest1174:
+rest1234:
 	TESTQ       BX, BX
-	JZ          done1176
+	JZ          done1236
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -17975,36 +18500,36 @@ rest1174:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1177
+	JLE         column1237
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1177
+	JLE         column1237
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1177
+	JLE         column1237
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1177
+	JLE         column1237
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1177
+	JLE         column1237
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1177
+	JLE         column1237
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1177
+	JLE         column1237
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1177:
-done1176:
+column1237:
+done1236:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -18024,32 +18549,32 @@ done1176:
 	VPERM2F128 $0x20, Y6, Y4, Y4
 	VADDPD     Y1, Y4, Y4
 	CMPQ       CX, $0x00000004
-	JLE        few1166
+	JLE        few1226
 	VMOVUPD    Y0, (AX)
 	VMOVAPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1166:
+few1226:
 	CMPQ    CX, $0x04
-	JLT     partial1178
+	JLT     partial1238
 	VMOVUPD Y0, (AX)
-	JMP     stored1180
+	JMP     stored1240
 
-partial1178:
+partial1238:
 	CMPQ         CX, $0x02
-	JLT          single1179
+	JLT          single1239
 	VMOVUPD      X0, (AX)
-	JEQ          stored1180
+	JEQ          stored1240
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1180
+	JMP          stored1240
 
-single1179:
+single1239:
 	VMOVSD X0, (AX)
 
-stored1180:
-done1167:
+stored1240:
+done1227:
 	VZEROUPPER
 	RET
 
@@ -18066,9 +18591,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1182
+	JLT  rest1242
 
-panel1181:
+panel1241:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -18081,9 +18606,9 @@ panel1181:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1185
+	JLT     rows1245
 
-row1184:
+row1244:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -18113,19 +18638,19 @@ row1184:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1184
+	JGE          row1244
 
-rows1185:
+rows1245:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1181
+	JGE  panel1241
 
-rest1182:
+rest1242:
 	TESTQ      R10, R10
-	JZ         done1183
+	JZ         done1243
 	CMPQ       R10, $0x00000004
-	JGT        wider1186
+	JGT        wider1246
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -18135,50 +18660,50 @@ rest1182:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1188
+	JLT        rows1248
 
-row1187:
+row1247:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1189
+	JLT          partial1249
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1191
+	JMP          added1251
 
-partial1189:
+partial1249:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1190
+	JLT          single1250
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1191
+	JEQ          added1251
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1191
+	JMP          added1251
 
-single1190:
+single1250:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1191:
+added1251:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1187
+	JGE  row1247
 
-rows1188:
-	JMP done1183
+rows1248:
+	JMP done1243
 
-wider1186:
+wider1246:
 	CMPQ       R10, $0x00000008
-	JGT        wider1192
+	JGT        wider1252
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -18190,53 +18715,53 @@ wider1186:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1194
+	JLT        rows1254
 
-row1193:
+row1253:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1195
+	JLT          partial1255
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1197
+	JMP          added1257
 
-partial1195:
+partial1255:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1196
+	JLT          single1256
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1197
+	JEQ          added1257
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1197
+	JMP          added1257
 
-single1196:
+single1256:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1197:
+added1257:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1193
+	JGE  row1253
 
-rows1194:
-	JMP done1183
+rows1254:
+	JMP done1243
 
-wider1192:
+wider1252:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1198
+	JGT        wider1258
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -18249,9 +18774,9 @@ wider1192:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1200
+	JLT        rows1260
 
-row1199:
+row1259:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -18260,45 +18785,45 @@ row1199:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1201
+	JLT          partial1261
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1203
+	JMP          added1263
 
-partial1201:
+partial1261:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1202
+	JLT          single1262
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1203
+	JEQ          added1263
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1203
+	JMP          added1263
 
-single1202:
+single1262:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1203:
+added1263:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1199
+	JGE  row1259
 
-rows1200:
-	JMP done1183
+rows1260:
+	JMP done1243
 
-wider1198:
+wider1258:
 	CMPQ       R10, $0x00000010
-	JGT        wider1204
+	JGT        wider1264
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -18312,9 +18837,9 @@ wider1198:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1206
+	JLT        rows1266
 
-row1205:
+row1265:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -18326,45 +18851,45 @@ row1205:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1207
+	JLT          partial1267
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1209
+	JMP          added1269
 
-partial1207:
+partial1267:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1208
+	JLT          single1268
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1209
+	JEQ          added1269
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1209
+	JMP          added1269
 
-single1208:
+single1268:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1209:
+added1269:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1205
+	JGE  row1265
 
-rows1206:
-	JMP done1183
+rows1266:
+	JMP done1243
 
-wider1204:
+wider1264:
 	CMPQ       R10, $0x00000014
-	JGT        wider1210
+	JGT        wider1270
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -18379,9 +18904,9 @@ wider1204:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1212
+	JLT        rows1272
 
-row1211:
+row1271:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -18396,45 +18921,45 @@ row1211:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1213
+	JLT          partial1273
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1215
+	JMP          added1275
 
-partial1213:
+partial1273:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1214
+	JLT          single1274
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1215
+	JEQ          added1275
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1215
+	JMP          added1275
 
-single1214:
+single1274:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1215:
+added1275:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1211
+	JGE  row1271
 
-rows1212:
-	JMP done1183
+rows1272:
+	JMP done1243
 
-wider1210:
+wider1270:
 	CMPQ       R10, $0x00000018
-	JGT        wider1216
+	JGT        wider1276
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -18450,9 +18975,9 @@ wider1210:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1218
+	JLT        rows1278
 
-row1217:
+row1277:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -18470,45 +18995,45 @@ row1217:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1219
+	JLT          partial1279
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1221
+	JMP          added1281
 
-partial1219:
+partial1279:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1220
+	JLT          single1280
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1221
+	JEQ          added1281
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1221
+	JMP          added1281
 
-single1220:
+single1280:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1221:
+added1281:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1217
+	JGE  row1277
 
-rows1218:
-	JMP done1183
+rows1278:
+	JMP done1243
 
-wider1216:
+wider1276:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1222
+	JGT        wider1282
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -18525,9 +19050,9 @@ wider1216:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1224
+	JLT        rows1284
 
-row1223:
+row1283:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -18548,43 +19073,43 @@ row1223:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1225
+	JLT          partial1285
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1227
+	JMP          added1287
 
-partial1225:
+partial1285:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1226
+	JLT          single1286
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1227
+	JEQ          added1287
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1227
+	JMP          added1287
 
-single1226:
+single1286:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1227:
+added1287:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1223
+	JGE  row1283
 
-rows1224:
-	JMP done1183
+rows1284:
+	JMP done1243
 
-wider1222:
+wider1282:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -18602,9 +19127,9 @@ wider1222:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1230
+	JLT        rows1290
 
-row1229:
+row1289:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -18628,41 +19153,41 @@ row1229:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1231
+	JLT          partial1291
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1233
+	JMP          added1293
 
-partial1231:
+partial1291:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1232
+	JLT          single1292
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1233
+	JEQ          added1293
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1233
+	JMP          added1293
 
-single1232:
+single1292:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1233:
+added1293:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1229
+	JGE  row1289
 
-rows1230:
-done1183:
+rows1290:
+done1243:
 	VZEROUPPER
 	RET
 
@@ -18681,9 +19206,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1235
+	JLT    rest1295
 
-panel1234:
+panel1294:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -18697,9 +19222,9 @@ panel1234:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1238
+	JLT     rows1298
 
-row1237:
+row1297:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -18739,13 +19264,13 @@ row1237:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1237
+	JGE          row1297
 
-rows1238:
+rows1298:
 	CMPQ R13, $0x00000001
-	JLT  rows1240
+	JLT  rows1300
 
-row1239:
+row1299:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -18768,9 +19293,9 @@ row1239:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1239
+	JGE          row1299
 
-rows1240:
+rows1300:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -18778,13 +19303,13 @@ rows1240:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1234
+	JGE    panel1294
 
-rest1235:
+rest1295:
 	TESTQ      R12, R12
-	JZ         done1236
+	JZ         done1296
 	CMPQ       R12, $0x00000004
-	JGT        wider1241
+	JGT        wider1301
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -18797,31 +19322,31 @@ rest1235:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1243
+	JLT        rows1303
 
-row1242:
+row1302:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1244
+	JLT          partial1304
 	VMOVUPD      Y5, (R11)
-	JMP          stored1246
+	JMP          stored1306
 
-partial1244:
+partial1304:
 	CMPQ         R12, $0x02
-	JLT          single1245
+	JLT          single1305
 	VMOVUPD      X5, (R11)
-	JEQ          stored1246
+	JEQ          stored1306
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1246
+	JMP          stored1306
 
-single1245:
+single1305:
 	VMOVSD X5, (R11)
 
-stored1246:
+stored1306:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -18829,23 +19354,23 @@ stored1246:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1247
+	JLT          partial1307
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1249
+	JMP          stored1309
 
-partial1247:
+partial1307:
 	CMPQ         R12, $0x02
-	JLT          single1248
+	JLT          single1308
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1249
+	JEQ          stored1309
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1249
+	JMP          stored1309
 
-single1248:
+single1308:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1249:
+stored1309:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -18853,35 +19378,35 @@ stored1249:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1242
+	JGE    row1302
 
-rows1243:
+rows1303:
 	CMPQ AX, $0x00000001
-	JLT  rows1251
+	JLT  rows1311
 
-row1250:
+row1310:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1252
+	JLT          partial1312
 	VMOVUPD      Y5, (R11)
-	JMP          stored1254
+	JMP          stored1314
 
-partial1252:
+partial1312:
 	CMPQ         R12, $0x02
-	JLT          single1253
+	JLT          single1313
 	VMOVUPD      X5, (R11)
-	JEQ          stored1254
+	JEQ          stored1314
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1254
+	JMP          stored1314
 
-single1253:
+single1313:
 	VMOVSD X5, (R11)
 
-stored1254:
+stored1314:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -18889,16 +19414,16 @@ stored1254:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1250
+	JGE    row1310
 
-rows1251:
+rows1311:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1236
+	JMP    done1296
 
-wider1241:
+wider1301:
 	CMPQ       R12, $0x00000008
-	JGT        wider1255
+	JGT        wider1315
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -18913,9 +19438,9 @@ wider1241:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1257
+	JLT        rows1317
 
-row1256:
+row1316:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -18925,23 +19450,23 @@ row1256:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1258
+	JLT          partial1318
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1260
+	JMP          stored1320
 
-partial1258:
+partial1318:
 	CMPQ         R12, $0x02
-	JLT          single1259
+	JLT          single1319
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1260
+	JEQ          stored1320
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1260
+	JMP          stored1320
 
-single1259:
+single1319:
 	VMOVSD X6, 32(R11)
 
-stored1260:
+stored1320:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -18953,23 +19478,23 @@ stored1260:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1261
+	JLT          partial1321
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1263
+	JMP          stored1323
 
-partial1261:
+partial1321:
 	CMPQ         R12, $0x02
-	JLT          single1262
+	JLT          single1322
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1263
+	JEQ          stored1323
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1263
+	JMP          stored1323
 
-single1262:
+single1322:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1263:
+stored1323:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -18977,13 +19502,13 @@ stored1263:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1256
+	JGE    row1316
 
-rows1257:
+rows1317:
 	CMPQ AX, $0x00000001
-	JLT  rows1265
+	JLT  rows1325
 
-row1264:
+row1324:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -18993,23 +19518,23 @@ row1264:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1266
+	JLT          partial1326
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1268
+	JMP          stored1328
 
-partial1266:
+partial1326:
 	CMPQ         R12, $0x02
-	JLT          single1267
+	JLT          single1327
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1268
+	JEQ          stored1328
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1268
+	JMP          stored1328
 
-single1267:
+single1327:
 	VMOVSD X6, 32(R11)
 
-stored1268:
+stored1328:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -19017,16 +19542,16 @@ stored1268:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1264
+	JGE    row1324
 
-rows1265:
+rows1325:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1236
+	JMP    done1296
 
-wider1255:
+wider1315:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1269
+	JGT        wider1329
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -19043,9 +19568,9 @@ wider1255:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1271
+	JLT        rows1331
 
-row1270:
+row1330:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -19059,23 +19584,23 @@ row1270:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1272
+	JLT          partial1332
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1274
+	JMP          stored1334
 
-partial1272:
+partial1332:
 	CMPQ         R12, $0x02
-	JLT          single1273
+	JLT          single1333
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1274
+	JEQ          stored1334
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1274
+	JMP          stored1334
 
-single1273:
+single1333:
 	VMOVSD X8, 64(R11)
 
-stored1274:
+stored1334:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -19091,23 +19616,23 @@ stored1274:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1275
+	JLT          partial1335
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1277
+	JMP          stored1337
 
-partial1275:
+partial1335:
 	CMPQ         R12, $0x02
-	JLT          single1276
+	JLT          single1336
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1277
+	JEQ          stored1337
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1277
+	JMP          stored1337
 
-single1276:
+single1336:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1277:
+stored1337:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -19115,13 +19640,13 @@ stored1277:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1270
+	JGE    row1330
 
-rows1271:
+rows1331:
 	CMPQ AX, $0x00000001
-	JLT  rows1279
+	JLT  rows1339
 
-row1278:
+row1338:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -19135,23 +19660,23 @@ row1278:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1280
+	JLT          partial1340
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1282
+	JMP          stored1342
 
-partial1280:
+partial1340:
 	CMPQ         R12, $0x02
-	JLT          single1281
+	JLT          single1341
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1282
+	JEQ          stored1342
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1282
+	JMP          stored1342
 
-single1281:
+single1341:
 	VMOVSD X8, 64(R11)
 
-stored1282:
+stored1342:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -19159,15 +19684,15 @@ stored1282:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1278
+	JGE    row1338
 
-rows1279:
+rows1339:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1236
+	JMP    done1296
 
-wider1269:
+wider1329:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -19186,9 +19711,9 @@ wider1269:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1285
+	JLT        rows1345
 
-row1284:
+row1344:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -19206,23 +19731,23 @@ row1284:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1286
+	JLT          partial1346
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1288
+	JMP          stored1348
 
-partial1286:
+partial1346:
 	CMPQ         R12, $0x02
-	JLT          single1287
+	JLT          single1347
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1288
+	JEQ          stored1348
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1288
+	JMP          stored1348
 
-single1287:
+single1347:
 	VMOVSD X10, 96(R11)
 
-stored1288:
+stored1348:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -19242,23 +19767,23 @@ stored1288:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1289
+	JLT          partial1349
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1291
+	JMP          stored1351
 
-partial1289:
+partial1349:
 	CMPQ         R12, $0x02
-	JLT          single1290
+	JLT          single1350
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1291
+	JEQ          stored1351
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1291
+	JMP          stored1351
 
-single1290:
+single1350:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1291:
+stored1351:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -19266,13 +19791,13 @@ stored1291:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1284
+	JGE    row1344
 
-rows1285:
+rows1345:
 	CMPQ AX, $0x00000001
-	JLT  rows1293
+	JLT  rows1353
 
-row1292:
+row1352:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -19290,23 +19815,23 @@ row1292:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1294
+	JLT          partial1354
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1296
+	JMP          stored1356
 
-partial1294:
+partial1354:
 	CMPQ         R12, $0x02
-	JLT          single1295
+	JLT          single1355
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1296
+	JEQ          stored1356
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1296
+	JMP          stored1356
 
-single1295:
+single1355:
 	VMOVSD X10, 96(R11)
 
-stored1296:
+stored1356:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -19314,15 +19839,15 @@ stored1296:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1292
+	JGE    row1352
 
-rows1293:
+rows1353:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1236:
+done1296:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -19345,9 +19870,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1298
+	JLT     rest1358
 
-whole1297:
+whole1357:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -19358,11 +19883,11 @@ whole1297:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1297
+	JGE       whole1357
 
-rest1298:
+rest1358:
 	TESTQ      SI, SI
-	JZ         done1299
+	JZ         done1359
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -19375,7 +19900,7 @@ rest1298:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1299:
+done1359:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -19386,7 +19911,7 @@ done1299:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1301
+	JNZ          nan1361
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1888(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1856(SB), Y3, Y3
@@ -19397,14 +19922,14 @@ done1299:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1300
+	JNZ          unsafe1360
 	VMOVUPD      constants<>+2176(SB), Y1
 	VMOVUPD      constants<>+1920(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1303
+	JLT          rest1363
 
-whole1302:
+whole1362:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -19476,13 +20001,13 @@ whole1302:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1302
+	JGE          whole1362
 
-rest1303:
+rest1363:
 	CMPQ DX, $0x00000004
-	JLT  rest1305
+	JLT  rest1365
 
-whole1304:
+whole1364:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -19520,11 +20045,11 @@ whole1304:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1304
+	JGE          whole1364
 
-rest1305:
+rest1365:
 	TESTQ        DX, DX
-	JZ           done1306
+	JZ           done1366
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -19563,34 +20088,34 @@ rest1305:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y2, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1307
+	JLT          partial1367
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1309
+	JMP          stored1369
 
-partial1307:
+partial1367:
 	CMPQ         DX, $0x02
-	JLT          single1308
+	JLT          single1368
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1309
+	JEQ          stored1369
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1309
+	JMP          stored1369
 
-single1308:
+single1368:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1309:
-done1306:
+stored1369:
+done1366:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1301:
+nan1361:
 	VMOVUPD constants<>+1824(SB), Y0
 
-unsafe1300:
+unsafe1360:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -19612,20 +20137,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1311
+	JLT          rest1371
 
-whole1310:
+whole1370:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1312
+	JBE       undamped1372
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1312:
+undamped1372:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1888(SB), Y5, Y5
@@ -19639,11 +20164,11 @@ undamped1312:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1310
+	JGE         whole1370
 
-rest1311:
+rest1371:
 	TESTQ      BX, BX
-	JZ         done1313
+	JZ         done1373
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -19651,14 +20176,14 @@ rest1311:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1314
+	JBE        undamped1374
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1314:
+undamped1374:
 	VCMPPD    $0x04, Y6, Y7, Y4
 	VSUBPD    Y6, Y7, Y1
 	VANDPD    constants<>+1888(SB), Y1, Y1
@@ -19666,44 +20191,44 @@ undamped1314:
 	VPCMPGTQ  Y3, Y1, Y2
 	VBLENDVPD Y2, Y1, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1315
+	JLT       partial1375
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1317
+	JMP       stored1377
 
-partial1315:
+partial1375:
 	CMPQ         BX, $0x02
-	JLT          single1316
+	JLT          single1376
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1317
+	JEQ          stored1377
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1317
+	JMP          stored1377
 
-single1316:
+single1376:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1317:
+stored1377:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1318
+	JLT         partial1378
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1320
+	JMP         stored1380
 
-partial1318:
+partial1378:
 	CMPQ         BX, $0x02
-	JLT          single1319
+	JLT          single1379
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1320
+	JEQ          stored1380
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1320
+	JMP          stored1380
 
-single1319:
+single1379:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1320:
-done1313:
+stored1380:
+done1373:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -19732,9 +20257,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1323
+	JLT     rest1383
 
-whole1322:
+whole1382:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -19745,11 +20270,11 @@ whole1322:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1322
+	JGE       whole1382
 
-rest1323:
+rest1383:
 	TESTQ      R12, R12
-	JZ         done1324
+	JZ         done1384
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -19762,7 +20287,7 @@ rest1323:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1324:
+done1384:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -19772,9 +20297,9 @@ done1324:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1326
+	JLT        rest1386
 
-whole1325:
+whole1385:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -19785,11 +20310,11 @@ whole1325:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1325
+	JGE       whole1385
 
-rest1326:
+rest1386:
 	TESTQ      DX, DX
-	JZ         done1327
+	JZ         done1387
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -19802,14 +20327,14 @@ rest1326:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1327:
+done1387:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1328:
+vector1388:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1760(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -19849,10 +20374,10 @@ vector1328:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1328
+	JLT          vector1388
 	XORQ         CX, CX
 
-vector1329:
+vector1389:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1760(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -19892,7 +20417,7 @@ vector1329:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1329
+	JLT          vector1389
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -19901,9 +20426,9 @@ vector1329:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1331
+	JLT          rest1391
 
-panel1330:
+panel1390:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -19916,9 +20441,9 @@ panel1330:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1334
+	JLT    rows1394
 
-row1333:
+row1393:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -19937,9 +20462,9 @@ row1333:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1333
+	JGE          row1393
 
-rows1334:
+rows1394:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -19955,13 +20480,13 @@ rows1334:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1330
+	JGE         panel1390
 
-rest1331:
+rest1391:
 	TESTQ   R11, R11
-	JZ      done1332
+	JZ      done1392
 	CMPQ    R11, $0x00000004
-	JGT     wider1335
+	JGT     wider1395
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -19972,9 +20497,9 @@ rest1331:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1337
+	JLT     rows1397
 
-row1336:
+row1396:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -19984,17 +20509,17 @@ row1336:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1336
+	JGE          row1396
 
-rows1337:
+rows1397:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1332
+	JMP         done1392
 
-wider1335:
+wider1395:
 	CMPQ    R11, $0x00000008
-	JGT     wider1338
+	JGT     wider1398
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -20008,9 +20533,9 @@ wider1335:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1340
+	JLT     rows1400
 
-row1339:
+row1399:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -20023,20 +20548,20 @@ row1339:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1339
+	JGE          row1399
 
-rows1340:
+rows1400:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1332
+	JMP         done1392
 
-wider1338:
+wider1398:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1341
+	JGT     wider1401
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -20052,9 +20577,9 @@ wider1338:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1343
+	JLT     rows1403
 
-row1342:
+row1402:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -20070,9 +20595,9 @@ row1342:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1342
+	JGE          row1402
 
-rows1343:
+rows1403:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -20082,9 +20607,9 @@ rows1343:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1332
+	JMP         done1392
 
-wider1341:
+wider1401:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -20102,9 +20627,9 @@ wider1341:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1346
+	JLT     rows1406
 
-row1345:
+row1405:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -20123,9 +20648,9 @@ row1345:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1345
+	JGE          row1405
 
-rows1346:
+rows1406:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -20139,7 +20664,7 @@ rows1346:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1332:
+done1392:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -20149,10 +20674,10 @@ done1332:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe1321
+	JCS         unsafe1381
 	VMOVUPD     constants<>+1856(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1321
+	JCS         unsafe1381
 	VMOVUPD     constants<>+1920(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -20162,7 +20687,7 @@ done1332:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JZ          quick1347
+	JZ          quick1407
 	VMOVAPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2336(SB), Y1, Y5
 	VMULPD      constants<>+2368(SB), Y1, Y4
@@ -20205,9 +20730,9 @@ done1332:
 	VBLENDVPD   Y5, constants<>+1792(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1824(SB), Y1, Y1
-	JMP         done1348
+	JMP         done1408
 
-quick1347:
+quick1407:
 	VPADDQ      constants<>+2464(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2528(SB), Y2, Y2
@@ -20238,7 +20763,7 @@ quick1347:
 	VFMSUB132PD constants<>+2272(SB), Y9, Y2
 	VMOVAPD     Y2, Y1
 
-done1348:
+done1408:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -20247,15 +20772,15 @@ done1348:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1349:
+row1409:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1351
+	JLT          rest1411
 
-whole1350:
+whole1410:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -20263,11 +20788,11 @@ whole1350:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1350
+	JGE     whole1410
 
-rest1351:
+rest1411:
 	TESTQ      R11, R11
-	JZ         done1352
+	JZ         done1412
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -20277,42 +20802,42 @@ rest1351:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1353
+	JGT        pieces1413
 	VMOVUPD    Y1, (R8)
-	JMP        written1354
+	JMP        written1414
 
-pieces1353:
+pieces1413:
 	CMPQ    R11, $0x04
-	JLT     partial1355
+	JLT     partial1415
 	VMOVUPD Y1, (R8)
-	JMP     stored1357
+	JMP     stored1417
 
-partial1355:
+partial1415:
 	CMPQ         R11, $0x02
-	JLT          single1356
+	JLT          single1416
 	VMOVUPD      X1, (R8)
-	JEQ          stored1357
+	JEQ          stored1417
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1357
+	JMP          stored1417
 
-single1356:
+single1416:
 	VMOVSD X1, (R8)
 
-stored1357:
-written1354:
-done1352:
+stored1417:
+written1414:
+done1412:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1349
+	JNZ  row1409
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1321:
+unsafe1381:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -20329,17 +20854,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1359
+	JLT  rest1419
 
-panel1358:
+panel1418:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1362
+	JLT  tiles1422
 
-tile1361:
+tile1421:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -20356,9 +20881,9 @@ tile1361:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1364
+	JLE    done1424
 
-again1363:
+again1423:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -20388,9 +20913,9 @@ again1363:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1363
+	JNZ          again1423
 
-done1364:
+done1424:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -20414,22 +20939,67 @@ done1364:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1361
+	JGE     tile1421
 
-tiles1362:
+tiles1422:
+	CMPQ R10, $0x00000002
+	JLT  tiles1426
+
+tile1425:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1428
+
+again1427:
+	VMOVUPD      (BX), Y4
+	VMOVUPD      32(BX), Y5
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1427
+
+done1428:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	ADDQ    AX, DI
+	VMOVUPD Y2, (DI)
+	VMOVUPD Y3, 32(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000002, R10
+	CMPQ    R10, $0x00000002
+	JGE     tile1425
+
+tiles1426:
 	CMPQ R10, $0x00000001
-	JLT  tiles1366
+	JLT  tiles1430
 
-tile1365:
+tile1429:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1368
+	JLE    done1432
 
-again1367:
+again1431:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -20439,27 +21009,27 @@ again1367:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1367
+	JNZ          again1431
 
-done1368:
+done1432:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1365
+	JGE     tile1429
 
-tiles1366:
+tiles1430:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1358
+	JGE  panel1418
 
-rest1359:
+rest1419:
 	TESTQ   R9, R9
-	JZ      done1360
+	JZ      done1420
 	CMPQ    R9, $0x00000004
-	JGT     wider1369
+	JGT     wider1433
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -20469,9 +21039,9 @@ rest1359:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1371
+	JLT     tiles1435
 
-tile1370:
+tile1434:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -20482,9 +21052,9 @@ tile1370:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1373
+	JLE    done1437
 
-again1372:
+again1436:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -20507,143 +21077,215 @@ again1372:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1372
+	JNZ          again1436
 
-done1373:
+done1437:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1374
+	JLT     partial1438
 	VMOVUPD Y1, (DI)
-	JMP     stored1376
+	JMP     stored1440
 
-partial1374:
+partial1438:
 	CMPQ         R9, $0x02
-	JLT          single1375
+	JLT          single1439
 	VMOVUPD      X1, (DI)
-	JEQ          stored1376
+	JEQ          stored1440
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1376
+	JMP          stored1440
 
-single1375:
+single1439:
 	VMOVSD X1, (DI)
 
-stored1376:
+stored1440:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1377
+	JLT     partial1441
 	VMOVUPD Y2, (DI)
-	JMP     stored1379
+	JMP     stored1443
 
-partial1377:
+partial1441:
 	CMPQ         R9, $0x02
-	JLT          single1378
+	JLT          single1442
 	VMOVUPD      X2, (DI)
-	JEQ          stored1379
+	JEQ          stored1443
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1379
+	JMP          stored1443
 
-single1378:
+single1442:
 	VMOVSD X2, (DI)
 
-stored1379:
+stored1443:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1380
+	JLT     partial1444
 	VMOVUPD Y3, (DI)
-	JMP     stored1382
+	JMP     stored1446
 
-partial1380:
+partial1444:
 	CMPQ         R9, $0x02
-	JLT          single1381
+	JLT          single1445
 	VMOVUPD      X3, (DI)
-	JEQ          stored1382
+	JEQ          stored1446
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1382
+	JMP          stored1446
 
-single1381:
+single1445:
 	VMOVSD X3, (DI)
 
-stored1382:
+stored1446:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1383
+	JLT     partial1447
 	VMOVUPD Y4, (DI)
-	JMP     stored1385
+	JMP     stored1449
 
-partial1383:
+partial1447:
 	CMPQ         R9, $0x02
-	JLT          single1384
+	JLT          single1448
 	VMOVUPD      X4, (DI)
-	JEQ          stored1385
+	JEQ          stored1449
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1385
+	JMP          stored1449
 
-single1384:
+single1448:
 	VMOVSD X4, (DI)
 
-stored1385:
+stored1449:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1386
+	JLT     partial1450
 	VMOVUPD Y5, (DI)
-	JMP     stored1388
+	JMP     stored1452
 
-partial1386:
+partial1450:
 	CMPQ         R9, $0x02
-	JLT          single1387
+	JLT          single1451
 	VMOVUPD      X5, (DI)
-	JEQ          stored1388
+	JEQ          stored1452
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1388
+	JMP          stored1452
 
-single1387:
+single1451:
 	VMOVSD X5, (DI)
 
-stored1388:
+stored1452:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1389
+	JLT     partial1453
 	VMOVUPD Y6, (DI)
-	JMP     stored1391
+	JMP     stored1455
 
-partial1389:
+partial1453:
 	CMPQ         R9, $0x02
-	JLT          single1390
+	JLT          single1454
 	VMOVUPD      X6, (DI)
-	JEQ          stored1391
+	JEQ          stored1455
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1391
+	JMP          stored1455
 
-single1390:
+single1454:
 	VMOVSD X6, (DI)
 
-stored1391:
+stored1455:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1370
+	JGE  tile1434
 
-tiles1371:
+tiles1435:
+	CMPQ R10, $0x00000002
+	JLT  tiles1457
+
+tile1456:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1459
+
+again1458:
+	VMASKMOVPD   (BX), Y0, Y3
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1458
+
+done1459:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	CMPQ    R9, $0x04
+	JLT     partial1460
+	VMOVUPD Y1, (DI)
+	JMP     stored1462
+
+partial1460:
+	CMPQ         R9, $0x02
+	JLT          single1461
+	VMOVUPD      X1, (DI)
+	JEQ          stored1462
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1462
+
+single1461:
+	VMOVSD X1, (DI)
+
+stored1462:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1463
+	VMOVUPD Y2, (DI)
+	JMP     stored1465
+
+partial1463:
+	CMPQ         R9, $0x02
+	JLT          single1464
+	VMOVUPD      X2, (DI)
+	JEQ          stored1465
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1465
+
+single1464:
+	VMOVSD X2, (DI)
+
+stored1465:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile1456
+
+tiles1457:
 	CMPQ R10, $0x00000001
-	JLT  tiles1393
+	JLT  tiles1467
 
-tile1392:
+tile1466:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1395
+	JLE    done1469
 
-again1394:
+again1468:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -20651,36 +21293,36 @@ again1394:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1394
+	JNZ          again1468
 
-done1395:
+done1469:
 	CMPQ    R9, $0x04
-	JLT     partial1396
+	JLT     partial1470
 	VMOVUPD Y1, (DI)
-	JMP     stored1398
+	JMP     stored1472
 
-partial1396:
+partial1470:
 	CMPQ         R9, $0x02
-	JLT          single1397
+	JLT          single1471
 	VMOVUPD      X1, (DI)
-	JEQ          stored1398
+	JEQ          stored1472
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1398
+	JMP          stored1472
 
-single1397:
+single1471:
 	VMOVSD X1, (DI)
 
-stored1398:
+stored1472:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1392
+	JGE  tile1466
 
-tiles1393:
-	JMP done1360
+tiles1467:
+	JMP done1420
 
-wider1369:
+wider1433:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -20691,9 +21333,9 @@ wider1369:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1401
+	JLT     tiles1475
 
-tile1400:
+tile1474:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -20710,9 +21352,9 @@ tile1400:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1403
+	JLE    done1477
 
-again1402:
+again1476:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -20742,150 +21384,229 @@ again1402:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1402
+	JNZ          again1476
 
-done1403:
+done1477:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1404
+	JLT     partial1478
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1406
+	JMP     stored1480
 
-partial1404:
+partial1478:
 	CMPQ         R9, $0x02
-	JLT          single1405
+	JLT          single1479
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1406
+	JEQ          stored1480
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1406
+	JMP          stored1480
 
-single1405:
+single1479:
 	VMOVSD X2, 32(DI)
 
-stored1406:
+stored1480:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1407
+	JLT     partial1481
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1409
+	JMP     stored1483
 
-partial1407:
+partial1481:
 	CMPQ         R9, $0x02
-	JLT          single1408
+	JLT          single1482
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1409
+	JEQ          stored1483
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1409
+	JMP          stored1483
 
-single1408:
+single1482:
 	VMOVSD X4, 32(DI)
 
-stored1409:
+stored1483:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1410
+	JLT     partial1484
 	VMOVUPD Y6, 32(DI)
-	JMP     stored1412
+	JMP     stored1486
 
-partial1410:
+partial1484:
 	CMPQ         R9, $0x02
-	JLT          single1411
+	JLT          single1485
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1412
+	JEQ          stored1486
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1412
+	JMP          stored1486
 
-single1411:
+single1485:
 	VMOVSD X6, 32(DI)
 
-stored1412:
+stored1486:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1413
+	JLT     partial1487
 	VMOVUPD Y8, 32(DI)
-	JMP     stored1415
+	JMP     stored1489
 
-partial1413:
+partial1487:
 	CMPQ         R9, $0x02
-	JLT          single1414
+	JLT          single1488
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1415
+	JEQ          stored1489
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1415
+	JMP          stored1489
 
-single1414:
+single1488:
 	VMOVSD X8, 32(DI)
 
-stored1415:
+stored1489:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1416
+	JLT     partial1490
 	VMOVUPD Y10, 32(DI)
-	JMP     stored1418
+	JMP     stored1492
 
-partial1416:
+partial1490:
 	CMPQ         R9, $0x02
-	JLT          single1417
+	JLT          single1491
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1418
+	JEQ          stored1492
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1418
+	JMP          stored1492
 
-single1417:
+single1491:
 	VMOVSD X10, 32(DI)
 
-stored1418:
+stored1492:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1419
+	JLT     partial1493
 	VMOVUPD Y12, 32(DI)
-	JMP     stored1421
+	JMP     stored1495
 
-partial1419:
+partial1493:
 	CMPQ         R9, $0x02
-	JLT          single1420
+	JLT          single1494
 	VMOVUPD      X12, 32(DI)
-	JEQ          stored1421
+	JEQ          stored1495
 	VEXTRACTF128 $0x01, Y12, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1421
+	JMP          stored1495
 
-single1420:
+single1494:
 	VMOVSD X12, 32(DI)
 
-stored1421:
+stored1495:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1400
+	JGE  tile1474
 
-tiles1401:
+tiles1475:
+	CMPQ R10, $0x00000002
+	JLT  tiles1497
+
+tile1496:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1499
+
+again1498:
+	VMOVUPD      (BX), Y5
+	VMASKMOVPD   32(BX), Y0, Y6
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y7
+	VFMADD231PD  Y5, Y7, Y1
+	VFMADD231PD  Y6, Y7, Y2
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y7
+	VFMADD231PD  Y5, Y7, Y3
+	VFMADD231PD  Y6, Y7, Y4
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1498
+
+done1499:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Y1, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1500
+	VMOVUPD Y2, 32(DI)
+	JMP     stored1502
+
+partial1500:
+	CMPQ         R9, $0x02
+	JLT          single1501
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1502
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1502
+
+single1501:
+	VMOVSD X2, 32(DI)
+
+stored1502:
+	ADDQ    AX, DI
+	VMOVUPD Y3, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1503
+	VMOVUPD Y4, 32(DI)
+	JMP     stored1505
+
+partial1503:
+	CMPQ         R9, $0x02
+	JLT          single1504
+	VMOVUPD      X4, 32(DI)
+	JEQ          stored1505
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1505
+
+single1504:
+	VMOVSD X4, 32(DI)
+
+stored1505:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile1496
+
+tiles1497:
 	CMPQ R10, $0x00000001
-	JLT  tiles1423
+	JLT  tiles1507
 
-tile1422:
+tile1506:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1425
+	JLE    done1509
 
-again1424:
+again1508:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -20895,35 +21616,35 @@ again1424:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1424
+	JNZ          again1508
 
-done1425:
+done1509:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1426
+	JLT     partial1510
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1428
+	JMP     stored1512
 
-partial1426:
+partial1510:
 	CMPQ         R9, $0x02
-	JLT          single1427
+	JLT          single1511
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1428
+	JEQ          stored1512
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1428
+	JMP          stored1512
 
-single1427:
+single1511:
 	VMOVSD X2, 32(DI)
 
-stored1428:
+stored1512:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1422
+	JGE  tile1506
 
-tiles1423:
-done1360:
+tiles1507:
+done1420:
 	VZEROUPPER
 	RET
 
@@ -20938,17 +21659,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1430
+	JLT  rest1514
 
-panel1429:
+panel1513:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1433
+	JLT  tiles1517
 
-tile1432:
+tile1516:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -20964,9 +21685,9 @@ tile1432:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1435
+	JLE    done1519
 
-again1434:
+again1518:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -20987,9 +21708,9 @@ again1434:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1434
+	JNZ          again1518
 
-done1435:
+done1519:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -21028,13 +21749,13 @@ done1435:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1432
+	JGE     tile1516
 
-tiles1433:
+tiles1517:
 	CMPQ R10, $0x00000002
-	JLT  tiles1437
+	JLT  tiles1521
 
-tile1436:
+tile1520:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -21044,9 +21765,9 @@ tile1436:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1439
+	JLE    done1523
 
-again1438:
+again1522:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -21058,9 +21779,9 @@ again1438:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1438
+	JNZ          again1522
 
-done1439:
+done1523:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -21078,13 +21799,13 @@ done1439:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1436
+	JGE     tile1520
 
-tiles1437:
+tiles1521:
 	CMPQ R10, $0x00000001
-	JLT  tiles1441
+	JLT  tiles1525
 
-tile1440:
+tile1524:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -21092,9 +21813,9 @@ tile1440:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1443
+	JLE    done1527
 
-again1442:
+again1526:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -21103,9 +21824,9 @@ again1442:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1442
+	JNZ          again1526
 
-done1443:
+done1527:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -21116,19 +21837,19 @@ done1443:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1440
+	JGE     tile1524
 
-tiles1441:
+tiles1525:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1429
+	JGE  panel1513
 
-rest1430:
+rest1514:
 	TESTQ   R9, R9
-	JZ      done1431
+	JZ      done1515
 	CMPQ    R9, $0x00000004
-	JGT     wider1444
+	JGT     wider1528
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -21138,9 +21859,9 @@ rest1430:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1446
+	JLT     tiles1530
 
-tile1445:
+tile1529:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -21151,9 +21872,9 @@ tile1445:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1448
+	JLE    done1532
 
-again1447:
+again1531:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -21168,124 +21889,124 @@ again1447:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1447
+	JNZ          again1531
 
-done1448:
+done1532:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1449
+	JLT        partial1533
 	VMOVUPD    Y1, (DI)
-	JMP        stored1451
+	JMP        stored1535
 
-partial1449:
+partial1533:
 	CMPQ         R9, $0x02
-	JLT          single1450
+	JLT          single1534
 	VMOVUPD      X1, (DI)
-	JEQ          stored1451
+	JEQ          stored1535
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1451
+	JMP          stored1535
 
-single1450:
+single1534:
 	VMOVSD X1, (DI)
 
-stored1451:
+stored1535:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1452
+	JLT        partial1536
 	VMOVUPD    Y2, (DI)
-	JMP        stored1454
+	JMP        stored1538
 
-partial1452:
+partial1536:
 	CMPQ         R9, $0x02
-	JLT          single1453
+	JLT          single1537
 	VMOVUPD      X2, (DI)
-	JEQ          stored1454
+	JEQ          stored1538
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1454
+	JMP          stored1538
 
-single1453:
+single1537:
 	VMOVSD X2, (DI)
 
-stored1454:
+stored1538:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial1455
+	JLT        partial1539
 	VMOVUPD    Y3, (DI)
-	JMP        stored1457
+	JMP        stored1541
 
-partial1455:
+partial1539:
 	CMPQ         R9, $0x02
-	JLT          single1456
+	JLT          single1540
 	VMOVUPD      X3, (DI)
-	JEQ          stored1457
+	JEQ          stored1541
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1457
+	JMP          stored1541
 
-single1456:
+single1540:
 	VMOVSD X3, (DI)
 
-stored1457:
+stored1541:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1458
+	JLT        partial1542
 	VMOVUPD    Y4, (DI)
-	JMP        stored1460
+	JMP        stored1544
 
-partial1458:
+partial1542:
 	CMPQ         R9, $0x02
-	JLT          single1459
+	JLT          single1543
 	VMOVUPD      X4, (DI)
-	JEQ          stored1460
+	JEQ          stored1544
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1460
+	JMP          stored1544
 
-single1459:
+single1543:
 	VMOVSD X4, (DI)
 
-stored1460:
+stored1544:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial1461
+	JLT        partial1545
 	VMOVUPD    Y5, (DI)
-	JMP        stored1463
+	JMP        stored1547
 
-partial1461:
+partial1545:
 	CMPQ         R9, $0x02
-	JLT          single1462
+	JLT          single1546
 	VMOVUPD      X5, (DI)
-	JEQ          stored1463
+	JEQ          stored1547
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1463
+	JMP          stored1547
 
-single1462:
+single1546:
 	VMOVSD X5, (DI)
 
-stored1463:
+stored1547:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1445
+	JGE  tile1529
 
-tiles1446:
+tiles1530:
 	CMPQ R10, $0x00000002
-	JLT  tiles1465
+	JLT  tiles1549
 
-tile1464:
+tile1548:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -21293,9 +22014,9 @@ tile1464:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1467
+	JLE    done1551
 
-again1466:
+again1550:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -21304,109 +22025,109 @@ again1466:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1466
+	JNZ          again1550
 
-done1467:
+done1551:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1468
+	JLT        partial1552
 	VMOVUPD    Y1, (DI)
-	JMP        stored1470
+	JMP        stored1554
 
-partial1468:
+partial1552:
 	CMPQ         R9, $0x02
-	JLT          single1469
+	JLT          single1553
 	VMOVUPD      X1, (DI)
-	JEQ          stored1470
+	JEQ          stored1554
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1470
+	JMP          stored1554
 
-single1469:
+single1553:
 	VMOVSD X1, (DI)
 
-stored1470:
+stored1554:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1471
+	JLT        partial1555
 	VMOVUPD    Y2, (DI)
-	JMP        stored1473
+	JMP        stored1557
 
-partial1471:
+partial1555:
 	CMPQ         R9, $0x02
-	JLT          single1472
+	JLT          single1556
 	VMOVUPD      X2, (DI)
-	JEQ          stored1473
+	JEQ          stored1557
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1473
+	JMP          stored1557
 
-single1472:
+single1556:
 	VMOVSD X2, (DI)
 
-stored1473:
+stored1557:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1464
+	JGE  tile1548
 
-tiles1465:
+tiles1549:
 	CMPQ R10, $0x00000001
-	JLT  tiles1475
+	JLT  tiles1559
 
-tile1474:
+tile1558:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1477
+	JLE    done1561
 
-again1476:
+again1560:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1476
+	JNZ          again1560
 
-done1477:
+done1561:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1478
+	JLT        partial1562
 	VMOVUPD    Y1, (DI)
-	JMP        stored1480
+	JMP        stored1564
 
-partial1478:
+partial1562:
 	CMPQ         R9, $0x02
-	JLT          single1479
+	JLT          single1563
 	VMOVUPD      X1, (DI)
-	JEQ          stored1480
+	JEQ          stored1564
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1480
+	JMP          stored1564
 
-single1479:
+single1563:
 	VMOVSD X1, (DI)
 
-stored1480:
+stored1564:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1474
+	JGE  tile1558
 
-tiles1475:
-	JMP done1431
+tiles1559:
+	JMP done1515
 
-wider1444:
+wider1528:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -21417,9 +22138,9 @@ wider1444:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1483
+	JLT     tiles1567
 
-tile1482:
+tile1566:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -21435,9 +22156,9 @@ tile1482:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1485
+	JLE    done1569
 
-again1484:
+again1568:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -21458,32 +22179,32 @@ again1484:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1484
+	JNZ          again1568
 
-done1485:
+done1569:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1486
+	JLT        partial1570
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1488
+	JMP        stored1572
 
-partial1486:
+partial1570:
 	CMPQ         R9, $0x02
-	JLT          single1487
+	JLT          single1571
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1488
+	JEQ          stored1572
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1488
+	JMP          stored1572
 
-single1487:
+single1571:
 	VMOVSD X2, 32(DI)
 
-stored1488:
+stored1572:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -21491,23 +22212,23 @@ stored1488:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1489
+	JLT        partial1573
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1491
+	JMP        stored1575
 
-partial1489:
+partial1573:
 	CMPQ         R9, $0x02
-	JLT          single1490
+	JLT          single1574
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1491
+	JEQ          stored1575
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1491
+	JMP          stored1575
 
-single1490:
+single1574:
 	VMOVSD X4, 32(DI)
 
-stored1491:
+stored1575:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -21515,23 +22236,23 @@ stored1491:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1492
+	JLT        partial1576
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1494
+	JMP        stored1578
 
-partial1492:
+partial1576:
 	CMPQ         R9, $0x02
-	JLT          single1493
+	JLT          single1577
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1494
+	JEQ          stored1578
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1494
+	JMP          stored1578
 
-single1493:
+single1577:
 	VMOVSD X6, 32(DI)
 
-stored1494:
+stored1578:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -21539,23 +22260,23 @@ stored1494:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1495
+	JLT        partial1579
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1497
+	JMP        stored1581
 
-partial1495:
+partial1579:
 	CMPQ         R9, $0x02
-	JLT          single1496
+	JLT          single1580
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1497
+	JEQ          stored1581
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1497
+	JMP          stored1581
 
-single1496:
+single1580:
 	VMOVSD X8, 32(DI)
 
-stored1497:
+stored1581:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -21563,34 +22284,34 @@ stored1497:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1498
+	JLT        partial1582
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1500
+	JMP        stored1584
 
-partial1498:
+partial1582:
 	CMPQ         R9, $0x02
-	JLT          single1499
+	JLT          single1583
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1500
+	JEQ          stored1584
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1500
+	JMP          stored1584
 
-single1499:
+single1583:
 	VMOVSD X10, 32(DI)
 
-stored1500:
+stored1584:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1482
+	JGE  tile1566
 
-tiles1483:
+tiles1567:
 	CMPQ R10, $0x00000002
-	JLT  tiles1502
+	JLT  tiles1586
 
-tile1501:
+tile1585:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -21600,9 +22321,9 @@ tile1501:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1504
+	JLE    done1588
 
-again1503:
+again1587:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -21614,32 +22335,32 @@ again1503:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1503
+	JNZ          again1587
 
-done1504:
+done1588:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1505
+	JLT        partial1589
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1507
+	JMP        stored1591
 
-partial1505:
+partial1589:
 	CMPQ         R9, $0x02
-	JLT          single1506
+	JLT          single1590
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1507
+	JEQ          stored1591
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1507
+	JMP          stored1591
 
-single1506:
+single1590:
 	VMOVSD X2, 32(DI)
 
-stored1507:
+stored1591:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -21647,34 +22368,34 @@ stored1507:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1508
+	JLT        partial1592
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1510
+	JMP        stored1594
 
-partial1508:
+partial1592:
 	CMPQ         R9, $0x02
-	JLT          single1509
+	JLT          single1593
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1510
+	JEQ          stored1594
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1510
+	JMP          stored1594
 
-single1509:
+single1593:
 	VMOVSD X4, 32(DI)
 
-stored1510:
+stored1594:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1501
+	JGE  tile1585
 
-tiles1502:
+tiles1586:
 	CMPQ R10, $0x00000001
-	JLT  tiles1512
+	JLT  tiles1596
 
-tile1511:
+tile1595:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -21682,9 +22403,9 @@ tile1511:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1514
+	JLE    done1598
 
-again1513:
+again1597:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -21693,39 +22414,39 @@ again1513:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1513
+	JNZ          again1597
 
-done1514:
+done1598:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1515
+	JLT        partial1599
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1517
+	JMP        stored1601
 
-partial1515:
+partial1599:
 	CMPQ         R9, $0x02
-	JLT          single1516
+	JLT          single1600
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1517
+	JEQ          stored1601
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1517
+	JMP          stored1601
 
-single1516:
+single1600:
 	VMOVSD X2, 32(DI)
 
-stored1517:
+stored1601:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1511
+	JGE  tile1595
 
-tiles1512:
-done1431:
+tiles1596:
+done1515:
 	VZEROUPPER
 	RET

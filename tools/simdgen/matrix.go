@@ -22,9 +22,13 @@ const (
 	panel256 = 2
 )
 
-// multiplyTile is how many rows a tile of so many vectors has.
-func multiplyTile512(vectors int) int { return []int{0, 12, 10, 8, 6}[vectors] }
-func multiplyTile256(vectors int) int { return []int{0, 6, 6}[vectors] }
+// multiplyTiles are the numbers of rows that a tile of so many vectors has, tried
+// in this order. The second is for what is left of a batch: eight sums or so hide
+// the time that each addition takes.
+func multiplyTiles512(vectors int) []int {
+	return [][]int{nil, {12, 4, 1}, {8, 4, 1}, {8, 2, 1}, {6, 2, 1}}[vectors]
+}
+func multiplyTiles256(int) []int { return []int{6, 2, 1} }
 
 // scatterTiles are the numbers of features that a tile has, tried in this order.
 func scatterTiles512(int) []int { return []int{5, 2, 1} }
@@ -40,7 +44,7 @@ type vectorSet[R any] struct {
 	store      func(z reg.VecVirtual, m operand.Mem, rest R)
 	last       func(c, vectors int, rest R) R
 	panels     func(n reg.Register, body func(offset reg.Register, vectors int, rest R))
-	tileRows   func(vectors int) int
+	tileRows   func(vectors int) []int
 	tileScales func(vectors int) []int
 }
 
@@ -52,7 +56,7 @@ func (g *generator) vectors512() vectorSet[*reg.OpmaskVirtual] {
 		func(n reg.Register, body func(reg.Register, int, *reg.OpmaskVirtual)) {
 			g.somePanels512(n, panel512, body)
 		},
-		multiplyTile512, scatterTiles512,
+		multiplyTiles512, scatterTiles512,
 	}
 }
 
@@ -60,7 +64,7 @@ func (g *generator) vectors256() vectorSet[*rest256] {
 	return vectorSet[*rest256]{
 		g.YMM, 32, g.zeros256, g.load256, g.store256, last256,
 		func(n reg.Register, body func(reg.Register, int, *rest256)) { g.panels256(n, panel256, body) },
-		multiplyTile256, scatterTiles256,
+		multiplyTiles256, scatterTiles256,
 	}
 }
 
@@ -133,8 +137,7 @@ func multiplyMatrix[R any](g *generator, name string, set vectorSet[R]) {
 		g.Load(g.Param("f").Base(), feature)
 		g.Load(g.Param("dst").Base(), out)
 		g.ADDQ(offset, out)
-		sizes := []int{set.tileRows(vectors), 1}
-		g.tiles("rows", sizes, func(size int) {
+		g.tiles("rows", set.tileRows(vectors), func(size int) {
 			sums := set.zeros(size * vectors)
 			g.Load(g.Param("w").Base(), weight)
 			g.ADDQ(offset, weight)
