@@ -97,6 +97,62 @@ func logPair(dst, left, right []float64, t *table) (total, shift float64) {
 	return total, shift
 }
 
+// EdgeBeliefs writes the beliefs of the edges lo ≤ q < hi of the block, all with
+// as many states at U and as many at V, into dst, one behind the other, and
+// returns the sum of what EdgeBelief returns.
+func (w *Workspace) EdgeBeliefs(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
+	first := block.Edges[lo]
+	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
+	for q := lo; q < hi; q++ {
+		// The kernel takes edges up to one that needs logarithms.
+		w.gatherEdges(net, block, q, hi, max(ku, kv))
+		n := len(w.together)
+		w.logZ, w.product = fit(w.logZ, n), fit(w.product, n)
+		n = simd.EdgeBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv)
+		for i := range n {
+			t := &w.tables[w.which[q+i]]
+			freeEnergy += net.Counting.Edge[block.Edges[q+i]] * (w.logZ[i] + t.shift - w.product[i])
+		}
+		dst, q = dst[n*ku*kv:], q+n
+		if q == hi {
+			break
+		}
+		value, err := w.EdgeBelief(dst[:ku*kv], net, st, block, q)
+		if err != nil {
+			return freeEnergy, err
+		}
+		freeEnergy += value
+		dst = dst[ku*kv:]
+	}
+	return freeEnergy, nil
+}
+
+// gatherEdges lists the edges lo ≤ q < hi of the block for the kernel, up to the
+// first that it can't compute.
+func (w *Workspace) gatherEdges(net *Net, block *partition.Block, lo, hi, states int) {
+	w.together = w.together[:0]
+	for q := lo; q < hi && states <= kernelStates; q++ {
+		e := block.Edges[q]
+		u, v := net.Graph.U(e), net.Graph.V(e)
+		t := &w.tables[w.which[q]]
+		if t.log || net.observed(u) || net.observed(v) {
+			return
+		}
+		w.together = append(w.together, simd.Edge{
+			BeliefU: net.beliefOffset(u), MessageU: net.messageOffset(2*e + 1),
+			BeliefV: net.beliefOffset(v), MessageV: net.messageOffset(2 * e), Table: t.at,
+		})
+	}
+}
+
+// fit returns a slice of n numbers, s if it is long enough.
+func fit(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n)
+	}
+	return s[:n]
+}
+
 // NodeBelief writes τ_u of the p-th node of the block into dst and returns the
 // node's share of the free energy, ⟨θ_u,τ_u⟩ + c_u H(τ_u).
 func (w *Workspace) NodeBelief(dst []float64, net *Net, st *State, block *partition.Block, p int) (freeEnergy float64) {

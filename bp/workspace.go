@@ -31,8 +31,10 @@ type Workspace struct {
 	expanded []int32   // [NumTables*numClasses] index into tables, or −1
 	// expansion holds one exponentiated table per distinct pair of a shared
 	// potential table and a counting number.
-	expansion []float64
-	arriving  []simd.Incoming // messages into the node at work
+	expansion     []float64
+	arriving      []simd.Incoming // messages into the node at work
+	together      []simd.Edge     // edges whose beliefs are computed in one call
+	logZ, product []float64       // of these
 	// wide: some table may have more than maxRange between two entries, or a
 	// forbidden one.
 	wide bool

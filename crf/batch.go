@@ -5,7 +5,7 @@ import "github.com/blockbp/blockbp/internal/simd"
 // rowsPerBatch is how many rows of dense features are multiplied in one call:
 // enough to hide the cost of a call and to use a weight more than once per load,
 // and few enough for the beliefs of a batch to stay in the nearest cache.
-const rowsPerBatch = 16
+const rowsPerBatch = 24
 
 // batch collects rows of the features of one type, to be multiplied together.
 type batch struct {

@@ -17,7 +17,7 @@ const unitsPerChunk = 256
 type worker struct {
 	space   bp.Workspace
 	adjoint *crf.Adjoint
-	belief  []float64 // of one node or edge
+	belief  []float64 // of one node, or of edges computed together
 }
 
 // share is what one unit adds to the contributions of the groups that a block
@@ -128,10 +128,12 @@ func (l *learner) contribute(w *worker, s *share, u *unit, blockIndex int) error
 				l.contributeNode(w, s, u, share, blockIndex, p, node)
 			}
 		}
-		for q := group.Lo; q < group.Hi; q++ {
-			if err := l.contributeEdge(w, s, u, share, blockIndex, int(q)); err != nil {
+		for q, hi := int(group.Lo), int(group.Hi); q < hi; {
+			end := l.edgeRun(u.in, block.Edges, q, hi)
+			if err := l.contributeEdges(w, s, u, share, blockIndex, q, end); err != nil {
 				return err
 			}
+			q = end
 		}
 		w.adjoint.Flush()
 		// The free energies summed so far hold ⟨θ,τ⟩ as well: for tied weights it is
@@ -155,24 +157,49 @@ func (l *learner) contributeNode(w *worker, s *share, u *unit, share []float64, 
 	simd.AddScaled(share[l.nodeMoment[t]:][:span.States], belief, 1)
 }
 
-func (l *learner) contributeEdge(w *worker, s *share, u *unit, share []float64, blockIndex, q int) error {
+// contributeEdges adds the edges lo ≤ q < hi of the block, all of one type.
+func (l *learner) contributeEdges(w *worker, s *share, u *unit, share []float64, blockIndex, lo, hi int) error {
 	block := &u.part.Blocks[blockIndex]
-	e := block.Edges[q]
-	t := u.in.EdgeType(e)
+	t := u.in.EdgeType(block.Edges[lo])
 	span := &l.model.Layout.Edge[t]
-	belief := w.belief[:span.States]
-	free, err := w.space.EdgeBelief(belief, u.net, u.state, block, q)
+	free, err := w.space.EdgeBeliefs(w.belief, u.net, u.state, block, lo, hi)
 	if err != nil {
 		return err
 	}
 	share[l.stride-1] += free
-	if span.Untied {
-		share[l.stride-1] -= l.untiedChange(s, u, span, u.in.EdgeRow(e), belief)
-		return nil
+	for q, e := range block.Edges[lo:hi] {
+		belief := w.belief[q*span.States:][:span.States]
+		if span.Untied {
+			share[l.stride-1] -= l.untiedChange(s, u, span, u.in.EdgeRow(e), belief)
+			continue
+		}
+		w.adjoint.ScatterEdge(share[span.Part:][:span.Len], u.in, e, belief)
+		simd.AddScaled(share[l.edgeMoment[t]:][:span.States], belief, 1)
 	}
-	w.adjoint.ScatterEdge(share[span.Part:][:span.Len], u.in, e, belief)
-	simd.AddScaled(share[l.edgeMoment[t]:][:span.States], belief, 1)
 	return nil
+}
+
+const (
+	// edgesTogether bounds how many edges' beliefs are computed in one call, and
+	// beliefsTogether how many numbers these are: they stay in the nearest cache.
+	edgesTogether   = 24
+	beliefsTogether = 2048
+)
+
+// edgeRun returns the end of the run of edges of one type that begins at lo.
+func (l *learner) edgeRun(in *crf.Instance, edges []int32, lo, hi int) int {
+	t := in.EdgeType(edges[lo])
+	hi = min(hi, lo+edgesOf(&l.model.Layout.Edge[t]))
+	end := lo + 1
+	for end < hi && in.EdgeType(edges[end]) == t {
+		end++
+	}
+	return end
+}
+
+// edgesOf returns how many edges of a type are computed in one call.
+func edgesOf(span *crf.Span) int {
+	return max(1, min(edgesTogether, beliefsTogether/max(1, span.States)))
 }
 
 // untiedChange appends belief − (belief at the last visit) for every feature of

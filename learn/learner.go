@@ -60,7 +60,7 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
 	for range s.Threads {
-		l.workers = append(l.workers, &worker{adjoint: crf.NewAdjoint(l.model), belief: make([]float64, l.largestTable())})
+		l.workers = append(l.workers, &worker{adjoint: crf.NewAdjoint(l.model), belief: make([]float64, l.mostBeliefs())})
 	}
 	l.at.First = math.NaN()
 	l.at.FirstObjective = math.NaN()
@@ -114,6 +114,16 @@ func (l *learner) layOut() {
 		largest = max(largest, min(unitsPerChunk, len(b.units)))
 	}
 	l.shares = make([]share, largest)
+}
+
+// mostBeliefs returns how many numbers the beliefs are that are computed together.
+func (l *learner) mostBeliefs() int {
+	most := l.largestTable()
+	for t := range l.model.Layout.Edge {
+		span := &l.model.Layout.Edge[t]
+		most = max(most, edgesOf(span)*span.States)
+	}
+	return most
 }
 
 func (l *learner) largestTable() int {
