@@ -167,8 +167,8 @@ func (l *learner) contributeEdges(w *worker, s *share, u *unit, share []float64,
 		return err
 	}
 	share[l.stride-1] += free
-	for q, e := range block.Edges[lo:hi] {
-		belief := w.belief[q*span.States:][:span.States]
+	for i, e := range block.Edges[lo:hi] {
+		belief := w.belief[i*span.States:][:span.States]
 		if span.Untied {
 			share[l.stride-1] -= l.untiedChange(s, u, span, u.in.EdgeRow(e), belief)
 			continue
