@@ -51,6 +51,8 @@ const (
 	finalTolerance = 1e-6
 	finalShare     = 0.1
 	minFinalPasses = 10
+	// minTimedPasses is minFinalPasses where the limit was one of time.
+	minTimedPasses = 4
 	// checkShare of the gradient tolerance per root variable is what messages may
 	// still change by; slow inference has a few hundred times that ahead of it.
 	checkShare                  = 0.003
@@ -75,7 +77,11 @@ func (l *learner) checkTolerance() float64 {
 
 func (l *learner) maxCheckPasses() int {
 	if l.at.Check.Purpose == checkFinal {
-		return min(max(minFinalPasses, int(finalShare*l.at.Passes)), maxCheckPasses)
+		least := minFinalPasses
+		if l.at.Status == TimeLimit {
+			least = minTimedPasses
+		}
+		return min(max(least, int(finalShare*l.at.Passes)), maxCheckPasses)
 	}
 	return maxCheckPasses
 }
@@ -111,7 +117,22 @@ func (l *learner) checkStep() (done bool, err error) {
 		return l.endCheck()
 	}
 	l.endCheckPass()
+	if status, reason := l.limitReached(); c.Purpose == checkConvergence && (status == PassLimit || status == TimeLimit) {
+		l.at.Status, l.at.Reason = status, reason // the check takes longer than the run may
+		return false, l.startFinalCheck()
+	}
 	return false, nil
+}
+
+// startFinalCheck is for a run that a limit ended. What a longer run would go on
+// from is the state before the final check.
+func (l *learner) startFinalCheck() error {
+	if err := l.checkpoint(); err != nil {
+		return err
+	}
+	l.takeBest()
+	l.startCheck(checkFinal)
+	return nil
 }
 
 func larger(a, b float64) float64 {
@@ -198,7 +219,7 @@ func (l *learner) endCheck() (done bool, err error) {
 // at weights that are worse than those at the start. It reports whether it did.
 func (l *learner) fallBack() bool {
 	rule, ok := l.settings.Step.(interface{ Safe() []float64 })
-	if !ok || !l.worseThanStart() {
+	if !ok || l.at.Objective <= l.at.FirstObjective+l.slack() {
 		return false
 	}
 	safe := rule.Safe()

@@ -190,12 +190,7 @@ func (l *learner) decide(block int) error {
 		}
 	}
 	if l.at.Status, l.at.Reason = l.limitReached(); l.at.Status != "" {
-		// What a longer run would go on from is the state before the final check.
-		if err := l.checkpoint(); err != nil {
-			return err
-		}
-		l.takeBest()
-		l.startCheck(checkFinal)
+		return l.startFinalCheck()
 	}
 	return nil
 }

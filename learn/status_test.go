@@ -475,3 +475,38 @@ func TestStartAtTheOptimum(t *testing.T) {
 		t.Errorf("%s after %v passes, gradient %v", r.Status, r.Passes, r.GradientNorm)
 	}
 }
+
+// TestLimitsBindDuringChecks: a check of convergence that takes many passes ends
+// with the limit, and a longer run goes on as if it had never been there.
+func TestLimitsBindDuringChecks(t *testing.T) {
+	p := randomProblem(t, 3, problemOptions{rows: 10, cols: 10, states: 3, nodeDim: 4, edgeDim: 2, l2: 0.01})
+	base := Settings{Partition: blocksOf(4), RelativeTolerance: 1e-4}
+	whole := base
+	whole.Checkpoint = nil
+	want := fit(t, p, whole)
+	inCheck := 0
+	for limit := 2.0; limit < want.Passes; limit++ {
+		s := base
+		s.MaxPasses = limit
+		var last *State
+		s.Checkpoint = func(state *State) error { last = state.clone(); return nil }
+		r := fit(t, p, s)
+		if r.Status == Converged {
+			continue
+		}
+		if r.Passes > limit*1.2+3+minFinalPasses*checkSweeps {
+			t.Errorf("limit %v: %v passes", limit, r.Passes)
+		}
+		if strings.Contains(string(last.Progress), `"purpose":"convergence"`) && strings.Contains(string(last.Progress), `"active":true`) {
+			inCheck++
+		}
+		longer := base
+		longer.Resume = last
+		if again := fit(t, p, longer); !sameBits(want, again) {
+			t.Errorf("limit %v: the resumed run ends elsewhere", limit)
+		}
+	}
+	if inCheck == 0 {
+		t.Error("no limit was met within a check")
+	}
+}
