@@ -30,4 +30,5 @@ require (
 	github.com/stretchr/testify v1.10.0 // indirect
 	golang.org/x/term v0.44.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
+	golang.org/x/tools v0.51.0 // indirect
 )

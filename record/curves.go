@@ -22,9 +22,11 @@ const smallestSide = 160
 
 // Series is one curve: points joined in the order given.
 type Series struct {
-	Name   string    // in the legend; "" leaves it out
-	X, Y   []float64 // of the same length
-	Dashed bool      // drawn thin and in short dashes, as a reference or a limit
+	Name string    // in the legend; "" leaves it out
+	X, Y []float64 // of the same length
+	// Dashed: drawn thin and in short dashes, as a reference or a limit. Without a name
+	// it has the colour of the series before it, as an end of that one's range.
+	Dashed bool
 }
 
 // Curves is a figure of curves over two axes. Points that an axis cannot show are
@@ -104,14 +106,18 @@ type curve struct {
 // prepare checks the series, drops what cannot be shown and finds the ranges.
 func (f Curves) prepare() (*curveSheet, error) {
 	sheet := &curveSheet{x: newAxis(f.LogX), y: newAxis(f.LogY), labelX: printable(f.XLabel), labelY: printable(f.YLabel)}
+	style := -1
 	for i, series := range f.Series {
+		if style < 0 || series.Name != "" || !series.Dashed {
+			style++ // an end of a range looks like what it belongs to
+		}
 		if len(series.X) != len(series.Y) {
 			return nil, fmt.Errorf("figure %q: series[%d] %q has %d x but %d y", f.Title, i, series.Name, len(series.X), len(series.Y))
 		}
 		sheet.curves = append(sheet.curves, curve{
 			name:   series.Name,
 			points: sheet.points(series),
-			stroke: strokeOf(i, series.Dashed),
+			stroke: strokeOf(style, series.Dashed),
 		})
 	}
 	return sheet, nil

@@ -8,7 +8,9 @@ import (
 	"image/color"
 	"image/png"
 	"io"
+	"maps"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -387,5 +389,29 @@ func TestBlend(t *testing.T) {
 				t.Errorf("the luminance turns at %d %%", i)
 			}
 		}
+	}
+}
+
+// TestRangesKeepTheColour: dashed series without a name look like the series before
+// them, and take no colour from those behind.
+func TestRangesKeepTheColour(t *testing.T) {
+	line := func(name string, dashed bool, y float64) Series {
+		return Series{Name: name, X: []float64{0, 1}, Y: []float64{y, y + 1}, Dashed: dashed}
+	}
+	colours := func(series ...Series) map[string]bool {
+		var svg bytes.Buffer
+		if err := (Curves{Series: series}).SVG(&svg); err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]bool{}
+		for _, match := range regexp.MustCompile(`stroke:(#[0-9A-Fa-f]{6})`).FindAllStringSubmatch(svg.String(), -1) {
+			found[match[1]] = true
+		}
+		return found
+	}
+	plain := colours(line("a", false, 0), line("b", false, 1))
+	ranges := colours(line("a", false, 0), line("", true, 1), line("", true, 2), line("b", false, 1), line("", true, 2))
+	if !maps.Equal(plain, ranges) || len(plain) < 2 {
+		t.Errorf("colours %v, with ranges %v", plain, ranges)
 	}
 }

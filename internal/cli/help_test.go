@@ -9,17 +9,18 @@ import (
 
 // verbs are all commands, with the flags that the documentation promises.
 var verbs = map[string][]string{
-	"demo":     {"out", "side", "l2", "seed", "threads", "json"},
-	"train":    {"out", "model", "method", "blocks", "partition", "counting", "l2", "step", "order", "pairs", "inner-sweeps", "inner-tol", "seed", "threads", "no-edges", "tol", "rtol", "obj-tol", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval", "eval-every", "early-stop", "resume", "config", "init", "json", "dry-run", "report", "reference", "require-convergence", "quiet", "features", "list", "states", "bins", "neighbours", "observed", "no-bias", "untied", "kind"},
-	"predict":  {"model", "out", "counting", "threads", "tol", "max-sweeps", "clamp", "pictures", "json", "quiet", "features", "list"},
-	"eval":     {"model", "out", "counting", "split", "observed", "threads", "json", "quiet", "features", "list"},
-	"infer":    {"task", "counting", "method", "evidence", "out", "tol", "max-sweeps", "memory", "seed", "json", "require-convergence"},
-	"generate": {"out", "graph", "states", "node-features", "edge-features", "samples", "instances", "weight-scale", "sweeps", "seed", "threads", "json"},
-	"info":     {"blocks", "partition", "weights", "json"},
-	"check":    {"model", "features", "list", "json"},
-	"plot":     {},
-	"compare":  {"out", "json"},
-	"bench":    {"quick", "json"},
+	"demo":      {"out", "side", "l2", "seed", "threads", "json"},
+	"train":     {"out", "model", "method", "blocks", "partition", "counting", "l2", "step", "order", "pairs", "inner-sweeps", "inner-tol", "seed", "threads", "no-edges", "tol", "rtol", "obj-tol", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval", "eval-every", "early-stop", "resume", "config", "init", "json", "dry-run", "report", "reference", "require-convergence", "quiet", "features", "list", "states", "bins", "neighbours", "observed", "no-bias", "untied", "kind"},
+	"predict":   {"model", "out", "counting", "threads", "tol", "max-sweeps", "clamp", "pictures", "json", "quiet", "features", "list"},
+	"eval":      {"model", "out", "counting", "split", "observed", "threads", "json", "quiet", "features", "list"},
+	"infer":     {"task", "counting", "method", "evidence", "out", "tol", "max-sweeps", "memory", "seed", "json", "require-convergence"},
+	"generate":  {"out", "graph", "states", "node-features", "edge-features", "samples", "instances", "weight-scale", "sweeps", "seed", "threads", "json"},
+	"info":      {"blocks", "partition", "weights", "json"},
+	"check":     {"model", "features", "list", "json"},
+	"plot":      {},
+	"compare":   {"out", "json"},
+	"bench":     {"quick", "json"},
+	"reproduce": {"out", "scale", "data", "features", "seeds", "threads", "json"},
 }
 
 // TestHelp: every verb explains itself and every flag of its own.

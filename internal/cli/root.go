@@ -122,7 +122,7 @@ Start with: blockbp demo`,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
 	root.AddCommand(a.demoCommand(), a.trainCommand(), a.predictCommand(), a.evalCommand(), a.inferCommand(),
-		a.generateCommand(), a.infoCommand(), a.checkCommand(), a.plotCommand(), a.compareCommand(), a.benchCommand())
+		a.generateCommand(), a.infoCommand(), a.checkCommand(), a.plotCommand(), a.compareCommand(), a.benchCommand(), a.reproduceCommand())
 	root.SetHelpCommand(helpCommand())
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
@@ -159,6 +159,9 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // wantedOf describes the values that a flag can have.
 func wantedOf(f *pflag.Flag) string {
+	if v, ok := f.Value.(aboveZero); ok {
+		return wantedAboveZero(v)
+	}
 	switch f.Value.Type() {
 	case "bool":
 		return "true or false"

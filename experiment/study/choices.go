@@ -1,0 +1,98 @@
+package study
+
+import (
+	"fmt"
+
+	"github.com/blockbp/blockbp/record"
+)
+
+// choices is how the comparison of the three methods changes where a setting that
+// the paper leaves open is chosen otherwise.
+func choices() *Study {
+	return &Study{
+		Name: "choices", Title: "What the settings change that the paper leaves open",
+		Paper: "The paper gives neither the scale of the true weights, nor the regularisation, the counting numbers, the attachment of BA graphs, or any tolerance.",
+		parts: func(s Settings) []part {
+			var all []part
+			for _, c := range openSettings(s) {
+				all = append(all, c.parts...)
+			}
+			return all
+		},
+		conclude: func(s Settings, r results) (*Findings, error) {
+			f := &Findings{Notes: []string{"Each row changes one setting of the first row of its network. Ratios are how many times as much as BBPL the other method takes; medians over the seeds."}}
+			t := record.Table{Headers: []string{"network", "setting", "steps", "inner-dual time", "passes", "gradient passes", "full BP time", "passes", "gradient passes"}}
+			data := map[string][]*Comparison{}
+			for _, c := range openSettings(s) {
+				cs, err := resultsOf[Comparison](r, c.parts)
+				if err != nil {
+					return nil, err
+				}
+				data[c.network+", "+c.name] = cs
+				t.Rows = append(t.Rows, choiceRow(c, cs, ""), choiceRow(c, cs, nameCommon))
+			}
+			f.Tables = []Table{{"choices", fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, where the row says nothing else.", tolerance), t}}
+			f.Data = data
+			return f, nil
+		},
+	}
+}
+
+// openSetting is one choice, with its measurements.
+type openSetting struct {
+	network, name string
+	tolerance     float64
+	parts         []part
+}
+
+// openSettings lists the choices: on a grid and, for attachment, on a BA graph.
+func openSettings(s Settings) []openSetting {
+	x := s.sizes()
+	grid, ba := Problem{Kind: Grid, Size: x.choiceGrid}, Problem{Kind: BA, Size: x.choiceBA}
+	inner := func(tolerance float64) func(*comparisonPlan) {
+		return func(p *comparisonPlan) {
+			for i := range p.Methods {
+				p.Methods[i].Tolerance = tolerance
+			}
+		}
+	}
+	problem := func(change func(*Problem)) func(*comparisonPlan) {
+		return func(p *comparisonPlan) { change(&p.Problem) }
+	}
+	var all []openSetting
+	add := func(base Problem, name string, change func(*comparisonPlan)) {
+		c := openSetting{network: base.Name(), name: name}
+		for seed := range x.choiceSeeds {
+			base.Seed = uint64(seed + 1)
+			plan := comparisonPlan{Problem: base, Methods: paperMethods(), Tolerance: tolerance, Until: tolerance, Rounds: 1, Common: true}
+			change(&plan)
+			plan.Problem, c.tolerance = plan.Problem.withDefaults(), plan.Tolerance
+			const runs = 12
+			c.parts = append(c.parts, comparePart("choice", expectedSeconds(base.Nodes(), runs), plan))
+		}
+		all = append(all, c)
+	}
+	add(grid, "as in figures 1 to 4", func(*comparisonPlan) {})
+	add(grid, "true weights N(0, 0.1²)", problem(func(p *Problem) { p.WeightScale = 0.1 }))
+	add(grid, "true weights N(0, 0.3²)", problem(func(p *Problem) { p.WeightScale = 0.3 }))
+	add(grid, "l2 = 0.1", problem(func(p *Problem) { p.L2 = 0.1 }))
+	add(grid, "l2 = 0.01 per variable (the authors' code)", problem(func(p *Problem) { p.L2PerVariable = 0.01 }))
+	add(grid, "tree-reweighted counting numbers", problem(func(p *Problem) { p.Counting = "trw" }))
+	add(grid, "inner tolerance 1e-6", inner(1e-6))
+	add(grid, "inner tolerance 1e-9", inner(1e-9))
+	add(grid, "steps chosen for, and measured at, distance 1e-2", func(p *comparisonPlan) { p.Tolerance, p.Until = 1e-2, 1e-2 })
+	add(ba, "m = 2, as in figures 1 to 4", func(*comparisonPlan) {})
+	add(ba, "m = 1, a tree", problem(func(p *Problem) { p.Attach = 1 }))
+	add(ba, "m = 3", problem(func(p *Problem) { p.Attach = 3 }))
+	return all
+}
+
+func choiceRow(c openSetting, cs []*Comparison, suffix string) []string {
+	row := []string{c.network, c.name, stepWords(suffix)}
+	for _, other := range []string{nameInner, nameFull} {
+		for _, x := range axes {
+			row = append(row, times(ratiosAt(cs, other, suffix, x, c.tolerance)))
+		}
+	}
+	return row
+}

@@ -1,0 +1,201 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/blockbp/blockbp/learn"
+	"github.com/blockbp/blockbp/record"
+)
+
+// Comparison is a set of methods measured on one problem.
+type Comparison struct {
+	Problem   Problem `json:"problem"`
+	Variables int     `json:"variables"`
+	// Objective and GradientNorm are those of θ*.
+	Objective    float64 `json:"objective"`
+	GradientNorm float64 `json:"grad_norm"`
+	// Searches say how the step of each method was found.
+	Searches []Search `json:"searches"`
+	// Common is the step at which the paper's three methods were run again: the
+	// smallest of their best ones, which is safe for all.
+	Common float64 `json:"common_step,omitempty"`
+	Traces []Trace `json:"traces"`
+	Pseudo *Pseudo `json:"pseudo_likelihood,omitempty"`
+}
+
+// trace returns a run by its name; nil if there is none.
+func (c *Comparison) trace(name string) *Trace {
+	for i := range c.Traces {
+		if c.Traces[i].Name == name {
+			return &c.Traces[i]
+		}
+	}
+	return nil
+}
+
+// comparisonPlan says what a comparison measures.
+type comparisonPlan struct {
+	Problem Problem  `json:"problem"`
+	Methods []Method `json:"methods"`
+	// Tolerance is ‖θ−θ*‖/‖θ*‖ that steps are chosen for; runs go on to Until.
+	Tolerance float64 `json:"tolerance"`
+	Until     float64 `json:"until"`
+	// Rounds is how often each run is timed; the fastest counts.
+	Rounds int `json:"rounds"`
+	// Common adds the runs at a common step, Baselines L-BFGS and pseudo-likelihood,
+	// and Objectives the exact objective on the way.
+	Common     bool `json:"common"`
+	Baselines  bool `json:"baselines"`
+	Objectives bool `json:"objectives"`
+}
+
+// planned is a run of a comparison: what it needs, and the best of its rounds.
+type planned struct {
+	method Method
+	step   float64
+	best   *Trace
+}
+
+// compare searches for the steps, then times all runs in turn, round after round, so
+// that whatever disturbs the machine disturbs them alike.
+func (b *bench) compare(ctx context.Context, plan comparisonPlan, folder *record.Run) (*Comparison, error) {
+	star, err := b.optimum(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	c := &Comparison{Problem: b.spec, Variables: b.nodes, Objective: star.Objective, GradientNorm: star.GradientNorm}
+	if c.Searches, err = b.searchAll(ctx, plan, star.Weights); err != nil {
+		return nil, err
+	}
+	runs := c.plan(plan)
+	for range plan.Rounds {
+		for _, r := range runs {
+			t, err := b.timed(ctx, r, star.Weights, plan)
+			if err != nil {
+				return nil, err
+			}
+			if r.best == nil || t.Seconds < r.best.Seconds {
+				r.best = t
+			}
+		}
+	}
+	if plan.Objectives {
+		if err := b.objectives(runs); err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range runs {
+		c.Traces = append(c.Traces, *r.best)
+	}
+	if plan.Baselines {
+		c.Pseudo, err = b.pseudo(star.Weights)
+	}
+	return c, err
+}
+
+// inParallel calls job for 0 … n−1, as many at a time as the bench has threads.
+func (b *bench) inParallel(n int, job func(i int) error) error {
+	errs := make([]error, n)
+	slots := make(chan struct{}, max(1, b.threads))
+	var group sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = job(i)
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// searchAll finds the steps of all methods that have one.
+func (b *bench) searchAll(ctx context.Context, plan comparisonPlan, star []float64) ([]Search, error) {
+	found := make([]Search, len(plan.Methods))
+	err := b.inParallel(len(plan.Methods), func(i int) error {
+		s, err := b.bestStep(ctx, plan.Methods[i], star, plan.Tolerance)
+		if err == nil {
+			found[i] = *s
+		}
+		return err
+	})
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return found, err
+}
+
+// plan lists the runs. A method without a step that gets there is left out, and
+// its Search says so.
+func (c *Comparison) plan(plan comparisonPlan) []*planned {
+	var runs []*planned
+	c.Common = math.Inf(1)
+	for i, m := range plan.Methods {
+		if step := c.Searches[i].Step; step > 0 {
+			runs = append(runs, &planned{method: m, step: step})
+			if inPaper(m) {
+				c.Common = math.Min(c.Common, step)
+			}
+		}
+	}
+	if !plan.Common || math.IsInf(c.Common, 1) {
+		c.Common = 0
+	} else {
+		for _, m := range plan.Methods {
+			if inPaper(m) {
+				m.Name += nameCommon
+				runs = append(runs, &planned{method: m, step: c.Common})
+			}
+		}
+	}
+	if plan.Baselines {
+		runs = append(runs, &planned{method: lbfgs()})
+	}
+	return runs
+}
+
+// inPaper reports whether a method is one of the three.
+func inPaper(m Method) bool {
+	return m.Name == nameFull || m.Name == nameInner || m.Name == nameBBPL
+}
+
+// timed makes one run of a comparison, on one thread.
+func (b *bench) timed(ctx context.Context, r *planned, star []float64, plan comparisonPlan) (*Trace, error) {
+	lim := limits{distance: plan.Until, work: 2 * mostWork}
+	keep := plan.Objectives
+	if !r.method.LBFGS {
+		return b.run(ctx, r.method, &learn.Fixed{Alpha: r.step}, star, lim, keep)
+	}
+	rule := &quasiNewton{}
+	defer rule.close()
+	return b.run(ctx, r.method, rule, star, lim, keep)
+}
+
+// objectiveEvery is at how many levels the exact objective is computed: at every
+// so many.
+const objectiveEvery = 2
+
+// objectives computes exact objectives along the runs, as the paper does: the
+// weights were kept and are plugged in afterwards.
+func (b *bench) objectives(runs []*planned) error {
+	return b.inParallel(len(runs), func(i int) error {
+		levels := runs[i].best.Levels
+		evaluator, err := learn.NewEvaluator(b.problem, 1)
+		if err != nil {
+			return err
+		}
+		defer evaluator.Close()
+		for j := 0; j < len(levels); j += objectiveEvery {
+			exact, err := evaluator.At(levels[j].theta)
+			if err != nil {
+				return err
+			}
+			levels[j].Objective = record.Float(exact.Objective)
+			levels[j].theta = nil
+		}
+		return nil
+	})
+}

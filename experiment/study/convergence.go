@@ -1,0 +1,219 @@
+package study
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/blockbp/blockbp/record"
+)
+
+const (
+	// tolerance is ‖θ−θ*‖/‖θ*‖ that times and passes are compared at, and until that
+	// at which runs of convergence figures end. The paper names neither.
+	tolerance = 1e-3
+	until     = 1e-4
+)
+
+// comparePart measures a comparison.
+func comparePart(name string, seconds float64, plan comparisonPlan) part {
+	return part{
+		name: fmt.Sprintf("%s-%s-%d-seed%d", name, plan.Problem.Kind, plan.Problem.Size, plan.Problem.Seed), plan: plan, seconds: seconds,
+		measure: func(ctx context.Context, lab *lab) (any, error) {
+			b, err := plan.Problem.build(lab.threads)
+			if err != nil {
+				return nil, err
+			}
+			return b.compare(ctx, plan, lab.folder)
+		},
+	}
+}
+
+// convergenceParts are the comparisons behind figures 2 to 4: for each size, one
+// part per seed.
+func convergenceParts(kind string, sizes []int, s Settings) [][]part {
+	x := s.sizes()
+	all := make([][]part, len(sizes))
+	for i, size := range sizes {
+		for seed := range x.seeds {
+			plan := comparisonPlan{
+				Problem: Problem{Kind: kind, Size: size, Seed: uint64(seed + 1)}.withDefaults(),
+				Methods: append(paperMethods(), variants()...), Tolerance: tolerance, Until: until,
+				Rounds: x.rounds, Common: true, Baselines: true, Objectives: seed == 0,
+			}
+			const runs = 20 // about: searches, on two cores, and the runs themselves
+			all[i] = append(all[i], comparePart("compare", expectedSeconds(plan.Problem.Nodes(), runs), plan))
+		}
+	}
+	return all
+}
+
+// flat joins the parts of all sizes.
+func flat(parts [][]part) []part {
+	var all []part
+	for _, p := range parts {
+		all = append(all, p...)
+	}
+	return all
+}
+
+// axis is a measure of effort.
+type axis struct {
+	file, label string
+	value       func(Level) float64
+}
+
+var (
+	secondsAxis   = axis{"seconds", "seconds", func(l Level) float64 { return l.Seconds }}
+	passesAxis    = axis{"passes", "message passes (whole-network sweeps)", func(l Level) float64 { return l.Passes }}
+	gradientsAxis = axis{"gradients", "gradient passes, with grounding (whole networks)", func(l Level) float64 { return l.Gradients }}
+	axes          = []axis{secondsAxis, passesAxis, gradientsAxis}
+)
+
+// distanceCurves draws ‖θ−θ*‖ against effort: for each method the median over the
+// seeds of what it takes to each distance and, dashed, their range.
+func distanceCurves(title string, cs []*Comparison, names []string, x axis) record.Curves {
+	c := record.Curves{Title: title, XLabel: x.label, YLabel: "‖θ − θ*‖ / ‖θ*‖", LogY: true}
+	for _, name := range names {
+		var traces []*Trace
+		for _, comparison := range cs {
+			if t := comparison.trace(name); t != nil {
+				traces = append(traces, t)
+			}
+		}
+		c.Series = append(c.Series, rangeSeries(name, traces, x)...)
+	}
+	return c
+}
+
+// rangeSeries is the median of several runs, and its range where there are several.
+func rangeSeries(name string, traces []*Trace, x axis) []record.Series {
+	middle, low, high := record.Series{Name: name}, record.Series{Dashed: true}, record.Series{Dashed: true}
+	for j := 0; len(traces) > 0; j++ {
+		var values []float64
+		for _, t := range traces {
+			if j < len(t.Levels) {
+				values = append(values, x.value(t.Levels[j]))
+			}
+		}
+		if len(values) < len(traces) {
+			break // one of them did not get as far
+		}
+		y := levelDistance(j)
+		middle.X, middle.Y = append(middle.X, median(values)), append(middle.Y, y)
+		least, most := span(values)
+		low.X, low.Y = append(low.X, least), append(low.Y, y)
+		high.X, high.Y = append(high.X, most), append(high.Y, y)
+	}
+	if len(traces) < 2 {
+		return []record.Series{middle}
+	}
+	return []record.Series{middle, low, high}
+}
+
+// objectiveCurves draws the exact objective above its optimum, of the first seed.
+func objectiveCurves(title string, c *Comparison, names []string, x axis) record.Curves {
+	curves := record.Curves{Title: title, XLabel: x.label, YLabel: "L(θ) − L(θ*)", LogY: true}
+	for _, name := range names {
+		t := c.trace(name)
+		if t == nil {
+			continue
+		}
+		s := record.Series{Name: name}
+		for _, l := range t.Levels {
+			if y := float64(l.Objective) - c.Objective; y > 0 {
+				s.X, s.Y = append(s.X, x.value(l)), append(s.Y, y)
+			}
+		}
+		curves.Series = append(curves.Series, s)
+	}
+	return curves
+}
+
+// mainNames are the methods of the main figures, in their best steps.
+var mainNames = []string{nameBBPL, nameInner, nameFull, nameLBFGS}
+
+// commonNames are the three at one step.
+var commonNames = []string{nameBBPL + nameCommon, nameInner + nameCommon, nameFull + nameCommon}
+
+// variantNames are BBPL and its variants.
+func variantNames() []string {
+	names := []string{nameBBPL}
+	for _, m := range variants() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// convergenceFigures draws figures 2 and 3.
+func convergenceFigures(cs []*Comparison) []Figure {
+	first := cs[0]
+	network := first.Problem.Name()
+	file := fmt.Sprintf("%s-%d", first.Problem.Kind, first.Problem.Size)
+	drawn := fmt.Sprintf("median of %d seeds, range dashed", len(cs))
+	var all []Figure
+	for _, x := range axes {
+		all = append(all,
+			Figure{file + "-distance-" + x.file, network + ", best fixed step of each method: " + drawn + ".", distanceCurves(network+": distance", cs, mainNames, x)},
+			Figure{file + "-common-" + x.file, network + ", one common step for the three methods: " + drawn + ".", distanceCurves(network+": distance, common step", cs, commonNames, x)},
+			Figure{file + "-variants-" + x.file, network + ", BBPL to convergence in cyclic order, in random order, and with k sweeps per visit, each with its best step: " + drawn + ".", distanceCurves(network+": variants of BBPL", cs, variantNames(), x)},
+			Figure{file + "-objective-" + x.file, network + ", exact objective above its optimum, first seed, best steps.", objectiveCurves(network+": objective", first, mainNames, x)},
+		)
+	}
+	return all
+}
+
+// convergenceTable lists what each method took to the tolerance: medians, and the
+// range of the passes.
+func convergenceTable(groups [][]*Comparison) record.Table {
+	t := record.Table{Headers: []string{"network", "method", "step", "iterations", "passes", "gradient passes", "seconds", "runs that got there"}}
+	for _, cs := range groups {
+		names := append(append(append([]string{}, mainNames...), commonNames...), variantNames()[1:]...)
+		for _, name := range names {
+			t.Rows = append(t.Rows, convergenceRow(cs, name))
+		}
+		t.Rows = append(t.Rows, pseudoRow(cs))
+	}
+	return t
+}
+
+func convergenceRow(cs []*Comparison, name string) []string {
+	var steps, iterations, passes, gradients, seconds []float64
+	for _, c := range cs {
+		t := c.trace(name)
+		if t == nil {
+			continue
+		}
+		if l, ok := t.at(tolerance); ok {
+			steps, iterations = append(steps, t.Step), append(iterations, float64(l.Iterations))
+			passes, gradients, seconds = append(passes, l.Passes), append(gradients, l.Gradients), append(seconds, l.Seconds)
+		}
+	}
+	got := fmt.Sprintf("%d of %d", len(passes), len(cs))
+	if len(passes) == 0 {
+		return []string{cs[0].Problem.Name(), name, "–", "–", "–", "–", "–", got}
+	}
+	step := "–"
+	if steps[0] > 0 {
+		step = fmt.Sprintf("%.3g", median(steps))
+	}
+	return []string{cs[0].Problem.Name(), name, step, fmt.Sprintf("%.0f", median(iterations)), ranged(passes), ranged(gradients), fmt.Sprintf("%.4f", median(seconds)), got}
+}
+
+// pseudoRow says where pseudo-likelihood ends.
+func pseudoRow(cs []*Comparison) []string {
+	var evaluations, seconds, distance, above []float64
+	for _, c := range cs {
+		if p := c.Pseudo; p != nil {
+			evaluations, seconds = append(evaluations, float64(p.Evaluations)), append(seconds, p.Seconds)
+			distance, above = append(distance, p.Distance), append(above, p.Objective-c.Objective)
+		}
+	}
+	if len(seconds) == 0 {
+		return []string{cs[0].Problem.Name(), namePseudo, "–", "–", "–", "–", "–", "0"}
+	}
+	return []string{cs[0].Problem.Name(), namePseudo, "–", fmt.Sprintf("%.0f", median(evaluations)), "0", fmt.Sprintf("%.0f", median(evaluations)), fmt.Sprintf("%.4f", median(seconds)),
+		fmt.Sprintf("ends at distance %.2g, L − L* = %.4g", median(distance), median(above))}
+}
+
+// pseudoNote explains its row.
+const pseudoNote = "Pseudo-likelihood is another estimator: its weights differ from θ*, by the distance and the objective in the last column, and its seconds are to its own optimum. L-BFGS runs on the objective of the other methods, with full inference in every evaluation, from the messages of the one before."

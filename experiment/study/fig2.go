@@ -1,0 +1,127 @@
+package study
+
+import "fmt"
+
+// fig2 is convergence on grids.
+func fig2() *Study { return convergenceStudy("fig2", Grid) }
+
+// fig3 is convergence on Barabási–Albert graphs.
+func fig3() *Study { return convergenceStudy("fig3", BA) }
+
+// convergenceStudy is figure 2 or 3.
+func convergenceStudy(name, kind string) *Study {
+	title := map[string]string{Grid: "Convergence on grid networks (4×5 blocks)", BA: "Convergence on Barabási–Albert graphs (20 blocks)"}[kind]
+	parts := func(s Settings) [][]part { return convergenceParts(kind, sizesOfKind(kind, s), s) }
+	return &Study{
+		Name: name, Title: title,
+		Paper: "BBPL converges to the same solution as full BP learning, while requiring significantly less time.",
+		parts: func(s Settings) []part { return flat(parts(s)) },
+		conclude: func(s Settings, r results) (*Findings, error) {
+			groups, err := compared(r, parts(s))
+			if err != nil {
+				return nil, err
+			}
+			f := &Findings{Data: groups, Notes: []string{pseudoNote}}
+			f.Claims = []Claim{sameOptimum(name, groups, s), lessTime(name, groups, s, ""), lessTime(name, groups, s, nameCommon)}
+			f.Tables = []Table{{"to-tolerance", fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g; medians over the seeds, ranges in brackets.", tolerance), convergenceTable(groups)}}
+			for _, cs := range groups {
+				f.Figures = append(f.Figures, convergenceFigures(cs)...)
+			}
+			return f, nil
+		},
+	}
+}
+
+// sizesOfKind are the networks of a kind at the settings' scale.
+func sizesOfKind(kind string, s Settings) []int {
+	if kind == Grid {
+		return s.sizes().gridSides
+	}
+	return s.sizes().baNodes
+}
+
+// compared reads the comparisons of parts, by size.
+func compared(r results, parts [][]part) ([][]*Comparison, error) {
+	var groups [][]*Comparison
+	for _, ps := range parts {
+		cs, err := resultsOf[Comparison](r, ps)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, cs)
+	}
+	return groups, nil
+}
+
+// sameOptimum is the claim that BBPL ends where full BP does.
+func sameOptimum(study string, groups [][]*Comparison, s Settings) Claim {
+	reached, all := 0, 0
+	for _, cs := range groups {
+		for _, c := range cs {
+			all++
+			t := c.trace(nameBBPL)
+			if t == nil {
+				continue
+			}
+			if _, ok := t.at(until); ok {
+				reached++
+			}
+		}
+	}
+	return Claim{
+		Name: study + ": same optimum", Paper: "BBPL converges to the same θ* as full BP", Scale: s.Scale, Held: reached == all,
+		Measured: fmt.Sprintf("%d of %d runs of BBPL came within %g of θ*", reached, all, until),
+	}
+}
+
+// lessTime is the claim that BBPL is faster than full BP, on the largest network.
+func lessTime(study string, groups [][]*Comparison, s Settings, suffix string) Claim {
+	cs := groups[len(groups)-1]
+	ratios := ratios(cs, nameFull, suffix, secondsAxis)
+	c := Claim{
+		Name: study + ": less time than full BP, " + stepWords(suffix), Paper: "significantly less time", Scale: s.Scale,
+		Measured: fmt.Sprintf("%s: %s", cs[0].Problem.Name(), effort(cs, nameFull, suffix)),
+	}
+	c.Held = len(ratios) > 0 && median(ratios) >= significant
+	return c
+}
+
+// significant is the ratio of times from which one is called significantly less.
+const significant = 1.5
+
+// stepWords says which steps a claim is about.
+func stepWords(suffix string) string {
+	if suffix == "" {
+		return "best steps"
+	}
+	return "common step"
+}
+
+// ratios returns, for each seed, how much more another method takes to the
+// tolerance than BBPL.
+func ratios(cs []*Comparison, other, suffix string, x axis) []float64 {
+	return ratiosAt(cs, other, suffix, x, tolerance)
+}
+
+// ratiosAt is the same at another distance.
+func ratiosAt(cs []*Comparison, other, suffix string, x axis, distance float64) []float64 {
+	var all []float64
+	for _, c := range cs {
+		ours, theirs := c.trace(nameBBPL+suffix), c.trace(other+suffix)
+		if ours == nil || theirs == nil {
+			continue
+		}
+		a, ok := ours.at(distance)
+		b, too := theirs.at(distance)
+		if ok && too {
+			all = append(all, x.value(b)/x.value(a))
+		}
+	}
+	return all
+}
+
+// effort writes the three ratios.
+func effort(cs []*Comparison, other, suffix string) string {
+	return fmt.Sprintf("time %s, message passes %s, gradient passes %s", times(ratios(cs, other, suffix, secondsAxis)),
+		times(ratios(cs, other, suffix, passesAxis)), times(ratios(cs, other, suffix, gradientsAxis)))
+}

@@ -1,0 +1,180 @@
+package study
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/blockbp/blockbp/record"
+)
+
+// fig4 is time to tolerance against the size of the network: the comparisons of
+// figures 2 and 3, seen from the side.
+func fig4() *Study {
+	kinds := []string{Grid, BA}
+	return &Study{
+		Name: "fig4", Title: "Time against network size",
+		Paper: "On all networks BBPL is the fastest, the more so the larger the network: on the 200×200 grid about 3 times faster than inner-dual learning and 7 times faster than full BP; on the BA graph of 20,000 nodes about 2 and 3 times.",
+		parts: func(s Settings) []part {
+			var all []part
+			for _, kind := range kinds {
+				all = append(all, flat(convergenceParts(kind, sizesOfKind(kind, s), s))...)
+			}
+			return all
+		},
+		conclude: func(s Settings, r results) (*Findings, error) {
+			f := &Findings{}
+			data := map[string][]ratioRow{}
+			for _, kind := range kinds {
+				groups, err := compared(r, convergenceParts(kind, sizesOfKind(kind, s), s))
+				if err != nil {
+					return nil, err
+				}
+				for _, suffix := range []string{"", nameCommon} {
+					f.Claims = append(f.Claims, sizeClaims(kind, suffix, groups, s)...)
+					f.Figures = append(f.Figures, sizeFigures(kind, suffix, groups)...)
+				}
+				data[kind] = ratioRows(groups)
+				f.Tables = append(f.Tables, Table{kind + "-ratios", "How many times as much as BBPL the other methods take to the tolerance; medians over the seeds.", ratioTable(data[kind])})
+			}
+			f.Data = data
+			return f, nil
+		},
+	}
+}
+
+// claimed are the paper's ratios of times on its largest networks.
+var claimed = map[string]map[string]float64{Grid: {nameInner: 3, nameFull: 7}, BA: {nameInner: 2, nameFull: 3}}
+
+// largest names those networks.
+var largest = map[string]string{Grid: "200×200 grid", BA: "BA graph of 20,000 nodes"}
+
+// sizeClaims holds the ratios of one kind of network against the paper's. "About 3
+// times" holds from where a ratio rounds to 3.
+func sizeClaims(kind, suffix string, groups [][]*Comparison, s Settings) []Claim {
+	last := groups[len(groups)-1]
+	var claims []Claim
+	for _, other := range []string{nameInner, nameFull} {
+		paper := claimed[kind][other]
+		measured := ratios(last, other, suffix, secondsAxis)
+		claims = append(claims, Claim{
+			Name: fmt.Sprintf("fig4: %s against %s, %s", kind, other, stepWords(suffix)), Scale: s.Scale,
+			Paper: fmt.Sprintf("about %g times faster on the %s", paper, largest[kind]), Held: len(measured) > 0 && math.Round(median(measured)) >= paper,
+			Measured: fmt.Sprintf("%s: %s", last[0].Problem.Name(), effort(last, other, suffix)),
+		}, gapGrows(kind, other, suffix, groups, s))
+	}
+	return append(claims, fastest(kind, suffix, groups, s))
+}
+
+// fastest is the claim that BBPL is the fastest of the three everywhere.
+func fastest(kind, suffix string, groups [][]*Comparison, s Settings) Claim {
+	won := 0
+	for _, cs := range groups {
+		inner, full := ratios(cs, nameInner, suffix, secondsAxis), ratios(cs, nameFull, suffix, secondsAxis)
+		if median(inner) > 1 && median(full) > 1 {
+			won++
+		}
+	}
+	return Claim{
+		Name: fmt.Sprintf("fig4: %s, BBPL fastest, %s", kind, stepWords(suffix)), Paper: "on all networks BBPL is the fastest", Scale: s.Scale,
+		Measured: fmt.Sprintf("fastest of the three on %d of %d sizes", won, len(groups)), Held: won == len(groups),
+	}
+}
+
+// gapGrows is the claim that the ratio grows with the network.
+func gapGrows(kind, other, suffix string, groups [][]*Comparison, s Settings) Claim {
+	var x, y []float64
+	for _, cs := range groups {
+		if m := ratios(cs, other, suffix, secondsAxis); len(m) > 0 {
+			x, y = append(x, math.Log10(float64(cs[0].Variables))), append(y, math.Log10(median(m)))
+		}
+	}
+	c := Claim{
+		Name:  fmt.Sprintf("fig4: %s, gap to %s grows, %s", kind, other, stepWords(suffix)),
+		Paper: "the acceleration is more significant when the network is large", Measured: "too few sizes measured", Scale: s.Scale,
+	}
+	if len(x) > 1 {
+		growth := slope(x, y)
+		c.Held = growth > 0
+		c.Measured = fmt.Sprintf("ratio of times ×%.2f on the smallest, ×%.2f on the largest; ×%.2f per tenfold size", math.Pow(10, y[0]), math.Pow(10, y[len(y)-1]), math.Pow(10, growth))
+	}
+	return c
+}
+
+// sizeFigures draws time, passes and gradient passes to the tolerance.
+func sizeFigures(kind, suffix string, groups [][]*Comparison) []Figure {
+	var all []Figure
+	names := []string{nameBBPL + suffix, nameInner + suffix, nameFull + suffix}
+	file := kind + "-common-"
+	if suffix == "" {
+		names = append(names, nameLBFGS)
+		file = kind + "-best-"
+	}
+	for _, x := range axes {
+		c := record.Curves{Title: fmt.Sprintf("%s: %s to %g, %s", kind, x.file, tolerance, stepWords(suffix)), XLabel: "nodes", YLabel: x.label, LogX: true, LogY: true}
+		for _, name := range names {
+			c.Series = append(c.Series, sizeSeries(name, groups, x)...)
+		}
+		all = append(all, Figure{file + x.file, fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, %s; medians over the seeds, ranges dashed.", tolerance, stepWords(suffix)), c})
+	}
+	return all
+}
+
+// sizeSeries is the effort of a method on networks of all sizes, with its range.
+func sizeSeries(name string, groups [][]*Comparison, x axis) []record.Series {
+	middle, low, high := record.Series{Name: name}, record.Series{Dashed: true}, record.Series{Dashed: true}
+	several := false
+	for _, cs := range groups {
+		var values []float64
+		for _, c := range cs {
+			if t := c.trace(name); t != nil {
+				if l, ok := t.at(tolerance); ok {
+					values = append(values, x.value(l))
+				}
+			}
+		}
+		if len(values) == 0 {
+			continue
+		}
+		several = several || len(values) > 1
+		nodes := float64(cs[0].Variables)
+		least, most := span(values)
+		middle.X, middle.Y = append(middle.X, nodes), append(middle.Y, median(values))
+		low.X, low.Y = append(low.X, nodes), append(low.Y, least)
+		high.X, high.Y = append(high.X, nodes), append(high.Y, most)
+	}
+	if !several {
+		return []record.Series{middle}
+	}
+	return []record.Series{middle, low, high}
+}
+
+// ratioRow is one size in the table of ratios.
+type ratioRow struct {
+	Network   string       `json:"network"`
+	Other     string       `json:"other"`
+	Steps     string       `json:"steps"`
+	Seconds   record.Float `json:"seconds_ratio"`
+	Passes    record.Float `json:"passes_ratio"`
+	Gradients record.Float `json:"gradient_passes_ratio"`
+}
+
+func ratioRows(groups [][]*Comparison) []ratioRow {
+	var rows []ratioRow
+	for _, cs := range groups {
+		for _, suffix := range []string{"", nameCommon} {
+			for _, other := range []string{nameInner, nameFull} {
+				value := func(x axis) record.Float { return record.Float(median(ratios(cs, other, suffix, x))) }
+				rows = append(rows, ratioRow{cs[0].Problem.Name(), other, stepWords(suffix), value(secondsAxis), value(passesAxis), value(gradientsAxis)})
+			}
+		}
+	}
+	return rows
+}
+
+func ratioTable(rows []ratioRow) record.Table {
+	t := record.Table{Headers: []string{"network", "method", "steps", "time", "message passes", "gradient passes"}}
+	for _, r := range rows {
+		t.Rows = append(t.Rows, []string{r.Network, r.Other, r.Steps, fmt.Sprintf("%.2f", r.Seconds), fmt.Sprintf("%.2f", r.Passes), fmt.Sprintf("%.2f", r.Gradients)})
+	}
+	return t
+}

@@ -1,0 +1,107 @@
+package study
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"image"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// drawnImages makes an image folder: pictures of two classes, one above the other,
+// with noisy features at the pictures' resolution.
+func drawnImages(t *testing.T) string {
+	t.Helper()
+	const rows, cols = 8, 10
+	folder := t.TempDir()
+	rng := rand.New(rand.NewPCG(1, 2))
+	write := func(name string, data []byte) {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var list strings.Builder
+	for i := range 3 {
+		var picture, features bytes.Buffer
+		if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, cols, rows))); err != nil {
+			t.Fatal(err)
+		}
+		header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d, 2), }", rows, cols)
+		header += strings.Repeat(" ", 117-len(header)) + "\n"
+		features.WriteString("\x93NUMPY\x01\x00v\x00" + header)
+		var labels strings.Builder
+		for r := range rows {
+			for range cols {
+				y := 0
+				if r >= 3+i {
+					y = 1
+				}
+				fmt.Fprintf(&labels, "%d ", y)
+				_ = binary.Write(&features, binary.LittleEndian, []float32{float32(float64(y) + rng.NormFloat64()), float32(rng.NormFloat64())})
+			}
+			labels.WriteByte('\n')
+		}
+		write(fmt.Sprintf("images/%d.png", i), picture.Bytes())
+		write(fmt.Sprintf("labels/%d.regions.txt", i), []byte(labels.String()))
+		write(fmt.Sprintf("features/%d.npy", i), features.Bytes())
+		fmt.Fprintln(&list, i)
+	}
+	write(trainList, []byte(list.String()))
+	write(testList, []byte("2\n1\n"))
+	return folder
+}
+
+// TestImages runs the studies on images: the first images of the list only, and
+// objectives that fall.
+func TestImages(t *testing.T) {
+	s := Settings{Scale: Tiny, Threads: 2, Data: drawnImages(t)}
+	dir := filepath.Join(t.TempDir(), "out")
+	folder := must(OpenFolder(dir))
+	o := must(Run(context.Background(), []*Study{fig5(), table1(), fig6()}, s, folder, nil))
+	if len(o.NotRun) != 0 || len(o.Claims) != 4 {
+		t.Errorf("outcome %+v", o)
+	}
+	c := must(result[ImageComparison](must(measureAll(context.Background(), distinct([]*Study{fig5()}, s), s, folder, nil)), imagePart(s)))
+	if c.Images != 2 || c.Variables != 160 || len(c.Runs) != 3 {
+		t.Fatalf("%d images with %d variables, %d runs", c.Images, c.Variables, len(c.Runs))
+	}
+	for _, r := range c.Runs {
+		if len(r.Points) == 0 {
+			t.Errorf("%s: no points", r.Name)
+			continue
+		}
+		first, last := r.Points[0], r.Points[len(r.Points)-1]
+		if r.Iterations == 0 || !(r.Step > 0) || r.Diverged != "" || last.Objective > first.Objective || last.Iteration != r.Iterations {
+			t.Errorf("%s: step %v, %d iterations, from %+v to %+v %s", r.Name, r.Step, r.Iterations, first, last, r.Diverged)
+		}
+	}
+	for _, name := range []string{"fig5/objective-seconds.svg", "fig6/samples.png", "table1/iterations.csv"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	x := must(result[Segmentation](must(measureAll(context.Background(), distinct([]*Study{fig6()}, s), s, folder, nil)), segmentationPart(s)))
+	if x.TestImages != 1 || x.Pixels != 80 || !(x.Accuracy > 0.6) || len(x.Samples) != 1 {
+		t.Errorf("%d test images, %d pixels, accuracy %v", x.TestImages, x.Pixels, x.Accuracy)
+	}
+}
+
+// TestWithoutData: studies on images say what they need, and are not run.
+func TestWithoutData(t *testing.T) {
+	folder := must(OpenFolder(filepath.Join(t.TempDir(), "out")))
+	s := Settings{Scale: Tiny}
+	o := must(Run(context.Background(), []*Study{fig5(), table1(), fig6()}, s, folder, nil))
+	if len(o.NotRun) != 3 || !strings.Contains(o.NotRun[0], "--data") || len(o.Claims) != 0 {
+		t.Errorf("outcome %+v", o)
+	}
+}

@@ -1,0 +1,148 @@
+package study
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+
+	"github.com/blockbp/blockbp/record"
+)
+
+// pageFile is the page that shows figures beside claims.
+const pageFile = "study.html"
+
+// write writes everything that the studies found into the folder.
+func (o *Outcome) write(folder *record.Run) error {
+	for i, f := range o.findings {
+		if err := f.write(folder, o.studies[i].Name); err != nil {
+			return err
+		}
+	}
+	if err := folder.WriteJSON("env.json", record.Environment()); err != nil {
+		return err
+	}
+	if err := folder.WriteJSON("claims.json", o); err != nil {
+		return err
+	}
+	page, err := o.page()
+	if err != nil {
+		return err
+	}
+	return folder.WriteFile(pageFile, page.Write)
+}
+
+// write writes figures as svg, png and csv, tables as csv, and the numbers as json.
+func (f *Findings) write(folder *record.Run, study string) error {
+	for _, figure := range f.Figures {
+		name := path.Join(study, figure.File)
+		for ending, fill := range map[string]func(io.Writer) error{
+			".svg": figure.Curves.SVG, ".png": figure.Curves.PNG, ".csv": func(w io.Writer) error { return writeCurves(w, figure.Curves) },
+		} {
+			if err := folder.WriteFile(name+ending, fill); err != nil {
+				return err
+			}
+		}
+	}
+	for _, picture := range f.Pictures {
+		if err := folder.WriteFile(path.Join(study, picture.File+".png"), picture.Panel.PNG); err != nil {
+			return err
+		}
+	}
+	for _, table := range f.Tables {
+		if err := folder.WriteFile(path.Join(study, table.File+".csv"), func(w io.Writer) error {
+			return csv.NewWriter(w).WriteAll(append([][]string{table.Table.Headers}, table.Table.Rows...))
+		}); err != nil {
+			return err
+		}
+	}
+	return folder.WriteJSON(path.Join(study, study+".json"), f.Data)
+}
+
+// writeCurves writes a figure's points as a table.
+func writeCurves(w io.Writer, c record.Curves) error {
+	rows := [][]string{{"series", c.XLabel, c.YLabel}}
+	name := ""
+	for _, s := range c.Series {
+		if s.Name != "" {
+			name = s.Name
+		}
+		for i := range s.X {
+			rows = append(rows, []string{name + rangeMark(s), strconv.FormatFloat(s.X[i], 'g', -1, 64), strconv.FormatFloat(s.Y[i], 'g', -1, 64)})
+		}
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+// rangeMark tells the ends of a range from the median that they belong to.
+func rangeMark(s record.Series) string {
+	if s.Dashed && s.Name == "" {
+		return " (end of range)"
+	}
+	return ""
+}
+
+// page shows each figure beside what the paper claims.
+func (o *Outcome) page() (*record.Report, error) {
+	held := 0
+	for _, c := range o.Claims {
+		if c.Held {
+			held++
+		}
+	}
+	r := &record.Report{Title: "The paper's empirical study, run again", Subtitle: fmt.Sprintf("scale %s; %d of %d claims held", o.Scale, held, len(o.Claims))}
+	environment := record.Environment()
+	r.Paragraph(fmt.Sprintf("Measured on %v, %v cores, with %v. Distances are ‖θ−θ*‖/‖θ*‖. A pass is the message work of one sweep over the whole network and depends on no machine; gradients, each with the grounding of the potentials, are counted apart, in whole networks. Times of all methods come from the same process, one after the other, round after round.",
+		environment["cpu_model"], environment["cores"], environment["go_version"]))
+	r.Section("Claims")
+	table := ClaimsTable(o.Claims)
+	r.Table(table.Headers, table.Rows)
+	for _, reason := range o.NotRun {
+		r.Callout(record.CalloutWarn, "Not run: "+reason)
+	}
+	for i, f := range o.findings {
+		study := o.studies[i]
+		r.Section(study.Name + ": " + study.Title)
+		r.Paragraph("The paper: " + study.Paper)
+		for _, c := range f.Claims {
+			kind, word := record.CalloutOK, "held"
+			if !c.Held {
+				kind, word = record.CalloutWarn, "not held"
+			}
+			r.Callout(kind, fmt.Sprintf("%s: %s. Paper: %s. Here: %s.", c.Name, word, c.Paper, c.Measured))
+		}
+		for _, note := range f.Notes {
+			r.Paragraph(note)
+		}
+		for _, t := range f.Tables {
+			r.Paragraph(t.Caption)
+			r.Table(t.Table.Headers, t.Table.Rows)
+		}
+		for _, figure := range f.Figures {
+			r.Figure(figure.Curves, figure.Caption)
+		}
+		for _, picture := range f.Pictures {
+			var png bytes.Buffer
+			if err := picture.Panel.PNG(&png); err != nil {
+				return nil, err
+			}
+			r.Image(png.Bytes(), picture.Caption)
+		}
+	}
+	return r, nil
+}
+
+// ClaimsTable lists claims for a reader.
+func ClaimsTable(claims []Claim) record.Table {
+	t := record.Table{Headers: []string{"claim", "paper", "measured", "held", "scale"}}
+	for _, c := range claims {
+		held := "no"
+		if c.Held {
+			held = "yes"
+		}
+		t.Rows = append(t.Rows, []string{c.Name, c.Paper, c.Measured, held, string(c.Scale)})
+	}
+	return t
+}

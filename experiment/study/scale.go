@@ -1,0 +1,122 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+)
+
+// Scale is the size of the studies.
+type Scale string
+
+// The scales: Small takes about five minutes on two cores, Paper has the sizes of
+// the paper and takes hours. Tiny is for tests: seconds.
+const (
+	Small Scale = "small"
+	Paper Scale = "paper"
+	Tiny  Scale = "tiny"
+)
+
+// sizes are what a scale means.
+type sizes struct {
+	seeds  int
+	rounds int // timings of each run
+	// gridSides and baNodes are the networks of figures 2 to 4.
+	gridSides, baNodes []int
+	// blockGrids and blockBAs are those of figure 1, with blockSeeds problems each.
+	blockGrids, blockBAs []int
+	blockSeeds           int
+	// gridBlocks and baBlocks are the numbers of blocks there.
+	gridBlocks, baBlocks []int
+	// theoremSteps is the number of iterations that theorem 1 is followed for.
+	theoremSteps int
+	// choiceGrid and choiceBA are the networks on which open settings are varied.
+	choiceGrid, choiceBA, choiceSeeds int
+	// images is how many images are learnt from, and imageWork the work of BBPL if it
+	// does not converge before, and of each run in the search for steps.
+	images    int
+	imageWork float64
+	// testImages are predicted after a training of at most trainPasses.
+	testImages  int
+	trainPasses float64
+}
+
+// sizesOf returns the sizes of a scale.
+func sizesOf(s Scale) sizes {
+	switch s {
+	case Paper:
+		return sizes{
+			seeds: 1, rounds: 1,
+			gridSides: []int{10, 50, 100, 150, 200}, baNodes: []int{100, 1000, 5000, 10000, 20000},
+			blockGrids: []int{50, 100, 150, 200}, blockBAs: []int{1000, 5000, 10000, 20000}, blockSeeds: 1,
+			gridBlocks: []int{4, 9, 16, 20, 25, 36, 49, 64, 81, 100}, baBlocks: []int{5, 10, 20, 25, 50, 100},
+			theoremSteps: 200000,
+			choiceGrid:   50, choiceBA: 1000, choiceSeeds: 3,
+			images: 50, imageWork: 1000, testImages: 20, trainPasses: 1000,
+		}
+	case Tiny:
+		return sizes{
+			seeds: 2, rounds: 1,
+			gridSides: []int{5, 6}, baNodes: []int{40},
+			blockGrids: []int{10}, blockBAs: []int{100}, blockSeeds: 1,
+			gridBlocks: []int{4, 25}, baBlocks: []int{5, 20},
+			theoremSteps: 300,
+			choiceGrid:   6, choiceBA: 40, choiceSeeds: 1,
+			images: 2, imageWork: 200, testImages: 1, trainPasses: 50,
+		}
+	}
+	return sizes{
+		seeds: 5, rounds: 2,
+		gridSides: []int{10, 20, 30}, baNodes: []int{100, 300, 1000},
+		blockGrids: []int{20, 30}, blockBAs: []int{300, 1000}, blockSeeds: 3,
+		gridBlocks: []int{4, 9, 20, 25, 49, 100}, baBlocks: []int{5, 10, 20, 25, 50, 100},
+		theoremSteps: 20000,
+		choiceGrid:   20, choiceBA: 300, choiceSeeds: 3,
+		images: 2, imageWork: 300, testImages: 4, trainPasses: 200,
+	}
+}
+
+// sizes returns those of the settings' scale, with the number of seeds asked for.
+func (s Settings) sizes() sizes {
+	x := sizesOf(s.Scale)
+	if s.Seeds > 0 {
+		x.seeds, x.blockSeeds, x.choiceSeeds = s.Seeds, s.Seeds, s.Seeds
+	}
+	return x
+}
+
+// Validate quotes the first constraint that the settings violate.
+func (s Settings) Validate() error {
+	if s.Scale != Small && s.Scale != Paper && s.Scale != Tiny {
+		return fmt.Errorf("study: violated constraint: the scale is %q or %q, got %q", Small, Paper, s.Scale)
+	}
+	if s.Seeds < 0 || s.Threads < 0 {
+		return fmt.Errorf("study: violated constraint: seeds and threads ≥ 0, got %d and %d", s.Seeds, s.Threads)
+	}
+	if s.Data == "" {
+		return nil
+	}
+	// What is missing should be told before hours of work, not after them.
+	for _, name := range []string{"images", "labels", trainList, testList} {
+		if _, err := os.Stat(filepath.Join(s.Data, name)); err != nil {
+			return fmt.Errorf("the data of images: %w; docs/study.md says what they need", err)
+		}
+	}
+	return nil
+}
+
+// secondsPerRun is about how long one method takes on a network, to tolerance, for
+// each of its nodes: what expected durations are made of. A run that visits a network
+// that no cache holds takes slowCache times as long per node.
+const (
+	secondsPerRun = 0.00042
+	slowCache     = 5
+	cachedNodes   = 2000
+)
+
+// expectedSeconds is about how long so many runs on so many nodes take.
+func expectedSeconds(nodes, runs int) float64 {
+	slow := 1 + (slowCache-1)*math.Min(1, float64(nodes)/(4*cachedNodes))
+	return secondsPerRun * slow * float64(nodes*runs)
+}

@@ -1,0 +1,121 @@
+package study
+
+import (
+	"context"
+	"math"
+
+	"github.com/blockbp/blockbp/learn"
+)
+
+// Search is how the fixed step of a method was found.
+type Search struct {
+	Method string `json:"method"`
+	// Step is the best one; 0 if none got there.
+	Step  float64 `json:"step"`
+	Tried []Try   `json:"tried"`
+}
+
+// Try is one step of a search.
+type Try struct {
+	Step float64 `json:"step"`
+	// Work is that of the run to the tolerance; 0 where it did not get there,
+	// because it diverged or took more than the best step before it.
+	Work float64 `json:"work"`
+	// Diverged says that the step is too large.
+	Diverged bool `json:"diverged,omitempty"`
+}
+
+const (
+	// mostWork bounds the first run of a search, while none is known that gets there.
+	mostWork = 40000
+	// stallGradients is how many gradient passes a run may take to halve its distance
+	// before the search gives it up: steps that are a little too large neither get
+	// there nor diverge.
+	stallGradients = 150
+	// coarse is the stride of the search in half powers of two.
+	coarse = 2
+	// lowest and highest bound the grid, in half powers of two.
+	lowest, highest = -20, 20
+)
+
+// stepOf returns the i-th step of the grid, 2^(i/2).
+func stepOf(i int) float64 { return math.Exp2(float64(i) / 2) }
+
+// startStep is where a search begins: fewer visits of everything between two steps
+// of a block allow longer ones.
+func startStep(m Method) int {
+	if m.Method == learn.BBPL {
+		return coarse * int(math.Round(math.Log2(32/float64(m.Blocks))))
+	}
+	return coarse * 4
+}
+
+// bestStep looks for the fixed step with which a method gets within a distance of
+// the optimum with the least work. Every method is searched for in the same way:
+// on the grid of powers of two up and down from a start, as long as it gets better,
+// then at the two half powers beside the best. Work, unlike time, does not depend
+// on what else the machine does, so that searches may run side by side.
+func (b *bench) bestStep(ctx context.Context, m Method, star []float64, distance float64) (*Search, error) {
+	return b.searchFrom(ctx, m, startStep(m), star, distance)
+}
+
+// searchFrom is the search from a given step of the grid.
+func (b *bench) searchFrom(ctx context.Context, m Method, start int, star []float64, distance float64) (*Search, error) {
+	s := &Search{Method: m.Name}
+	best, least := math.MinInt, float64(mostWork)
+	try := func(i int) (better bool, err error) {
+		if i < lowest || i > highest {
+			return false, nil
+		}
+		t, err := b.run(ctx, m, &learn.Fixed{Alpha: stepOf(i)}, star, limits{distance: distance, work: least, stall: stallGradients}, false)
+		if err != nil {
+			return false, err
+		}
+		entry := Try{Step: stepOf(i), Diverged: t.Diverged != ""}
+		if _, ok := t.at(distance); ok {
+			entry.Work = work(t.Passes, t.Gradients)
+		}
+		s.Tried = append(s.Tried, entry)
+		if entry.Work == 0 || entry.Work >= least {
+			return false, nil
+		}
+		best, least = i, entry.Work
+		return true, nil
+	}
+	// Most often the first step gets there. Where it does not it is too long, or, if
+	// none that is shorter does either, too short.
+	for i := start; best == math.MinInt && i >= lowest; i -= coarse {
+		if _, err := try(i); err != nil {
+			return nil, err
+		}
+	}
+	for i := start + coarse; best == math.MinInt && i <= highest; i += coarse {
+		if _, err := try(i); err != nil {
+			return nil, err
+		}
+	}
+	if best == math.MinInt {
+		return s, nil
+	}
+	for _, stride := range []int{coarse, -coarse} {
+		if best < start && stride > 0 {
+			continue // larger ones were tried on the way down
+		}
+		for {
+			better, err := try(best + stride)
+			if err != nil {
+				return nil, err
+			}
+			if !better {
+				break
+			}
+		}
+	}
+	for _, i := range []int{best + 1, best - 1} {
+		if _, err := try(i); err != nil {
+			return nil, err
+		}
+	}
+	s.Step = stepOf(best)
+	return s, nil
+}

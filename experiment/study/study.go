@@ -1,0 +1,149 @@
+package study
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/blockbp/blockbp/record"
+)
+
+// Study is one figure or table of the paper.
+type Study struct {
+	// Name is that of the command line: fig1, table1, theorem1.
+	Name string
+	// Title says what is measured and Paper what the paper claims of it.
+	Title, Paper string
+	// needsData: it is about images, which Settings.Data has to name.
+	needsData bool
+	// parts are what has to be measured, and conclude draws figures and claims from
+	// the results.
+	parts    func(Settings) []part
+	conclude func(Settings, results) (*Findings, error)
+}
+
+// All returns every study, in the order of the paper; the last one is this
+// project's own.
+func All() []*Study {
+	return []*Study{fig1(), fig2(), fig3(), fig4(), fig5(), table1(), fig6(), theorem1(), choices()}
+}
+
+// Settings are the choices of a run.
+type Settings struct {
+	Scale Scale `json:"scale"`
+	// Seeds is the number of problems drawn for each size; 0 means that of the scale.
+	Seeds int `json:"seeds"`
+	// Threads is how many searches for steps run at a time; runs that are timed have
+	// the machine for themselves. 0 means 1.
+	Threads int `json:"threads"`
+	// Data is the folder of the Stanford Background data set and Features that of
+	// the images' features; see docs/study.md. Without Data the studies on images are
+	// not run.
+	Data     string `json:"data,omitempty"`
+	Features string `json:"features,omitempty"`
+}
+
+// Findings are what a study concludes.
+type Findings struct {
+	Claims  []Claim
+	Figures []Figure
+	Tables  []Table
+	// Pictures are for the page and a png file.
+	Pictures []Picture
+	// Notes are paragraphs for the page.
+	Notes []string
+	// Data are the numbers behind it all, for a JSON file.
+	Data any
+}
+
+// Figure is a figure with its file name, without ending, and caption.
+type Figure struct {
+	File, Caption string
+	Curves        record.Curves
+}
+
+// Picture is a panel of images with its file name, without ending, and caption.
+type Picture struct {
+	File, Caption string
+	Panel         record.Panel
+}
+
+// Table is a table with its file name, without ending, and caption.
+type Table struct {
+	File, Caption string
+	Table         record.Table
+}
+
+// Claim is a statement of the paper held against what was measured.
+type Claim struct {
+	Name string `json:"name"`
+	// Paper is the statement and Measured what was found instead, in numbers.
+	Paper    string `json:"paper"`
+	Measured string `json:"measured"`
+	Held     bool   `json:"held"`
+	Scale    Scale  `json:"scale"`
+}
+
+// part is a measurement that is made once and kept.
+type part struct {
+	name string // for people, and the beginning of the file name
+	// plan is everything that the result depends on; its hash is in the file name.
+	plan any
+	// seconds is about how long it takes on two cores.
+	seconds float64
+	measure func(ctx context.Context, lab *lab) (any, error)
+}
+
+// lab is what a measurement may use.
+type lab struct {
+	folder  *record.Run
+	threads int
+}
+
+// partFormat is part of every hash: raise it where results of before must not be
+// used any more.
+const partFormat = 1
+
+// id is the name of the part's file, without ending.
+func (p *part) id() string {
+	text, err := json.Marshal(struct {
+		Format int `json:"format"`
+		Plan   any `json:"plan"`
+	}{partFormat, p.plan})
+	if err != nil {
+		panic("study: " + err.Error()) // plans are numbers and strings
+	}
+	sum := sha256.Sum256(text)
+	return p.name + "-" + hex.EncodeToString(sum[:6])
+}
+
+// results are the measured parts, by id.
+type results map[string]json.RawMessage
+
+// result reads a part's result.
+func result[T any](r results, p part) (*T, error) {
+	text, ok := r[p.id()]
+	if !ok {
+		return nil, fmt.Errorf("study: part %s was not measured", p.id())
+	}
+	var v T
+	if err := json.Unmarshal(text, &v); err != nil {
+		return nil, fmt.Errorf("study: part %s: %w; delete its file, and it is measured again", p.id(), err)
+	}
+	return &v, nil
+}
+
+// resultsOf reads the results of several parts.
+func resultsOf[T any](r results, parts []part) ([]*T, error) {
+	var all []*T
+	for _, p := range parts {
+		v, err := result[T](r, p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}

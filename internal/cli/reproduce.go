@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/blockbp/blockbp/experiment/study"
+	"github.com/blockbp/blockbp/record"
+)
+
+// reproduceFlags are the options of reproduce.
+type reproduceFlags struct {
+	out      string
+	scale    string
+	data     string
+	features string
+	seeds    int
+	threads  int
+	json     bool
+}
+
+// reproduceFolder is the output folder where none is named.
+const reproduceFolder = "blockbp-study"
+
+func (a *app) reproduceCommand() *cobra.Command {
+	var f reproduceFlags
+	cmd := &cobra.Command{
+		Use:   "reproduce STUDY... [--scale small|paper] [-o DIR]",
+		Short: "Run the paper's empirical study again and hold its claims against the results",
+		Long: fmt.Sprintf(`Runs studies of the paper (Lu, Liu and Huang, AAAI 2019, Empirical Study) and
+writes their figures (svg, png), numbers (csv, json) and the page study.html, which
+shows each figure beside the paper's claim and says whether it held. docs/study.md
+tells how everything is measured, and what the paper leaves open.
+
+%s  all       every one of them
+
+Parts that are measured are kept in the output folder: an interrupted run goes on
+where it stopped, when it is started again. Leave the machine alone meanwhile: what
+else runs on it is measured too.`, studyList()),
+		Example: "  blockbp reproduce all -o study\n  blockbp reproduce fig4 theorem1 --seeds 2 --json\n  blockbp reproduce fig4 --scale paper -o paper",
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.reproduce(&f, args) },
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.out, "out", "o", reproduceFolder, "folder to make, or to go on with")
+	fl.StringVar(&f.scale, "scale", string(study.Small), "small: minutes, or paper: the paper's sizes, hours")
+	fl.StringVar(&f.data, "data", "", "folder of the Stanford Background data set, for fig5, table1 and fig6")
+	fl.StringVar(&f.features, "features", "", "folder with the features of its images (default: features in --data)")
+	fl.IntVar(&f.seeds, "seeds", 0, "problems drawn for each size (0: 3 or 5 at small scale, 1 or 3 at the paper's)")
+	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "searches for steps at a time; timed runs are alone")
+	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
+	return cmd
+}
+
+// studyList lists the studies for the help.
+func studyList() string {
+	var b strings.Builder
+	for _, s := range study.All() {
+		fmt.Fprintf(&b, "  %-9s %s\n", s.Name, s.Title)
+	}
+	return b.String()
+}
+
+// studiesNamed finds the studies asked for, each once, in the order of the paper.
+func studiesNamed(args []string) ([]*study.Study, error) {
+	all := study.All()
+	names := []string{"all"}
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	if len(args) == 0 {
+		return nil, usagef("reproduce: want one study or more: %s", strings.Join(names, ", "))
+	}
+	for _, name := range args {
+		if !slices.Contains(names, name) {
+			return nil, usagef("reproduce: no study %q; %s", name, nearestName(name, names, ""))
+		}
+	}
+	if slices.Contains(args, "all") {
+		return all, nil
+	}
+	return slices.DeleteFunc(all, func(s *study.Study) bool { return !slices.Contains(args, s.Name) }), nil
+}
+
+func (f *reproduceFlags) settings() (study.Settings, error) {
+	s := study.Settings{Scale: study.Scale(f.scale), Seeds: f.seeds, Threads: f.threads, Data: f.data, Features: f.features}
+	switch {
+	case s.Scale != study.Small && s.Scale != study.Paper && s.Scale != testScale:
+		return s, usagef("--scale %q: want %s or %s", f.scale, study.Small, study.Paper)
+	case f.seeds < 0:
+		return s, usagef("--seeds %d: want 0 for the default, or more", f.seeds)
+	case f.threads < 1:
+		return s, usagef("--threads %d: want at least 1", f.threads)
+	case f.data == "" && f.features != "":
+		return s, usagef("--features %s: it goes with --data, which is not given", f.features)
+	}
+	return s, nil
+}
+
+// testScale is a scale that only tests may ask for.
+var testScale study.Scale
+
+func (a *app) reproduce(f *reproduceFlags, args []string) error {
+	studies, err := studiesNamed(args)
+	if err != nil {
+		return err
+	}
+	settings, err := f.settings()
+	if err != nil {
+		return err
+	}
+	if err := settings.Validate(); err != nil {
+		return err
+	}
+	if f.out == "" {
+		return usagef("--out: want a folder")
+	}
+	folder, err := study.OpenFolder(f.out)
+	if err != nil {
+		return reproduceFolderError(err)
+	}
+	plan, err := study.PlanOf(studies, settings, folder)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stderr, "%d parts, %d of them kept from before; about %s on two idle cores\n", plan.Parts, plan.Kept, duration(plan.Seconds))
+	o, err := study.Run(a.ctx, studies, settings, folder, a.studyProgress(plan))
+	if err != nil {
+		if a.ctx.Err() != nil {
+			return &exitError{exitInterrupted, fmt.Errorf("interrupted; the same command goes on with what is kept in %s", f.out)}
+		}
+		return nameOption(err)
+	}
+	for _, reason := range o.NotRun {
+		a.note("not run: %s", reason)
+	}
+	if f.json {
+		return a.printJSON(o)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s\n%.0f s; page: %s\n", study.ClaimsTable(o.Claims).Text(), o.Seconds, absolute(here, o.Page))
+	return err
+}
+
+// reproduceFolderError says what to do about a folder of other things.
+func reproduceFolderError(err error) error {
+	var taken *record.NotEmptyError
+	if errors.As(err, &taken) {
+		return usagef("--out %s: the folder holds other things, such as %s; name a new one, or one that reproduce made", taken.Dir, taken.Holds)
+	}
+	return err
+}
+
+// studyProgress tells of each part as it begins.
+func (a *app) studyProgress(plan study.Plan) func(study.Progress) {
+	return func(p study.Progress) {
+		if p.Part != "" {
+			fmt.Fprintf(a.stderr, "[%d/%d] %s; about %s left\n", p.Done+1, plan.Parts, p.Part, p.Left.Round(time.Second))
+		}
+	}
+}
+
+// duration writes seconds for people.
+func duration(seconds float64) string {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
+}

@@ -1,0 +1,87 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReproduce runs a study, and again in the same folder, where nothing is left
+// to measure.
+func TestReproduce(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "study")
+	o := mustRun(t, "reproduce", "theorem1", "--scale", "tiny", "-o", out, "--json")
+	var result struct {
+		Scale   string   `json:"scale"`
+		Studies []string `json:"studies"`
+		NotRun  []string `json:"not_run"`
+		Page    string   `json:"page"`
+		Claims  []struct {
+			Name     string `json:"name"`
+			Paper    string `json:"paper"`
+			Measured string `json:"measured"`
+			Held     *bool  `json:"held"`
+			Scale    string `json:"scale"`
+		} `json:"claims"`
+	}
+	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil {
+		t.Fatalf("%v in %s", err, o.stdout)
+	}
+	if result.Scale != "tiny" || len(result.Studies) != 1 || result.NotRun == nil || len(result.Claims) == 0 {
+		t.Fatalf("result %+v", result)
+	}
+	for _, c := range result.Claims {
+		if c.Name == "" || c.Paper == "" || c.Measured == "" || c.Held == nil || c.Scale != "tiny" {
+			t.Errorf("claim %+v", c)
+		}
+	}
+	if page := readFile(t, result.Page); !strings.Contains(page, "Assumption 1") || !strings.Contains(page, "data:image/svg") {
+		t.Error("the page shows no figures, or not the claims")
+	}
+	if !strings.Contains(o.stderr, "2 parts, 0 of them kept") || !strings.Contains(o.stderr, "[1/2] theorem1-non-templated") {
+		t.Errorf("stderr is %q", o.stderr)
+	}
+	again := mustRun(t, "reproduce", "theorem1", "--scale", "tiny", "-o", out)
+	if !strings.Contains(again.stderr, "2 of them kept") || strings.Contains(again.stderr, "[1/2]") || !strings.Contains(again.stdout, result.Claims[0].Measured) {
+		t.Errorf("the second run says\n%s%s", again.stderr, again.stdout)
+	}
+}
+
+// TestReproduceRefuses: what it cannot do, and what to do instead.
+func TestReproduceRefuses(t *testing.T) {
+	t.Parallel()
+	foreign := t.TempDir()
+	if err := os.WriteFile(filepath.Join(foreign, "thesis.tex"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"reproduce":                             "theorem1",
+		"reproduce fgi2":                        "fig2",
+		"reproduce fig2 --scale huge":           "want small or paper",
+		"reproduce fig2 --seeds -1":             "--seeds -1",
+		"reproduce fig5 --features x":           "--data",
+		"reproduce fig2 --threads 0":            "--threads 0",
+		"reproduce theorem1 --out " + foreign:   "thesis.tex",
+		"reproduce all --sclae paper":           "--scale",
+		"reproduce theorem1 fig9 --scale small": "fig9",
+	} {
+		run(t, strings.Fields(line)...).wantFailure(t, 2, want)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	run(t, "reproduce", "fig1", "--data", foreign, "-o", out).wantFailure(t, 1, "images", "docs/study.md")
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a folder was made before the data were looked at")
+	}
+}
+
+// TestReproduceWithoutData: studies on images are counted as not run.
+func TestReproduceWithoutData(t *testing.T) {
+	t.Parallel()
+	o := mustRun(t, "reproduce", "fig6", "--scale", "tiny", "-o", filepath.Join(t.TempDir(), "out"))
+	if !strings.Contains(o.stderr, "not run: fig6") || !strings.Contains(o.stderr, "--data") {
+		t.Errorf("stderr is %q", o.stderr)
+	}
+}
