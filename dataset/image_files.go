@@ -133,10 +133,10 @@ func findFeatures(folder string, o *Options) (string, error) {
 }
 
 // read reads everything about one picture and checks that it fits together.
-func (f *imageFiles) read(noLabels, thorough bool) (*imageData, []error) {
+func (f *imageFiles) read(noLabels bool) (*imageData, []error) {
 	d := &imageData{}
 	var list []error
-	if err := f.readPicture(d, thorough); err != nil {
+	if err := f.readPicture(d); err != nil {
 		list = append(list, err)
 	}
 	data, source, err := readSource(f.features)
@@ -160,9 +160,10 @@ func (f *imageFiles) read(noLabels, thorough bool) (*imageData, []error) {
 	return d, list
 }
 
-// readPicture finds the size of the picture; its pixels are looked at only to
-// see whether they can be read.
-func (f *imageFiles) readPicture(d *imageData, thorough bool) error {
+// readPicture finds the size of the picture. Its pixels are decoded only to see
+// that they can be: they are drawn when the work is done, which is too late to
+// find a damaged file.
+func (f *imageFiles) readPicture(d *imageData) error {
 	data, source, err := readSource(f.picture)
 	if err != nil {
 		return err
@@ -172,7 +173,7 @@ func (f *imageFiles) readPicture(d *imageData, thorough bool) error {
 	if err == nil {
 		err = checkPixels(config)
 	}
-	if err == nil && thorough {
+	if err == nil {
 		_, _, err = image.Decode(bytes.NewReader(data))
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 // imageLoader turns an image folder into a set.
 type imageLoader struct {
+	ctx          context.Context
 	o            *Options
 	set          *Set
 	manifest     Manifest
@@ -21,9 +23,9 @@ type imageLoader struct {
 	problems     []error
 }
 
-// loadImages reads an image folder. thorough decodes the pictures.
-func loadImages(folder string, o *Options, thorough bool) (*Set, []error) {
-	l := &imageLoader{o: o, set: &Set{}, manifestPath: filepath.Join(folder, ManifestName)}
+// loadImages reads an image folder.
+func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) {
+	l := &imageLoader{ctx: ctx, o: o, set: &Set{}, manifestPath: filepath.Join(folder, ManifestName)}
 	m, sources, err := findManifest(folder)
 	if err == nil && len(sources) > 0 {
 		err = m.onlyStatesAndNodeFeatures(l.manifestPath)
@@ -35,7 +37,7 @@ func loadImages(folder string, o *Options, thorough bool) (*Set, []error) {
 	files, sources, list := findImages(folder, o)
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = list
-	l.read(files, thorough)
+	l.read(files)
 	for _, step := range []func(){l.checkDepths, l.chooseStates, l.checkLabels, l.buildPixels, l.chooseBins, l.freeze} {
 		if len(l.problems) > 0 {
 			return nil, l.problems
@@ -48,10 +50,21 @@ func loadImages(folder string, o *Options, thorough bool) (*Set, []error) {
 	return l.set, nil
 }
 
-func (l *imageLoader) read(files []imageFiles, thorough bool) {
+// each calls work for every picture, until the context ends.
+func (l *imageLoader) each(n int, work func(i int)) (done bool) {
+	err := each(l.ctx, n, work)
+	if err != nil {
+		l.problems = append(l.problems, err)
+	}
+	return err == nil
+}
+
+func (l *imageLoader) read(files []imageFiles) {
 	l.images = make([]*imageData, len(files))
 	lists := make([][]error, len(files))
-	each(len(files), func(i int) { l.images[i], lists[i] = files[i].read(l.o.NoLabels, thorough) })
+	if !l.each(len(files), func(i int) { l.images[i], lists[i] = files[i].read(l.o.NoLabels) }) {
+		return
+	}
 	for i, d := range l.images {
 		l.problems = append(l.problems, lists[i]...)
 		l.set.Sources = append(l.set.Sources, d.sources...)
@@ -165,7 +178,7 @@ func (l *imageLoader) buildPixels() {
 			l.pixels[i].stride++
 		}
 	}
-	each(len(l.images), func(i int) { l.pixels[i].fill(l.images[i]) })
+	l.each(len(l.images), func(i int) { l.pixels[i].fill(l.images[i]) })
 }
 
 // fill upsamples the features of one picture, puts the bias behind them and
@@ -222,7 +235,7 @@ func binNames(edges []float64) []string {
 func (l *imageLoader) freeze() {
 	l.set.Instances = make([]*crf.Instance, len(l.images))
 	failures := make([]error, len(l.images))
-	each(len(l.images), func(i int) { l.set.Instances[i], failures[i] = l.instance(i) })
+	l.each(len(l.images), func(i int) { l.set.Instances[i], failures[i] = l.instance(i) })
 	for i, err := range failures {
 		if err != nil {
 			l.problems = append(l.problems, &Error{File: l.images[i].features.path, Problem: err.Error(), Cause: err})

@@ -254,6 +254,26 @@ func TestCheckReadsPictures(t *testing.T) {
 	}
 }
 
+// A picture whose header is whole and whose pixels are not is found when the data
+// are read, in both formats, and not when it is to be drawn.
+func TestOpenDecodesPictures(t *testing.T) {
+	for name, keep := range map[string]func(size int) int{
+		"images/2.jpg":  func(size int) int { return size - 4 },
+		"images/10.PNG": func(size int) int { return size - 30 },
+	} {
+		files := someImages(t)
+		if files[name] == "" {
+			t.Fatalf("there is no %s among the test's pictures", name)
+		}
+		files[name] = files[name][:keep(len(files[name]))]
+		if _, _, err := image.DecodeConfig(strings.NewReader(files[name])); err != nil {
+			t.Fatalf("%s: the header should be whole: %v", name, err)
+		}
+		_, err := Open([]string{writeFiles(t, files)}, Options{})
+		wantError(t, err, filepath.FromSlash(name)+": the picture cannot be read")
+	}
+}
+
 // The map is stretched over the picture; cells' and pixels' centres are at half
 // coordinates, and beyond the outermost centres nothing is extrapolated.
 func TestUpsample(t *testing.T) {

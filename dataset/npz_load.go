@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 
 // npzLoader turns instance files into a set.
 type npzLoader struct {
+	ctx          context.Context
 	o            *Options
 	manifest     Manifest
 	manifestPath string
@@ -34,8 +36,8 @@ func (l *npzLoader) warn(format string, arguments ...any) {
 }
 
 // loadNPZ reads a set of instance files.
-func loadNPZ(paths []string, o *Options) (*Set, []error) {
-	l := &npzLoader{o: o, set: &Set{}}
+func loadNPZ(ctx context.Context, paths []string, o *Options) (*Set, []error) {
+	l := &npzLoader{ctx: ctx, o: o, set: &Set{}}
 	files := l.expand(paths)
 	l.readFiles(files)
 	if len(files) == 0 && len(l.problems) == 0 {
@@ -166,7 +168,7 @@ func (l *npzLoader) readFiles(files []string) {
 	}
 	results := make([]result, len(files))
 	var graphs graphCache
-	each(len(files), func(i int) {
+	err := each(l.ctx, len(files), func(i int) {
 		r := &results[i]
 		contents, source, list := openNPZ(files[i])
 		r.source, r.list = source, list
@@ -174,6 +176,10 @@ func (l *npzLoader) readFiles(files []string) {
 			r.in, r.list = newNPZInstance(files[i], contents, &graphs)
 		}
 	})
+	if err != nil {
+		l.fail(err)
+		return
+	}
 	for _, r := range results {
 		l.set.Sources = append(l.set.Sources, r.source)
 		l.problems = append(l.problems, r.list...)
@@ -404,6 +410,10 @@ func (l *npzLoader) build() {
 		edgeDims[b] = t.Features
 	}
 	for _, in := range l.instances {
+		if err := ended(l.ctx); err != nil {
+			l.fail(err)
+			return
+		}
 		before := len(l.problems)
 		spec := crf.InstanceSpec{NodeType: in.nodeTypes, EdgeType: in.edgeTypes}
 		spec.NodeFeat = l.features(&nodes, in, l.set.Recipe.NodeForm, nodeDims)

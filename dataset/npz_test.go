@@ -577,7 +577,7 @@ func fuzzInstance(t *testing.T, data []byte, untied bool) {
 	if len(list) > 0 {
 		return
 	}
-	l := &npzLoader{o: &Options{Untied: untied}, set: &Set{}}
+	l := &npzLoader{ctx: t.Context(), o: &Options{Untied: untied}, set: &Set{}}
 	in, list := newNPZInstance("x.npz", contents, &graphCache{})
 	if len(list) > 0 {
 		return

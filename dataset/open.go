@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,7 +24,13 @@ import (
 // Problems with the data are *Error, with the options *OptionError, with the
 // disk *fs.PathError.
 func Open(paths []string, o Options) (*Set, error) {
-	set, list := load(paths, &o, false)
+	return OpenContext(context.Background(), paths, o)
+}
+
+// OpenContext is Open, given up with the error of ctx once that has ended; it
+// looks between one file and the next.
+func OpenContext(ctx context.Context, paths []string, o Options) (*Set, error) {
+	set, list := load(ctx, paths, &o)
 	if err := firstOf(list); err != nil {
 		return nil, err
 	}
@@ -31,17 +38,22 @@ func Open(paths []string, o Options) (*Set, error) {
 }
 
 // Check reads data as Open does and returns all problems at once, up to 20 per
-// file, or else the warnings of the set. It also decodes pictures to the end, of
-// which Open needs only the size.
+// file, or else the warnings of the set.
 func Check(paths []string, o Options) (warnings []string, problems []error) {
-	set, problems := load(paths, &o, true)
+	return CheckContext(context.Background(), paths, o)
+}
+
+// CheckContext is Check, given up once ctx has ended: its error is then the only
+// problem.
+func CheckContext(ctx context.Context, paths []string, o Options) (warnings []string, problems []error) {
+	set, problems := load(ctx, paths, &o)
 	if set != nil {
 		warnings = set.Warnings
 	}
 	return warnings, problems
 }
 
-func load(paths []string, o *Options, thorough bool) (*Set, []error) {
+func load(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if len(paths) == 0 {
 		return nil, []error{&OptionError{"paths", "no data are given"}}
 	}
@@ -58,24 +70,27 @@ func load(paths []string, o *Options, thorough bool) (*Set, []error) {
 	if err := o.validate(kind); err != nil {
 		return nil, []error{err}
 	}
-	set, list := loadKind(kind, paths, o, thorough)
+	set, list := loadKind(ctx, kind, paths, o)
+	if err := ended(ctx); err != nil {
+		return nil, []error{err} // the files that were not read are no problems
+	}
 	if set != nil {
 		set.Warnings = append(o.overruled(), set.Warnings...)
 	}
 	return set, list
 }
 
-func loadKind(kind string, paths []string, o *Options, thorough bool) (*Set, []error) {
+func loadKind(ctx context.Context, kind string, paths []string, o *Options) (*Set, []error) {
 	switch kind {
 	case KindImages:
 		if len(paths) > 1 {
 			return nil, []error{&OptionError{"paths", fmt.Sprintf("%d image folders are given, want one", len(paths))}}
 		}
-		return loadImages(paths[0], o, thorough)
+		return loadImages(ctx, paths[0], o)
 	case KindGraph:
-		return loadTables(paths, o)
+		return loadTables(ctx, paths, o)
 	}
-	return loadNPZ(paths, o)
+	return loadNPZ(ctx, paths, o)
 }
 
 // kindOf finds out what the paths are, or checks that they are what they are

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -10,9 +11,10 @@ import (
 
 // each calls work(0) … work(n-1), on as many goroutines as there are
 // processors. Every call writes to its own slot, so that results do not depend
-// on the order. A panic of work goes on in the goroutine of the caller, who could
+// on the order. Once ctx has ended no more calls begin, and its error is
+// returned: then some slots are empty. A panic of work goes on in the goroutine of the caller, who could
 // not recover from it elsewhere, with the stack of where it began.
-func each(n int, work func(i int)) {
+func each(ctx context.Context, n int, work func(i int)) error {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	var failure atomic.Pointer[string]
@@ -24,7 +26,7 @@ func each(n int, work func(i int)) {
 					failure.CompareAndSwap(nil, &text)
 				}
 			}()
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			for i := int(next.Add(1)) - 1; i < n && ended(ctx) == nil; i = int(next.Add(1)) - 1 {
 				work(i)
 			}
 		})
@@ -32,5 +34,17 @@ func each(n int, work func(i int)) {
 	group.Wait()
 	if text := failure.Load(); text != nil {
 		panic(*text)
+	}
+	return ended(ctx)
+}
+
+// ended returns the error of ctx if it has ended. It asks the channel, which
+// costs no lock.
+func ended(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	default:
+		return nil
 	}
 }

@@ -14,7 +14,7 @@ func TestEachPassesPanicsOn(t *testing.T) {
 			t.Errorf("recovered %q, want the panic with its stack", text)
 		}
 	}()
-	each(8, func(i int) {
+	each(t.Context(), 8, func(i int) {
 		if i == 5 {
 			panic("a slip")
 		}

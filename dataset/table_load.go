@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -95,9 +96,12 @@ type tableGraph struct {
 	ends *edgeTable
 }
 
-func loadTables(paths []string, o *Options) (*Set, []error) {
+func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	l := &tableLoader{o: o, set: &Set{}}
 	for _, path := range paths {
+		if err := ended(ctx); err != nil {
+			return nil, []error{err}
+		}
 		pair, err := findPair(path)
 		if err != nil {
 			l.problems = append(l.problems, err)

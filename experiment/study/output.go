@@ -136,13 +136,13 @@ func (o *Outcome) page() (*record.Report, error) {
 
 // ClaimsTable lists claims for a reader.
 func ClaimsTable(claims []Claim) record.Table {
-	t := record.Table{Headers: []string{"claim", "paper", "measured", "held", "scale"}}
+	t := record.Table{Headers: []string{"claim", "held", "measured", "paper", "scale"}}
 	for _, c := range claims {
 		held := "no"
 		if c.Held {
 			held = "yes"
 		}
-		t.Rows = append(t.Rows, []string{c.Name, c.Paper, c.Measured, held, string(c.Scale)})
+		t.Rows = append(t.Rows, []string{c.Name, held, c.Measured, c.Paper, string(c.Scale)})
 	}
 	return t
 }

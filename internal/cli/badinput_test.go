@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"image/png"
 	"io/fs"
 	"maps"
 	"math"
@@ -17,6 +18,17 @@ import (
 
 	"github.com/blockbp/blockbp/internal/cli"
 )
+
+// cutShort returns the picture b of a folder with a whole header and without the
+// end of its pixels: it has a size, but cannot be drawn.
+func cutShort(t *testing.T, folder string) string {
+	whole := readFile(t, folder, "images", "b.png")
+	short := whole[:len(whole)-20]
+	if _, err := png.DecodeConfig(strings.NewReader(short)); err != nil {
+		t.Fatalf("the header of the picture cut short should be whole: %v", err)
+	}
+	return short
+}
 
 // arrays are the arrays of an instance file, as .npy texts.
 type arrays map[string]string
@@ -330,6 +342,8 @@ func TestBadImages(t *testing.T) {
 		{"label out of range", map[string]string{"labels/b.regions.txt": edited(4, "0 0 0 0 0 0 7 0 0 0\n")}, train + " --states sky,grass,post", 3, []string{"b.regions.txt:5:", "7"}},
 		{"labels of another size", map[string]string{"labels/b.regions.txt": strings.Join(labels[:6], "")}, train, 3, []string{"b.regions.txt", "6 rows", "8 rows"}},
 		{"damaged picture", map[string]string{"images/b.png": readFile(t, drawn, "images", "b.png")[:20]}, train, 3, []string{"b.png"}},
+		{"picture cut short", map[string]string{"images/b.png": cutShort(t, drawn), "list.txt": "b\n"}, train + " --list list.txt", 3, []string{"b.png: the picture cannot be read"}},
+		{"picture of an evaluation cut short", map[string]string{"images/b.png": cutShort(t, drawn), "train.txt": "a\n", "test.txt": "b\n"}, train + " --list train.txt --eval t=test.txt", 3, []string{"--eval t", "b.png: the picture cannot be read"}},
 		{"picture that is a text", map[string]string{"images/b.png": "text"}, train, 3, []string{"b.png"}},
 		{"list with an unknown id", map[string]string{"list.txt": "a\nc\n"}, train + " --list list.txt", 3, []string{"list.txt:2:", `"c"`}},
 		{"missing list", nil, train + " --list $DIR/none.txt", 1, []string{"none.txt"}},
@@ -451,6 +465,18 @@ func TestBadUsage(t *testing.T) {
 		{train + "--step fixed:NaN", []string{"--step"}},
 		{train + "--counting trww", []string{"--counting", "did you mean trw?"}},
 		{train + "--threads 0", []string{"--threads"}},
+		{train + "--tol 0", []string{"--tol", "a number above 0; leave the option out"}},
+		{train + "--tol 1e-400", []string{"--tol", "a number above 0"}},
+		{train + "--rtol 0.0", []string{"--rtol", "a number above 0"}},
+		{train + "--inner-tol 0", []string{"--inner-tol", "a number above 0"}},
+		{train + "--inner-sweeps 0", []string{"--inner-sweeps", "a whole number above 0"}},
+		{train + "--max-iter 0", []string{"--max-iter", "a whole number above 0"}},
+		{train + "--max-passes 0", []string{"--max-passes", "a number above 0"}},
+		{train + "--max-time 0s", []string{"--max-time", "above 0"}},
+		{train + "--checkpoint-every 0s", []string{"--checkpoint-every", "above 0"}},
+		{train + "--eval dev=$GRID --eval-every 0", []string{"--eval-every", "a number above 0"}},
+		{"train $IMAGES -o $OUT --bins 0", []string{"--bins", "a whole number above 0"}},
+		{"info $IMAGES --neighbours 0", []string{"--neighbours"}},
 		{train + "--blocks 0", []string{"--blocks"}},
 		{train + "--blocks 4x", []string{"--blocks"}},
 		{train + "--blocks 37", []string{"instance 0", "37 blocks are too many for 36 nodes", "--blocks a number from 1 to 36"}},

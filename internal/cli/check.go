@@ -44,6 +44,9 @@ func (a *app) check(f *checkFlags, args []string) error {
 	var problems []error
 	var data, notes []string
 	for _, path := range args {
+		if err := a.interrupted(); err != nil {
+			return err
+		}
 		switch filepath.Ext(path) {
 		case ".safetensors":
 			_, err := loadModel(path)
@@ -64,7 +67,10 @@ func (a *app) check(f *checkFlags, args []string) error {
 			}
 		}
 		var list []error
-		notes, list = dataset.Check(data, f.data.options(m))
+		notes, list = dataset.CheckContext(a.ctx, data, f.data.options(m))
+		if err := a.interrupted(); err != nil {
+			return err
+		}
 		for i := range notes {
 			notes[i] = nameFlags(notes[i])
 		}

@@ -34,6 +34,7 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.observed, "observed", "", "graph tables: keep only the labels of this split, such as train")
 	f.BoolVar(&d.noBias, "no-bias", false, "images and graph tables: do not add the constant feature")
 	f.BoolVar(&d.untied, "untied", false, "npz: weights of their own for every node and edge (the paper's non-templated MRF)")
+	refuseZero(f, "bins", "neighbours")
 }
 
 // options returns the reader's options. m is the trained model to read for, or
@@ -67,9 +68,9 @@ func (d *dataFlags) validate() error {
 	return nil
 }
 
-// openData reads a data set.
+// openData reads a data set, until the command is interrupted.
 func (a *app) openData(paths []string, o dataset.Options) (*dataset.Set, error) {
-	set, err := dataset.Open(paths, o)
+	set, err := dataset.OpenContext(a.ctx, paths, o)
 	if err != nil {
 		return nil, nameOption(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -147,6 +148,15 @@ func TestImages(t *testing.T) {
 				right++
 			}
 		}
+	}
+
+	// A damaged photograph is found before the first prediction is written.
+	writeFile(t, filepath.Join(unlabelled, "images", "pic5.png"), readFile(t, data, "images", "pic5.png")[:60])
+	nothing := filepath.Join(folder, "nothing")
+	mustFail := run(t, "predict", unlabelled, "--features", elsewhere, "-m", with+"8", "-o", nothing, "--threads", "1")
+	mustFail.wantFailure(t, 3, "pic5.png: the picture cannot be read")
+	if _, err := os.Stat(nothing); err == nil {
+		t.Errorf("predict made %s, and %q in it, though a photograph is damaged", nothing, namesIn(nothing))
 	}
 
 	compared := filepath.Join(folder, "compared")

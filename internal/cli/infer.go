@@ -190,7 +190,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, c *mrf.Conditioned) (*
 	answer := &inferAnswer{
 		Method: "bp", LogZ: record.Float(r.LogZ), Log10Z: record.Float(r.LogZ / math.Ln10), Bound: r.Bound,
 		Converged: r.Outcome.Converged, Residual: record.Float(r.Outcome.Residual), Sweeps: r.Outcome.Sweeps,
-		Gap: record.Float(r.Gap), Counting: counting.Name, Convex: counting.Facts.Convex, Damping: r.Outcome.Damping,
+		Gap: gapShown(r.Gap, r.LogZ), Counting: counting.Name, Convex: counting.Facts.Convex, Damping: r.Outcome.Damping,
 	}
 	if f.task == "MAR" {
 		answer.Marginals = c.Marginals(r.NodeMarginals())

@@ -39,6 +39,9 @@ func (a *app) infoData(f *infoFlags, args []string) error {
 	}
 	d := newDataInfo(set)
 	quality, err := f.quality(set.Instances[0])
+	if err == nil {
+		err = a.interrupted()
+	}
 	if err != nil {
 		return err
 	}

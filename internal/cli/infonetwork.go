@@ -41,6 +41,9 @@ func (a *app) infoNetwork(f *infoFlags, path string) error {
 		edges, forest := p.Graph.NumEdges(), p.Graph.IsForest()
 		d.Edges, d.Forest = &edges, &forest
 	}
+	if err := a.interrupted(); err != nil {
+		return err
+	}
 	plan, err := exact.NewPlan(n)
 	if err != nil {
 		return dataf("%s: %v", path, err)

@@ -432,6 +432,7 @@ func TestInterruptedElsewhere(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	network := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
+	unread := writeFile(t, filepath.Join(folder, "unread.npz"), "no archive")
 	out := writeFile(t, filepath.Join(folder, "out.PR"), "old")
 	for _, args := range [][]string{
 		{"predict", gridData(t), "-m", gridRun(t), "-o", filepath.Join(folder, "predicted")},
@@ -440,6 +441,14 @@ func TestInterruptedElsewhere(t *testing.T) {
 		{"infer", network, "--method", "exact", "-o", out},
 		{"demo", "--side", "6", "-o", filepath.Join(folder, "demo")},
 		{"generate", "--graph", "grid:6x6", "-o", filepath.Join(folder, "generated")},
+		{"check", gridData(t)},
+		{"check", network},
+		{"info", gridData(t)},
+		{"info", network},
+		{"train", gridData(t), "--dry-run"},
+		{"info", unread}, // what was not read is not found wrong
+		{"train", unread, "-o", filepath.Join(folder, "unread")},
+		{"train", gridData(t), "-o", filepath.Join(folder, "loading")},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

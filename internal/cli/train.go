@@ -67,7 +67,7 @@ graph tables; see docs/formats.md. The objective is
 	fl.StringVarP(&f.model, "model", "m", "", "also write the model to this file")
 	fl.StringVar(&f.init, "init", "", "start from the weights of this model")
 	fl.StringVar(&f.reference, "reference", "", "record the relative distance of the weights to this model's, as theta_dist")
-	fl.StringVar(&f.resume, "resume", "", "go on with the run in this folder, or in --out if no folder is named")
+	fl.Var(resumeValue{&f.resume}, "resume", "go on with the run in this folder; if none is named here, with the run that is given in the place of DATA, or in --out")
 	fl.Lookup("resume").NoOptDefVal = resumeHere
 	fl.StringVar(&f.config, "config", "", "TOML file of options; the command line wins over it")
 	fl.StringVar(&f.method, "method", "bbpl", "bbpl, inner-dual or full")
@@ -92,6 +92,7 @@ graph tables; see docs/formats.md. The objective is
 	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data to evaluate on; for images a list of ids in the same folder; may be repeated")
 	fl.Float64Var(&f.evalEvery, "eval-every", 0, "passes between evaluations (default 20)")
 	fl.StringVar(&f.earlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3: stop when it no longer improves")
+	refuseZero(fl, "inner-sweeps", "inner-tol", "tol", "rtol", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval-every")
 	f.data.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print sizes and memory, and stop before training")
@@ -101,8 +102,9 @@ graph tables; see docs/formats.md. The objective is
 	return cmd
 }
 
-// resumeHere is the value of --resume without a folder.
-const resumeHere = "--out"
+// resumeHere is the value of --resume without a folder. Help shows it, as
+// --resume[=<run folder>].
+const resumeHere = "<run folder>"
 
 // training is a train command on its way.
 type training struct {
@@ -226,6 +228,9 @@ func (t *training) checkShapes() error {
 		return err
 	}
 	for i, in := range t.data {
+		if err := t.app.interrupted(); err != nil {
+			return err
+		}
 		if len(in.Samples()) == 0 {
 			return dataf("instance %d (%s) has no labels to learn from", i, in.Name)
 		}
@@ -386,6 +391,9 @@ func checkOutput(dir string) error {
 // describe prints what a run would need.
 func (t *training) describe() error {
 	sizes, err := learn.Measure(t.problem, t.settings)
+	if err == nil {
+		err = t.app.interrupted()
+	}
 	if err != nil {
 		return err
 	}

@@ -151,6 +151,19 @@ func TestEarlyStop(t *testing.T) {
 	}
 }
 
+// TestHelpOfTrain: help names what --resume takes, and no default where zero only
+// stands for what was left out.
+func TestHelpOfTrain(t *testing.T) {
+	t.Parallel()
+	help := mustRun(t, "train", "--help").stdout
+	if !strings.Contains(help, "--resume[=<run folder>]  ") || strings.Contains(help, `[="`) {
+		t.Errorf("help of --resume is not plain:\n%s", help)
+	}
+	if strings.Contains(help, "(default 0)") || strings.Contains(help, "(default 0s)") {
+		t.Errorf("help shows a default of zero, which cannot be given:\n%s", help)
+	}
+}
+
 // TestConfigFile: defaults < --config < flags, and every value's source is saved.
 func TestConfigFile(t *testing.T) {
 	t.Parallel()
@@ -194,6 +207,8 @@ func TestConfigFileMistakes(t *testing.T) {
 		{"l2 = 1\nmethod = \n", []string{":2:"}},
 		{"l2 = [1.0, 2.0]\n", []string{`option "l2" is a list`, "a number"}},
 		{"[train]\nl2 = 1.0\n", []string{"train"}},
+		{"max-time = '0s'\n", []string{`option "max-time"`, "above 0", "leave the option out"}},
+		{"tol = 0.0\n", []string{`option "tol"`, "a number above 0"}},
 		{"inner-sweeps = 2.5\n", []string{`option "inner-sweeps"`, "2.5"}},
 		{"config = 'other.toml'\n", []string{"config"}},
 		// A run cannot be resumed from within a configuration, so it must not seem so.

@@ -103,17 +103,21 @@ func toInts(x []int32) []int {
 }
 
 // writeTrainingReport writes the plots and the one-page report of a run.
-func writeTrainingReport(run *record.Run, set *dataset.Set, r *learn.Result, n numbersOfResult, final *finalScores) error {
+func (t *training) writeTrainingReport(r *learn.Result, n numbersOfResult, final *finalScores) error {
+	run := t.run
 	metrics, err := record.ReadMetrics(run.Path(record.MetricsFile))
 	if err != nil {
 		return err
 	}
-	report := &record.Report{Title: "Training report", Subtitle: fmt.Sprintf("%d instances, %d weights; blockbp %s", len(set.Instances), r.Model.Layout.Size, version())}
+	report := &record.Report{Title: "Training report", Subtitle: fmt.Sprintf("%d instances, %d weights; blockbp %s", len(t.set.Instances), r.Model.Layout.Size, version())}
 	report.Callout(verdict(r), verdictText(r))
+	if err := t.reportSettings(report); err != nil {
+		return err
+	}
 	report.Section("Result")
 	report.KeyValues(resultValues(n))
 	report.Section("Convergence")
-	report.Paragraph("The objective and the gradient are the running estimates of block learning: each block's share is as of its last visit, so they cost nothing extra and become exact at convergence. The values in the table above are exact, from inference over the whole network at the final weights. A pass is the work of one sweep over the whole network.")
+	report.Paragraph("The objective and the gradient are the running estimates of block learning: each block's share is as of its last visit, so they cost nothing extra and become exact at convergence. " + sourceOfValues(r) + " A pass is the work of one sweep over the whole network.")
 	for _, c := range convergenceCurves([]namedMetrics{{"", metrics}}) {
 		if err := writeFigure(run, c.file, c.curves); err != nil {
 			return err
@@ -149,15 +153,39 @@ func verdictText(r *learn.Result) string {
 	text := fmt.Sprintf("%s: %s.", r.Status, r.Reason)
 	if r.Checked {
 		text += fmt.Sprintf(" Checked over the whole network: gradient norm %.3g, largest change of a message %.3g", r.GradientNorm, r.Residual)
+		if !r.InferenceConverged {
+			text += " (it had not settled)"
+		}
 		if !math.IsNaN(r.Gap) {
-			text += fmt.Sprintf(", primal–dual gap of the inference %.3g", r.Gap)
+			text += fmt.Sprintf(", primal–dual gap of the inference %.3g", float64(gapShown(r.Gap, r.Objective)))
 		}
 		text += "."
 	}
 	if !r.Convex {
-		text += " The objective is not known to be convex, so this optimum may be one of several."
+		text += " The objective is not known to be convex: " + severalOptima(r.Status) + "."
 	}
 	return text
+}
+
+// severalOptima says what follows for a run whose objective may not be convex. Only
+// one that converged claims an optimum.
+func severalOptima(s learn.Status) string {
+	if s == learn.Converged {
+		return "this optimum may be one of several"
+	}
+	return "it may have several optima"
+}
+
+// sourceOfValues says how far the values of the result can be trusted.
+func sourceOfValues(r *learn.Result) string {
+	const place = "The values in the table above are "
+	switch {
+	case !r.Checked:
+		return place + "such running estimates: the run ended before a check of the whole network."
+	case !r.InferenceConverged:
+		return place + fmt.Sprintf("approximate: they come from inference over the whole network at the final weights, which had not settled when it ended (the largest change of a message in its last pass was %.3g).", r.Residual)
+	}
+	return place + "exact, from inference over the whole network at the final weights."
 }
 
 func resultValues(n numbersOfResult) []record.KeyValue {

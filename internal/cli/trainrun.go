@@ -62,12 +62,8 @@ func (t *training) openRun() (err error) {
 // writeConfig writes what a resumed run takes its data and options from.
 func (t *training) writeConfig() (err error) {
 	config := runConfig{Command: "train", Options: t.options}
-	for _, path := range t.args {
-		absolute, err := filepath.Abs(path)
-		if err != nil {
-			return err
-		}
-		config.Data = append(config.Data, absolute)
+	if config.Data, err = t.dataPaths(); err != nil {
+		return err
 	}
 	if config.Folder, err = os.Getwd(); err != nil {
 		return err
@@ -132,7 +128,7 @@ func (t *training) numbers(r *learn.Result) numbersOfResult {
 		Seconds: r.Seconds, TrainingSeconds: r.Seconds - t.evaluating.Seconds(), CheckSeconds: r.CheckSeconds,
 		EvaluationSeconds: (t.evaluating + t.evaluated).Seconds(), ReportSeconds: record.Float(math.NaN()), TotalSeconds: t.totalSeconds(),
 		SecondsPerIter: record.Float((r.Seconds - r.CheckSeconds) / float64(r.Iterations)),
-		Checked:        r.Checked, Residual: record.Float(r.Residual), InferenceConverged: r.InferenceConverged, Gap: record.Float(r.Gap), Convex: r.Convex,
+		Checked:        r.Checked, Residual: record.Float(r.Residual), InferenceConverged: r.InferenceConverged, Gap: gapShown(r.Gap, r.Objective), Convex: r.Convex,
 		StateBytes: r.StateBytes, PeakBytes: peakBytes(), ThetaSHA256: hashOf(r.Model.Weights),
 		Model: t.run.Path(modelFile), Run: t.run.Dir(),
 	}
@@ -234,7 +230,7 @@ func (t *training) writeReport(r *learn.Result, n *numbersOfResult, final *final
 		return err
 	}
 	if t.flags.report {
-		if err := writeTrainingReport(t.run, t.set, r, *n, final); err != nil {
+		if err := t.writeTrainingReport(r, *n, final); err != nil {
 			return err
 		}
 	}
@@ -270,10 +266,20 @@ func (t *training) printResult(n numbersOfResult) error {
 		}
 	}
 	if !n.Convex {
-		rows = append(rows, []string{"note", "the objective is not known to be convex: this optimum may be one of several"})
+		rows = append(rows, []string{"note", "the objective is not known to be convex: " + severalOptima(n.Status)})
 	}
 	_, err := fmt.Fprintln(t.app.stdout, record.Table{Headers: []string{"result", "value"}, Rows: rows}.Text())
 	return err
+}
+
+// gapShown returns a primal–dual gap without the sign that rounding alone gives
+// it: a gap is not negative, and its two sides are sums as large as value.
+func gapShown(gap, value float64) record.Float {
+	const rounding = 1e-12
+	if gap < 0 && gap >= -rounding*math.Abs(value) {
+		return 0
+	}
+	return record.Float(gap)
 }
 
 // orUnknown formats a number that may not be known.

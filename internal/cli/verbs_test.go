@@ -150,7 +150,8 @@ func TestRunFolder(t *testing.T) {
 		t.Errorf("eval says %+v, the run %v", results[0], r.Eval)
 	}
 	t.Run("report", func(t *testing.T) {
-		checkReport(t, filepath.Join(dir, "report.html"), "Training report", r.ThetaSHA256, "converged")
+		checkReport(t, filepath.Join(dir, "report.html"), "Training report", r.ThetaSHA256, "converged", "are exact, from inference",
+			"What was run", data, "bbpl", "step rule", "auto", "convex", "4x5", "seed", "same="+data)
 	})
 }
 
