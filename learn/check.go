@@ -81,7 +81,7 @@ func (l *learner) maxCheckPasses() int {
 		if l.at.Status == TimeLimit {
 			least = minTimedPasses
 		}
-		return min(max(least, int(finalShare*l.at.Passes)), maxCheckPasses)
+		return min(max(least, int(finalShare*l.at.Passes/checkSweeps)), maxCheckPasses)
 	}
 	return maxCheckPasses
 }
