@@ -1,0 +1,54 @@
+package cli_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew from what the command prints now")
+
+// threadsDefault is the one default that depends on the machine.
+var threadsDefault = regexp.MustCompile(`(--threads int .*\(default) [0-9]+\)`)
+
+// TestGolden holds what people read against testdata/golden: help, and the
+// messages of common mistakes. After a change that is meant, look at the
+// difference and run go test ./internal/cli -run Golden -update.
+func TestGolden(t *testing.T) {
+	for name, args := range map[string][]string{
+		"help":             {"--help"},
+		"train-help":       {"train", "--help"},
+		"infer-help":       {"infer", "--help"},
+		"unknown-verb":     {"trian"},
+		"unknown-option":   {"train", "data", "--methd", "bbpl"},
+		"no-data":          {"train"},
+		"zero-tolerance":   {"train", "data", "--tol", "0"},
+		"unknown-step":     {"train", "data", "--step", "fixd:1"},
+		"unknown-method":   {"train", "data", "--method", "block"},
+		"unknown-graph":    {"generate", "-o", "nowhere", "--graph", "gird:3x3"},
+		"unknown-counting": {"train", "data", "--counting", "convx"},
+		"unknown-task":     {"infer", "net.uai", "--task", "MAP"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := run(t, args...)
+			got := threadsDefault.ReplaceAllString(o.command()+"\n--- standard output\n"+o.stdout+"--- standard error\n"+o.stderr, "$1 N)")
+			file := filepath.Join("testdata", "golden", name+".txt")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if difference := cmp.Diff(string(want), got); difference != "" {
+				t.Errorf("not as in %s (-want +got):\n%s", file, difference)
+			}
+		})
+	}
+}
