@@ -139,7 +139,7 @@ func (a *app) infer(f *inferFlags, args []string) error {
 }
 
 func notConverged(f *inferFlags, answer *inferAnswer) string {
-	return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g in the second or a later one: try a larger --max-sweeps or --tol", float64(answer.Residual), answer.Sweeps, f.tolerance)
+	return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger --max-sweeps or --tol", float64(answer.Residual), answer.Sweeps, f.tolerance)
 }
 
 func (a *app) readNetwork(path string) (*mrf.Network, error) {
