@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	// Inference stands beside learning: neither knows the other.
 	"infer":       {"bp", "crf", "mrf", "graph"},
 	"infer/exact": {"mrf", "graph"},
-	"learn":       {"bp", "crf", "mrf", "graph", "internal/simd"},
+	"learn":       {"bp", "crf", "mrf", "graph", "internal/machine", "internal/simd"},
 
 	"dataset":     {"crf", "mrf", "graph", "internal/atomicfile", "internal/nearest"},
 	"dataset/uai": {"mrf", "graph", "internal/atomicfile"},

@@ -14,14 +14,22 @@ import (
 // into dst [states of U × states of V], row-major, and returns the edge's share
 // of the free energy, ⟨θ_uv,τ_uv⟩ + c_uv H(τ_uv).
 func (w *Workspace) EdgeBelief(dst []float64, net *Net, st *State, block *partition.Block, q int) (freeEnergy float64, err error) {
+	logZ, product, err := w.edgeBelief(dst, net, st, block, q)
+	return net.Counting.Edge[block.Edges[q]] * (logZ - product), err
+}
+
+// edgeBelief is EdgeBelief, but for what it returns: the logarithm of what the
+// belief was divided by, and Σ log (τ_u/m_u) τ_uv + Σ log (τ_v/m_v) τ_uv, m being the
+// messages along the edge. The share of the free energy is ρ_uv times the difference.
+func (w *Workspace) edgeBelief(dst []float64, net *Net, st *State, block *partition.Block, q int) (logZ, product float64, err error) {
 	e := block.Edges[q]
 	u, v := net.Graph.U(e), net.Graph.V(e)
 	ku, kv := int(net.Card[u]), int(net.Card[v])
-	t := &w.tables[w.which[q]]
+	t := w.form(int32(q))
 	if bu, bv := net.belief(st, u), net.belief(st, v); !t.log && bu != nil && bv != nil && max(ku, kv) <= kernelStates {
-		logZ, product, safe := simd.EdgeBelief(dst, bu, net.message(st, 2*e+1, u), bv, net.message(st, 2*e, v), t.values)
+		logZ, product, safe := simd.EdgeBelief(dst, bu, net.message(st, 2*e+1, u), bv, net.message(st, 2*e, v), w.values(int32(q), ku*kv))
 		if safe {
-			return net.Counting.Edge[e] * (logZ + t.shift - product), nil
+			return logZ + t.shift, product, nil
 		}
 	}
 	left, right := w.sum[:ku], w.second[:kv]
@@ -30,19 +38,18 @@ func (w *Workspace) EdgeBelief(dst []float64, net *Net, st *State, block *partit
 
 	total, shift := 0.0, largestLeft+largestRight
 	if !t.log {
-		total = w.multiplicativePair(dst, left, right, largestLeft, largestRight, t.values)
+		total = w.multiplicativePair(dst, left, right, largestLeft, largestRight, w.values(int32(q), ku*kv))
 	}
 	if !(total >= tooSmall) {
-		total, shift = logPair(dst, left, right, t)
+		total, shift = w.logPair(dst, left, right, int32(q))
 	}
 	if !(total > 0 && total <= math.MaxFloat64) {
-		return 0, &NumericalError{-1, e, "belief is not a distribution: messages overflowed, or forbidden states contradict each other"}
+		return 0, 0, &NumericalError{-1, e, "belief is not a distribution: messages overflowed, or forbidden states contradict each other"}
 	}
 	scale := 1 / total
 	// log τ_uv = left + right + θ/ρ − log Z, so the free energy needs no logarithm
 	// of the k² beliefs: ⟨θ,τ⟩ + ρ H(τ) = ρ (log Z − Σ left·τ_u − Σ right·τ_v).
-	logZ := math.Log(total) + shift + t.shift
-	value := logZ
+	logZ = math.Log(total) + shift + t.shift
 	colSum := w.colSum[:kv]
 	clear(colSum)
 	for i := range ku {
@@ -55,15 +62,15 @@ func (w *Workspace) EdgeBelief(dst []float64, net *Net, st *State, block *partit
 			colSum[j] += x
 		}
 		if rowSum > 0 {
-			value -= rowSum * left[i]
+			product += rowSum * left[i]
 		}
 	}
 	for j, x := range colSum {
 		if x > 0 {
-			value -= x * right[j]
+			product += x * right[j]
 		}
 	}
-	return net.Counting.Edge[e] * value, nil
+	return logZ, product, nil
 }
 
 // multiplicativePair computes the unnormalised belief from the exponentiated
@@ -77,12 +84,12 @@ func (w *Workspace) multiplicativePair(dst, left, right []float64, largestLeft, 
 
 // logPair does the same with logarithms throughout, and returns what it
 // subtracted before the exponential.
-func logPair(dst, left, right []float64, t *table) (total, shift float64) {
+func (w *Workspace) logPair(dst, left, right []float64, q int32) (total, shift float64) {
 	shift = math.Inf(-1)
 	k := len(right)
 	for i, a := range left {
 		for j, c := range right {
-			x := a + c + t.logAt(i*k+j)
+			x := a + c + w.logAt(q, i*k+j)
 			dst[i*k+j] = x
 			shift = larger(shift, x)
 		}
@@ -110,8 +117,7 @@ func (w *Workspace) EdgeBeliefs(dst []float64, net *Net, st *State, block *parti
 		w.logZ, w.product = fit(w.logZ, n), fit(w.product, n)
 		n = simd.EdgeBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv)
 		for i := range n {
-			t := &w.tables[w.which[q+i]]
-			freeEnergy += net.Counting.Edge[block.Edges[q+i]] * (w.logZ[i] + t.shift - w.product[i])
+			freeEnergy += net.Counting.Edge[block.Edges[q+i]] * (w.logZ[i] + w.form(int32(q+i)).shift - w.product[i])
 		}
 		dst, q = dst[n*ku*kv:], q+n
 		if q == hi {
@@ -131,17 +137,18 @@ func (w *Workspace) EdgeBeliefs(dst []float64, net *Net, st *State, block *parti
 // first that it can't compute.
 func (w *Workspace) gatherEdges(net *Net, block *partition.Block, lo, hi, states int) {
 	w.together = w.together[:0]
+	u, v := net.Graph.Ends()
 	for q := lo; q < hi && states <= kernelStates; q++ {
 		e := block.Edges[q]
-		u, v := net.Graph.U(e), net.Graph.V(e)
-		t := &w.tables[w.which[q]]
-		if t.log || net.observed(u) || net.observed(v) {
+		a, c := u[e], v[e]
+		if w.form(int32(q)).log || net.observed(a) || net.observed(c) {
 			return
 		}
-		w.together = append(w.together, simd.Edge{
-			BeliefU: net.beliefOffset(u), MessageU: net.messageOffset(2*e + 1),
-			BeliefV: net.beliefOffset(v), MessageV: net.messageOffset(2 * e), Table: t.at,
-		})
+		if k := net.uniform; k > 0 {
+			w.together = append(w.together, simd.Edge{BeliefU: int(a) * k, MessageU: int(2*e+1) * k, BeliefV: int(c) * k, MessageV: int(2*e) * k, Table: w.at[q]})
+			continue
+		}
+		w.together = append(w.together, simd.Edge{BeliefU: net.beliefAt[a], MessageU: net.messageAt[2*e+1], BeliefV: net.beliefAt[c], MessageV: net.messageAt[2*e], Table: w.at[q]})
 	}
 }
 
@@ -153,23 +160,41 @@ func fit(s []float64, n int) []float64 {
 	return s[:n]
 }
 
-// NodeBelief writes τ_u of the p-th node of the block into dst and returns the
-// node's share of the free energy, ⟨θ_u,τ_u⟩ + c_u H(τ_u).
-func (w *Workspace) NodeBelief(dst []float64, net *Net, st *State, block *partition.Block, p int) (freeEnergy float64) {
-	u := block.Nodes[p]
-	theta := w.Potentials.Node[w.Potentials.NodeAt[p]:w.Potentials.NodeAt[p+1]]
-	belief := net.belief(st, u)
-	if belief == nil {
-		net.Belief(dst, st, u)
+// NodeBeliefs writes the beliefs of the nodes lo ≤ p < hi of the block, all with as
+// many states, into dst, one behind the other, and returns the sum of what
+// NodeBelief returns.
+func (w *Workspace) NodeBeliefs(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64) {
+	k := int(net.Card[block.Nodes[lo]])
+	for i, u := range block.Nodes[lo:hi] {
+		copy(dst[i*k:][:k], net.belief(st, u)) // nothing, if it is observed
+	}
+	simd.Exp(dst, dst[:(hi-lo)*k])
+	for i, u := range block.Nodes[lo:hi] {
+		freeEnergy += w.nodeFreeEnergy(dst[i*k:][:k], net, st, u, lo+i)
+	}
+	return freeEnergy
+}
+
+// nodeFreeEnergy returns the share of the p-th node of the block, u, whose belief is
+// tau, but for an observed one, where it writes the belief too.
+func (w *Workspace) nodeFreeEnergy(tau []float64, net *Net, st *State, u int32, p int) (freeEnergy float64) {
+	theta := w.Potentials.Node[w.Potentials.NodeAt[p]:][:len(tau)]
+	logs := net.belief(st, u)
+	if logs == nil {
+		net.Belief(tau, st, u)
 		return theta[net.Observed[u]]
 	}
 	count := net.Counting.Node[u]
-	dst = dst[:len(belief)]
-	simd.Exp(dst, belief)
-	for i, x := range dst {
+	for i, x := range tau {
 		if x > 0 {
-			freeEnergy += x * (theta[i] - count*belief[i])
+			freeEnergy += x * (theta[i] - count*logs[i])
 		}
 	}
 	return freeEnergy
+}
+
+// NodeBelief writes τ_u of the p-th node of the block into dst and returns the
+// node's share of the free energy, ⟨θ_u,τ_u⟩ + c_u H(τ_u).
+func (w *Workspace) NodeBelief(dst []float64, net *Net, st *State, block *partition.Block, p int) (freeEnergy float64) {
+	return w.NodeBeliefs(dst[:net.Card[block.Nodes[p]]], net, st, block, p, p+1)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/blockbp/blockbp/graph/gen"
 	"github.com/blockbp/blockbp/graph/partition"
 	"github.com/blockbp/blockbp/internal/oracle"
-	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -260,7 +259,13 @@ func (r *inference) scramble(rng *rand.Rand) {
 		for i := range b {
 			b[i] = 3 * rng.NormFloat64()
 		}
-		simd.NormaliseLog(b, append([]float64(nil), b...), 1)
+		total := 0.0
+		for _, x := range b {
+			total += math.Exp(x)
+		}
+		for i := range b {
+			b[i] -= math.Log(total)
+		}
 	}
 }
 

@@ -116,23 +116,28 @@ func (r *inference) load(b int) (*partition.Block, error) {
 		return nil, err
 	}
 	if r.logForm {
-		for i := range r.space.tables {
-			r.space.tables[i].toLogarithms()
+		for q, e := range block.Edges {
+			r.space.toLogarithms(int32(q), r.net.pairStates(e))
 		}
 	}
 	return block, nil
 }
 
-// toLogarithms changes the form of a table that is multiplicative.
-func (t *table) toLogarithms() {
-	if t.log {
+// toLogarithms changes the form of the table of an edge, of n entries, that is
+// multiplicative.
+func (w *Workspace) toLogarithms(q int32, n int) {
+	f := w.form(q)
+	if f.log {
 		return
 	}
-	logs := make([]float64, len(t.values))
-	for i := range logs {
-		logs[i] = t.logAt(i)
+	for i, x := range w.values(q, n) {
+		w.arena[w.at[q]+i] = math.Log(x)
 	}
-	t.values, t.log = logs, true
+	for other, at := range w.at {
+		if at == w.at[q] {
+			w.setForm(other, len(w.at), form{f.shift, true})
+		}
+	}
 }
 
 // iterate sweeps over block b until limits are met.

@@ -93,9 +93,10 @@ func (w *Workspace) settled(net *Net, st *State, block *partition.Block, toleran
 	if !w.wide && maxRange <= resolved {
 		return true
 	}
-	for p, s := range block.Nodes {
-		for i := block.InStart[p]; i < block.InStart[p+1]; i++ {
-			if exceeds(net.message(st, block.In[i], s), resolved) && !w.agrees(net, st, block, p, i, tolerance) {
+	for place, p := range block.Order {
+		s := block.Nodes[p]
+		for i := block.InStart[place]; i < block.InStart[place+1]; i++ {
+			if exceeds(net.message(st, block.In[i], s), resolved) && !w.agrees(net, st, block, int(p), i, tolerance) {
 				return false
 			}
 		}

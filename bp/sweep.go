@@ -19,81 +19,15 @@ import (
 // potentials, with messages that no longer belong to them and yet repeat
 // themselves. The error is a *NumericalError.
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
-	for p := range block.Nodes {
-		change, err := w.updateNode(net, st, block, p, damping)
+	w.batch.fit(net.maxCard)
+	for r := range len(block.Runs) - 1 {
+		change, err := w.updateRun(net, st, block, block.Runs[r], block.Runs[r+1], damping)
 		residual = larger(residual, change)
 		if err != nil {
 			return residual, err
 		}
 	}
 	return residual, nil
-}
-
-// updateNode recomputes the messages into the p-th node of the block and its
-// belief.
-func (w *Workspace) updateNode(net *Net, st *State, block *partition.Block, p int, damping float64) (residual float64, err error) {
-	u := block.Nodes[p]
-	belief := net.belief(st, u)
-	sum, before := w.sum[:len(belief)], w.second[:len(belief)]
-	copy(sum, w.Potentials.Node[w.Potentials.NodeAt[p]:])
-	copy(before, belief)
-	rho := net.Counting.rhoNode[u]
-	next, last := block.InStart[p], block.InStart[p+1]
-	var possible bool
-	for {
-		// The kernel takes messages up to one that needs logarithms.
-		w.gather(net, block, next, last)
-		change, done, made := simd.NodeUpdate(belief, sum, st.LogBelief, st.LogMessage, w.arena, w.arriving, rho, damping, true)
-		residual = larger(residual, change)
-		if next += int32(done); next == last {
-			possible = made
-			break
-		}
-		if change, err = w.absorb(sum, net, st, block, next, damping); err != nil {
-			return residual, err
-		}
-		residual = larger(residual, change)
-		next++
-	}
-	if !possible {
-		copy(belief, before)
-		return residual, &NumericalError{u, -1, beliefTrouble(sum)}
-	}
-	for x, b := range belief {
-		if b != before[x] {
-			residual = larger(residual, math.Abs(b-before[x]))
-		}
-	}
-	return residual, nil
-}
-
-// gather lists the messages lo ≤ i < hi of block.In for the kernel, up to the
-// first that it can't compute: of an observed source, from a table in logarithms,
-// or with more states than it has room for.
-func (w *Workspace) gather(net *Net, block *partition.Block, lo, hi int32) {
-	w.arriving = w.arriving[:0]
-	for i := lo; i < hi; i++ {
-		d := block.In[i]
-		source := net.Graph.Source(d)
-		t := &w.tables[w.which[block.InEdge[i]]]
-		if t.log || net.observed(source) || net.Card[source] > kernelStates {
-			return
-		}
-		w.arriving = append(w.arriving, simd.Incoming{
-			Belief: net.beliefOffset(source), Reverse: net.messageOffset(d ^ 1), Message: net.messageOffset(d),
-			Table: t.at, States: int(net.Card[source]), Rho: net.Counting.Edge[d>>1], Backward: d&1 != 0,
-		})
-	}
-}
-
-// absorb recomputes message i of block.In by itself and adds it to sum.
-func (w *Workspace) absorb(sum []float64, net *Net, st *State, block *partition.Block, i int32, damping float64) (residual float64, err error) {
-	d := block.In[i]
-	out := w.out[:len(sum)]
-	if !w.incoming(out, net, st, d, &w.tables[w.which[block.InEdge[i]]]) {
-		return 0, &NumericalError{-1, d >> 1, "no joint state of its ends is possible: forbidden states contradict each other, so the partition function is zero"}
-	}
-	return simd.Absorb(net.message(st, d, net.Graph.Target(d)), out, sum, net.Counting.Edge[d>>1], damping), nil
 }
 
 // larger is max that keeps a NaN.
@@ -113,38 +47,29 @@ func beliefTrouble(sum []float64) string {
 	return "no state is possible: forbidden states contradict each other, so the partition function is zero"
 }
 
-// incoming computes the log-message of directed edge d by (5), largest entry 0.
+// incoming computes the log-message of directed edge d, of the q-th edge of the block,
+// by (5), largest entry 0.
 // It reports false where no joint state is possible.
-func (w *Workspace) incoming(out []float64, net *Net, st *State, d int32, t *table) bool {
+func (w *Workspace) incoming(out []float64, net *Net, st *State, d, q int32) bool {
 	source := net.Graph.Source(d)
 	ks := int(net.Card[source])
 	if net.observed(source) {
 		// τ is one at the observed state, so the message is a row of the table.
 		y := int(net.Observed[source])
 		for x := range out {
-			out[x] = t.logAt(jointIndex(d, y, x, ks, len(out)))
+			out[x] = w.logAt(q, jointIndex(d, y, x, ks, len(out)))
 		}
 		return shiftLargestToZero(out)
-	}
-	small := ks <= kernelStates
-	if !t.log && small {
-		kernel := simd.MessageForward
-		if d&1 != 0 {
-			kernel = simd.MessageBackward
-		}
-		if kernel(out, net.belief(st, source), net.message(st, d^1, source), t.values) {
-			return true
-		}
 	}
 	cavity := w.weight[:ks]
 	largest := net.cavity(cavity, st, source, d^1)
 	if isForbidden(largest) {
 		return false
 	}
-	if !t.log && !small && w.largeMessage(out, cavity, largest, t, d) {
+	if !w.form(q).log && w.multiplicativeMessage(out, cavity, largest, d, q) {
 		return true
 	}
-	logMessage(out, cavity, t, d)
+	w.logMessage(out, cavity, d, q)
 	return shiftLargestToZero(out)
 }
 
@@ -152,20 +77,18 @@ func (w *Workspace) incoming(out []float64, net *Net, st *State, d int32, t *tab
 // messages need no scratch of their own.
 const kernelStates = 64
 
-// largeMessage is simd.MessageForward or MessageBackward in the workspace's
-// scratch. It reports false where a sum is not to be trusted.
-func (w *Workspace) largeMessage(out, cavity []float64, largest float64, t *table, d int32) (safe bool) {
+// multiplicativeMessage sums over the exponentiated table. It reports false where a
+// sum is not to be trusted.
+func (w *Workspace) multiplicativeMessage(out, cavity []float64, largest float64, d, q int32) (safe bool) {
 	weight := w.rowSum[:len(cavity)]
 	simd.ExpShift(weight, cavity, largest)
 	if d&1 == 0 {
-		simd.VectorTable(out, weight, t.values)
+		simd.VectorTable(out, weight, w.values(q, len(out)*len(weight)))
 	} else {
-		simd.TableVector(out, weight, t.values)
+		simd.TableVector(out, weight, w.values(q, len(out)*len(weight)))
 	}
-	for _, x := range out {
-		if !(x >= tooSmall && x <= math.MaxFloat64) {
-			return false
-		}
+	if !simd.AllSafe(out) {
+		return false
 	}
 	simd.Log(out, out)
 	return shiftLargestToZero(out)
@@ -208,11 +131,11 @@ func jointIndex(d int32, y, x, sourceStates, targetStates int) int {
 
 // logMessage computes out[x] = log Σ_y exp(cavity[y] + log table) with the
 // largest term taken out of the sum: slow, and right for every range.
-func logMessage(out, cavity []float64, t *table, d int32) {
+func (w *Workspace) logMessage(out, cavity []float64, d, q int32) {
 	for x := range out {
 		largest := math.Inf(-1)
 		for y, c := range cavity {
-			largest = larger(largest, c+t.logAt(jointIndex(d, y, x, len(cavity), len(out))))
+			largest = larger(largest, c+w.logAt(q, jointIndex(d, y, x, len(cavity), len(out))))
 		}
 		if isForbidden(largest) {
 			out[x] = largest
@@ -220,7 +143,7 @@ func logMessage(out, cavity []float64, t *table, d int32) {
 		}
 		total := 0.0
 		for y, c := range cavity {
-			total += exp(c + t.logAt(jointIndex(d, y, x, len(cavity), len(out))) - largest)
+			total += exp(c + w.logAt(q, jointIndex(d, y, x, len(cavity), len(out))) - largest)
 		}
 		out[x] = largest + math.Log(total)
 	}

@@ -111,7 +111,8 @@ func (b *treeBound) breadthFirst() (order, parent []int32) {
 func (b *treeBound) send(st *State, s, d int32) {
 	net := b.net
 	t := net.Graph.Target(d)
-	table := &b.w.tables[b.w.which[b.position[d>>1]]]
+	q := int32(b.position[d>>1])
+	shift := b.w.form(q).shift
 	own, other := net.message(st, d^1, s), net.message(st, d, t)
 	from, to := b.sum[s], b.sum[t]
 	terms := make([]float64, len(from))
@@ -121,7 +122,7 @@ func (b *treeBound) send(st *State, s, d int32) {
 			// message of −Inf proves its state impossible.
 			terms[y] = math.Inf(-1)
 			if !isForbidden(own[y]) && !isForbidden(other[x]) {
-				terms[y] = from[y] + table.logAt(jointIndex(d, y, x, len(from), len(to))) + table.shift - own[y] - other[x]
+				terms[y] = from[y] + b.w.logAt(q, jointIndex(d, y, x, len(from), len(to))) + shift - own[y] - other[x]
 			}
 		}
 		to[x] += softMax(terms, 1)

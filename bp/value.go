@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // Values are sums over a block of what certifies an inference.
@@ -32,11 +33,11 @@ func (v *Values) Add(o Values) {
 // blocks and id the number of this block.
 func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, of []int32, id int32) (Values, error) {
 	var sum Values
-	for p, u := range block.Nodes {
-		free := w.NodeBelief(w.out[:net.Card[u]], net, st, block, p)
+	for i, p := range block.Order {
+		free := w.NodeBelief(w.out[:net.Card[block.Nodes[p]]], net, st, block, int(p))
 		sum.FreeEnergy += free
 		sum.Primal += free
-		sum.Dual += w.nodeDual(net, st, block, p)
+		sum.Dual += w.nodeDual(net, st, block, i)
 	}
 	for q, e := range block.Edges {
 		u, v := net.Graph.U(e), net.Graph.V(e)
@@ -44,27 +45,37 @@ func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, of []i
 			continue
 		}
 		pair := w.pair[:net.pairStates(e)]
-		free, err := w.EdgeBelief(pair, net, st, block, q)
+		// c_uv log Σ exp{(θ_uv − λ'_uv − λ'_vu)/c_uv} over the joint states that nothing
+		// forbids is c_uv times the logarithm that normalises the belief.
+		logZ, product, err := w.edgeBelief(pair, net, st, block, q)
 		if err != nil {
 			return sum, err
 		}
-		sum.FreeEnergy += free
+		rho := net.Counting.Edge[e]
+		sum.FreeEnergy += rho * (logZ - product)
+		sum.Dual += rho * logZ
 		net.Belief(w.sum, st, u)
 		net.Belief(w.second, st, v)
 		makeConsistent(pair, w.sum[:net.Card[u]], w.second[:net.Card[v]], w.rowSum, w.colSum)
-		sum.Primal += w.tableFreeEnergy(pair, net.Counting.Edge[e], q)
-		sum.Dual += w.edgeDual(net, st, block, q)
+		sum.Primal += w.tableFreeEnergy(pair, rho, q)
 	}
 	return sum, nil
 }
 
 // tableFreeEnergy returns ⟨θ,τ⟩ + ρ H(τ) of the q-th edge at any pair belief.
 func (w *Workspace) tableFreeEnergy(pair []float64, rho float64, q int) float64 {
-	t := &w.tables[w.which[q]]
+	logs, theta := w.logs[:len(pair)], w.values(int32(q), len(pair))
+	f := w.form(int32(q))
+	if !f.log {
+		table := w.logs[len(pair):][:len(pair)]
+		simd.Log(table, theta)
+		theta = table
+	}
+	simd.Log(logs, pair)
 	value := 0.0
 	for i, x := range pair {
 		if x != 0 { // a NaN must not pass for a forbidden state
-			value += x * (t.logAt(i) + t.shift - math.Log(x))
+			value += x * (theta[i] + f.shift - logs[i])
 		}
 	}
 	return rho * value
@@ -78,9 +89,10 @@ func (w *Workspace) tableFreeEnergy(pair []float64, rho float64, q int) float64 
 // τ_s ∝ exp{(θ_s + Σ_v λ'_vs)/c_s}: the maximisers of the two terms of (7). Any
 // log τ gives a legal λ', so D is a bound before convergence too.
 
-// nodeDual returns c_s log Σ exp{(θ_s + Σ_v λ'_vs)/c_s} of the p-th node, its
-// limit max{θ_s + Σ λ'_vs} for c_s = 0, and +Inf for c_s < 0.
-func (w *Workspace) nodeDual(net *Net, st *State, block *partition.Block, p int) float64 {
+// nodeDual returns c_s log Σ exp{(θ_s + Σ_v λ'_vs)/c_s} of the i-th node of the
+// order, its limit max{θ_s + Σ λ'_vs} for c_s = 0, and +Inf for c_s < 0.
+func (w *Workspace) nodeDual(net *Net, st *State, block *partition.Block, i int) float64 {
+	p := block.Order[i]
 	u := block.Nodes[p]
 	pot := &w.Potentials
 	theta := pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]]
@@ -90,8 +102,7 @@ func (w *Workspace) nodeDual(net *Net, st *State, block *partition.Block, p int)
 	sum := w.sum[:len(theta)]
 	copy(sum, theta)
 	belief := net.belief(st, u)
-	for i := block.InStart[p]; i < block.InStart[p+1]; i++ {
-		d := block.In[i]
+	for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
 		rho := net.Counting.Edge[d>>1]
 		for x, m := range net.message(st, d, u) {
 			sum[x] += rho * (m - belief[x])
@@ -122,20 +133,6 @@ func softMax(x []float64, c float64) float64 {
 		total += exp((v - largest) / c)
 	}
 	return largest + c*math.Log(total)
-}
-
-// edgeDual returns c_uv log Σ exp{(θ_uv − λ'_uv − λ'_vu)/c_uv} of the q-th edge
-// over the joint states that nothing forbids.
-func (w *Workspace) edgeDual(net *Net, st *State, block *partition.Block, q int) float64 {
-	e := block.Edges[q]
-	u, v := net.Graph.U(e), net.Graph.V(e)
-	left, right := w.sum[:net.Card[u]], w.second[:net.Card[v]]
-	net.cavity(left, st, u, 2*e+1)
-	net.cavity(right, st, v, 2*e)
-	t := &w.tables[w.which[q]]
-	pair := w.pair[:len(left)*len(right)]
-	total, shift := logPair(pair, left, right, t)
-	return net.Counting.Edge[e] * (shift + math.Log(total) + t.shift)
 }
 
 // negligibleMass is the inconsistency that beliefs may keep: it changes values by

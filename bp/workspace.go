@@ -25,32 +25,55 @@ type Workspace struct {
 	// edge tables with exponentials: ground them anew for each Prepare.
 	Potentials crf.Potentials
 
-	tables   []table
-	which    []int32   // [block edges] index into tables
 	arena    []float64 // what the tables are made of: Potentials.Table, or expansion
-	expanded []int32   // [NumTables*numClasses] index into tables, or −1
+	at       []int     // [block edges] where in the arena each edge's table begins
+	forms    []form    // [block edges], or empty if all are zero
+	inverse  []float64 // 1/ρ of edges whose tables are exponentiated in one call
+	expanded []int32   // [NumTables*numClasses] first edge with that table, or −1
+	sharedAt []int     // at, where it is not Potentials.EdgeAt
 	// expansion holds one exponentiated table per distinct pair of a shared
 	// potential table and a counting number.
 	expansion     []float64
-	arriving      []simd.Incoming // messages into the node at work
-	together      []simd.Edge     // edges whose beliefs are computed in one call
-	logZ, product []float64       // of these
+	batch         batch       // nodes that are updated together
+	together      []simd.Edge // edges whose beliefs are computed in one call
+	logZ, product []float64   // of these
 	// wide: some table may have more than maxRange between two entries, or a
 	// forbidden one.
 	wide bool
 
 	sum, weight, out []float64 // [max card]
 	pair             []float64 // [max card²]
+	logs             []float64 // [2 max card²]
 	second           []float64 // [max card]
 	rowSum, colSum   []float64 // [max card]
 }
 
-// table is one edge table divided by ρ_uv, with its largest entry subtracted.
-type table struct {
-	values []float64 // exp(θ/ρ − shift), or θ/ρ − shift in log form
-	shift  float64
-	at     int // of values in Workspace.arena
-	log    bool
+// form tells how an edge's table, divided by ρ_uv, is kept: as exp(θ/ρ − shift), or
+// as θ/ρ − shift. The shift is 0, or the largest entry, if that is needed to stay in
+// range.
+type form struct {
+	shift float64
+	log   bool
+}
+
+// form returns the form of the table of the q-th edge of the block.
+func (w *Workspace) form(q int32) form {
+	if len(w.forms) == 0 {
+		return form{}
+	}
+	return w.forms[q]
+}
+
+// setForm notes the form of the table of the q-th of so many edges.
+func (w *Workspace) setForm(q, edges int, f form) {
+	if len(w.forms) == 0 {
+		if cap(w.forms) < edges {
+			w.forms = make([]form, edges)
+		}
+		w.forms = w.forms[:edges]
+		clear(w.forms)
+	}
+	w.forms[q] = f
 }
 
 // NumericalError says where inference met a number it can't go on with.
@@ -70,20 +93,57 @@ func (e *NumericalError) Error() string {
 	return e.Reason
 }
 
-// Prepare divides the ground edge tables of the block by ρ_uv, subtracts the
-// largest entry and exponentiates, once for all following sweeps. Potentials of
-// −Inf are hard zeros; NaN, +Inf, or a table of zeros alone is a
-// *NumericalError.
-func (w *Workspace) Prepare(net *Net, block *partition.Block) error {
-	w.fit(net.maxCard)
-	w.tables, w.which, w.wide = w.tables[:0], w.which[:0], w.Potentials.Forbidding
-	if err := w.checkNodes(block); err != nil {
+// Ground computes the potentials of a block of an instance and prepares them for
+// sweeps, each table while it is in the nearest cache. The error is that of Prepare.
+func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) error {
+	if in.SharesTables() {
+		m.Ground(&w.Potentials, in, block)
+		return w.Prepare(net, block)
+	}
+	m.GroundNodes(&w.Potentials, in, block)
+	if err := w.begin(net, block); err != nil {
 		return err
 	}
-	if w.Potentials.NumTables == len(block.Edges) {
-		return w.prepareOwn(net, block)
+	for lo := 0; lo < len(block.Edges); {
+		hi := m.GroundEdges(&w.Potentials, in, block, lo)
+		if err := w.prepareOwn(net, block, lo, hi); err != nil {
+			return err
+		}
+		lo = hi
 	}
-	return w.prepareShared(net, block)
+	w.arena, w.at = w.Potentials.Table, w.Potentials.EdgeAt
+	return nil
+}
+
+// Prepare divides the ground edge tables of the block by ρ_uv and exponentiates
+// them, once for all following sweeps. Potentials of −Inf are hard zeros; NaN,
+// +Inf, or a table of zeros alone is a *NumericalError.
+func (w *Workspace) Prepare(net *Net, block *partition.Block) error {
+	if err := w.begin(net, block); err != nil {
+		return err
+	}
+	if w.Potentials.NumTables != len(block.Edges) {
+		return w.prepareShared(net, block)
+	}
+	for lo := 0; lo < len(block.Edges); {
+		hi := lo + 1
+		for size := net.pairStates(block.Edges[lo]); hi < len(block.Edges) && hi < lo+crf.RowsPerBatch && net.pairStates(block.Edges[hi]) == size && w.Potentials.EdgeAt[hi] == w.Potentials.EdgeAt[hi-1]+size; {
+			hi++
+		}
+		if err := w.prepareOwn(net, block, lo, hi); err != nil {
+			return err
+		}
+		lo = hi
+	}
+	w.arena, w.at = w.Potentials.Table, w.Potentials.EdgeAt
+	return nil
+}
+
+// begin forgets the block before.
+func (w *Workspace) begin(net *Net, block *partition.Block) error {
+	w.fit(net.maxCard)
+	w.forms, w.wide = w.forms[:0], w.Potentials.Forbidding
+	return w.checkNodes(block)
 }
 
 func (w *Workspace) fit(k int) {
@@ -93,11 +153,15 @@ func (w *Workspace) fit(k int) {
 	for _, s := range []*[]float64{&w.sum, &w.weight, &w.out, &w.second, &w.rowSum, &w.colSum} {
 		*s = make([]float64, k)
 	}
-	w.pair = make([]float64, k*k)
+	w.pair, w.logs = make([]float64, k*k), make([]float64, 2*k*k)
 }
 
+// checkNodes looks for the first potential of a node that is a NaN or +Inf.
 func (w *Workspace) checkNodes(block *partition.Block) error {
 	pot := &w.Potentials
+	if simd.Max(pot.Node) <= math.MaxFloat64 {
+		return nil
+	}
 	for p, s := range block.Nodes {
 		for i, x := range pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]] {
 			if !(x <= math.MaxFloat64) {
@@ -108,22 +172,38 @@ func (w *Workspace) checkNodes(block *partition.Block) error {
 	return nil
 }
 
-// prepareOwn handles blocks in which every edge has a table of its own: they
-// are exponentiated in place.
-func (w *Workspace) prepareOwn(net *Net, block *partition.Block) error {
-	pot := &w.Potentials
-	w.arena = pot.Table
-	for q, e := range block.Edges {
-		values := pot.Table[pot.EdgeAt[q]:][:net.pairStates(e)]
-		t, err := exponentiate(values, values, net.Counting.Edge[e])
-		if err != nil {
-			return &NumericalError{-1, e, err.Error()}
-		}
-		w.wide = w.wide || t.log
-		t.at = pot.EdgeAt[q]
-		w.which = append(w.which, int32(q))
-		w.tables = append(w.tables, t)
+// prepareOwn exponentiates, in place, the tables of the edges lo ≤ q < hi: as large
+// as each other, one behind the other, and of no other edge.
+func (w *Workspace) prepareOwn(net *Net, block *partition.Block, lo, hi int) error {
+	at, size := w.Potentials.EdgeAt[lo], net.pairStates(block.Edges[lo])
+	w.inverse = w.inverse[:0]
+	for _, e := range block.Edges[lo:hi] {
+		w.inverse = append(w.inverse, 1/net.Counting.Edge[e])
 	}
+	tables := w.Potentials.Table[at:][:(hi-lo)*size]
+	for q := lo; q < hi; q++ {
+		// The kernel takes tables up to one with large potentials.
+		q += simd.Exponentials(tables[(q-lo)*size:], size, w.inverse[q-lo:])
+		if q == hi {
+			break
+		}
+		if err := w.prepareLarge(tables[(q-lo)*size:][:size], net, block, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepareLarge exponentiates, in place, the table of the q-th edge, which needs a
+// shift, or leaves it in logarithms.
+func (w *Workspace) prepareLarge(values []float64, net *Net, block *partition.Block, q int) error {
+	e := block.Edges[q]
+	shift, log, err := exponentiate(values, values, net.Counting.Edge[e])
+	if err != nil {
+		return &NumericalError{-1, e, err.Error()}
+	}
+	w.wide = w.wide || log
+	w.setForm(q, len(block.Edges), form{shift, log})
 	return nil
 }
 
@@ -137,29 +217,32 @@ func (w *Workspace) prepareShared(net *Net, block *partition.Block) error {
 		w.expanded = append(w.expanded, -1)
 	}
 	w.makeRoom(net, block, classes)
+	w.sharedAt = w.sharedAt[:0]
 	for q, e := range block.Edges {
-		var slot *int32
 		if classes > 0 {
-			slot = &w.expanded[int(pot.TableID[q])*classes+int(net.Counting.class[e])]
-			if *slot >= 0 {
-				w.which = append(w.which, *slot)
+			first := &w.expanded[int(pot.TableID[q])*classes+int(net.Counting.class[e])]
+			if *first >= 0 {
+				w.sharedAt = append(w.sharedAt, w.sharedAt[*first])
+				if len(w.forms) > 0 {
+					w.forms[q] = w.forms[*first]
+				}
 				continue
 			}
-			*slot = int32(len(w.tables))
+			*first = int32(q)
 		}
-		k := net.pairStates(e)
-		at := len(w.arena)
+		at, k := len(w.arena), net.pairStates(e)
 		w.arena = w.arena[:at+k]
-		dst := w.arena[at:]
-		t, err := exponentiate(dst, pot.Table[pot.EdgeAt[q]:][:k], net.Counting.Edge[e])
-		if err != nil {
-			return &NumericalError{-1, e, err.Error()}
+		w.sharedAt = append(w.sharedAt, at)
+		copy(w.arena[at:], pot.Table[pot.EdgeAt[q]:][:k])
+		w.inverse = append(w.inverse[:0], 1/net.Counting.Edge[e])
+		if simd.Exponentials(w.arena[at:], k, w.inverse) == 1 {
+			continue
 		}
-		w.wide = w.wide || t.log
-		t.at = at
-		w.which = append(w.which, int32(len(w.tables)))
-		w.tables = append(w.tables, t)
+		if err := w.prepareLarge(w.arena[at:], net, block, q); err != nil {
+			return err
+		}
 	}
+	w.at = w.sharedAt
 	return nil
 }
 
@@ -180,27 +263,28 @@ func (n *Net) pairStates(e int32) int {
 	return int(n.Card[n.Graph.U(e)]) * int(n.Card[n.Graph.V(e)])
 }
 
-// exponentiate writes exp(theta/rho − shift) to dst, which may be theta itself.
-func exponentiate(dst, theta []float64, rho float64) (table, error) {
+// exponentiate writes exp(theta/rho − shift) to dst, which may be theta itself, or
+// its logarithm where the range is too large.
+func exponentiate(dst, theta []float64, rho float64) (shift float64, log bool, err error) {
 	largest, safe := simd.Exponentiate(dst, theta, 1/rho, -maxRange)
 	if !safe && !(math.Abs(largest) <= math.MaxFloat64) {
-		return table{}, tableTrouble(theta)
+		return 0, false, tableTrouble(theta)
 	}
-	t := table{values: dst, shift: largest / rho, log: !safe}
-	if math.IsInf(t.shift, 0) {
-		return table{}, fmt.Errorf("the largest potential is %v: divided by the counting number %v it overflows; make both smaller or larger by one factor", largest, rho)
+	shift = largest / rho
+	if math.IsInf(shift, 0) {
+		return 0, false, fmt.Errorf("the largest potential is %v: divided by the counting number %v it overflows; make both smaller or larger by one factor", largest, rho)
 	}
 	if safe {
-		return t, nil
+		return shift, false, nil
 	}
 	for i, x := range theta {
 		y := (x - largest) * (1 / rho)
 		if isForbidden(y) && !isForbidden(x) {
-			return table{}, fmt.Errorf("potential of joint state %d is %v and the largest %v: their difference, divided by the counting number %v, overflows; for a forbidden state use −Inf", i, x, largest, rho)
+			return 0, false, fmt.Errorf("potential of joint state %d is %v and the largest %v: their difference, divided by the counting number %v, overflows; for a forbidden state use −Inf", i, x, largest, rho)
 		}
 		dst[i] = y
 	}
-	return t, nil
+	return shift, true, nil
 }
 
 // tableTrouble says what is wrong with a table whose largest entry is not finite.
@@ -213,12 +297,16 @@ func tableTrouble(theta []float64) error {
 	return fmt.Errorf("every joint state is forbidden (all potentials are −Inf)")
 }
 
-// logAt returns log of entry i of the table.
-func (t *table) logAt(i int) float64 {
-	if t.log {
-		return t.values[i]
+// values returns the n entries of the table of the q-th edge.
+func (w *Workspace) values(q int32, n int) []float64 { return w.arena[w.at[q]:][:n] }
+
+// logAt returns log of entry i of the table of the q-th edge, without the shift.
+func (w *Workspace) logAt(q int32, i int) float64 {
+	x := w.arena[w.at[q]+i]
+	if w.form(q).log {
+		return x
 	}
-	return math.Log(t.values[i])
+	return math.Log(x)
 }
 
 func exp(x float64) float64      { return math.Exp(x) }

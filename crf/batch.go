@@ -2,70 +2,125 @@ package crf
 
 import "github.com/blockbp/blockbp/internal/simd"
 
-// rowsPerBatch is how many rows of dense features are multiplied in one call:
-// enough to hide the cost of a call and to use a weight more than once per load,
-// and few enough for the beliefs of a batch to stay in the nearest cache.
-const rowsPerBatch = 24
+// RowsPerBatch is how many nodes or edges of one type are ground, or scattered, in
+// one call: enough to hide the cost of a call and to use a weight more than once
+// per load, and few enough for the beliefs of a batch to stay in the nearest cache.
+const RowsPerBatch = 24
 
-// batch collects rows of the features of one type, to be multiplied together.
-type batch struct {
-	features *Features
-	rows     []int32
-	values   []float64 // [rowsPerBatch*dim] scratch for rows that are not neighbours
-}
-
-// inBatches reports whether rows of f are multiplied in batches: those of other forms
+// batched reports whether rows of f are multiplied in batches: those of other forms
 // have ways of their own.
-func (f *Features) inBatches() bool {
+func (f *Features) batched() bool {
 	return f.form == formDense || f.form == formDense32
 }
 
-// add appends a row of f. It reports false where the batch has to be multiplied
-// first, because it is full or of other features.
-func (b *batch) add(f *Features, row int) bool {
-	if len(b.rows) == rowsPerBatch || len(b.rows) > 0 && b.features != f {
-		return false
+// matrix returns rows of dense features, one behind the other: the features
+// themselves where the rows are neighbours, else a copy in scratch
+// [len(rows)*dim].
+func (f *Features) matrix(rows []int32, scratch []float64) []float64 {
+	n, d := len(rows), f.dim
+	if end := run(rows); f.form == formDense && end == n {
+		return f.dense[int(rows[0])*d:][:n*d]
 	}
-	b.features = f
-	b.rows = append(b.rows, int32(row))
-	return true
+	scratch = scratch[:n*d]
+	for to := scratch; len(rows) > 0; {
+		end := run(rows)
+		first := int(rows[0]) * d
+		if f.form == formDense {
+			copy(to, f.dense[first:][:end*d])
+		} else {
+			for i, v := range f.dense32[first:][:end*d] {
+				to[i] = float64(v)
+			}
+		}
+		to, rows = to[end*d:], rows[end:]
+	}
+	return scratch
 }
 
-// matrix returns the rows of the batch, one behind the other.
-func (b *batch) matrix() []float64 {
-	f, n := b.features, len(b.rows)
-	first := int(b.rows[0])
-	neighbours := f.form == formDense
-	for i, r := range b.rows {
-		neighbours = neighbours && int(r) == first+i
+// run returns how many rows at the beginning follow each other without a gap.
+func run(rows []int32) int {
+	end := 1
+	for end < len(rows) && rows[end] == rows[0]+int32(end) {
+		end++
 	}
-	if neighbours {
-		return f.dense[first*f.dim:][:n*f.dim]
-	}
-	if len(b.values) < n*f.dim {
-		b.values = make([]float64, rowsPerBatch*f.dim)
-	}
-	for i, r := range b.rows {
-		f.Row(b.values[i*f.dim:][:f.dim], int(r))
-	}
-	return b.values[:n*f.dim]
+	return end
 }
 
-// multiply computes the potentials of the batch, dst [rows × k], and empties it.
-func (b *batch) multiply(dst, w []float64, k int) {
-	if len(b.rows) == 0 {
+// multiplyRows computes dst[i*k+x] = Σ_j f[rows[i],j] w[j*k+x]: grounding of nodes
+// or edges that share their weights. scratch has room for RowsPerBatch rows.
+func (f *Features) multiplyRows(dst, w []float64, rows []int32, k int, scratch []float64) {
+	if f.batched() {
+		simd.MultiplyMatrix(dst, f.matrix(rows, scratch), w, len(rows), f.dim, k)
 		return
 	}
-	simd.MultiplyMatrix(dst, b.matrix(), w, len(b.rows), b.features.dim, k)
-	b.rows = b.rows[:0]
+	for i, r := range rows {
+		f.multiply(dst[i*k:][:k], w, int(r), scratch)
+	}
 }
 
-// scatter is the adjoint of multiply: it adds the products of features and
-// beliefs t [rows × k] to w, and empties the batch.
-func (b *batch) scatter(w, t []float64, k int) {
-	if len(b.rows) == 0 {
+// scatterRows computes w[j*k+x] += Σ_i f[rows[i],j] t[i*k+x], the adjoint of
+// multiplyRows.
+func (f *Features) scatterRows(w, t []float64, rows []int32, k int, scratch []float64) {
+	if f.batched() {
+		simd.ScatterMatrix(w, f.matrix(rows, scratch), t, len(rows), f.dim, k)
 		return
 	}
-	simd.ScatterMatrix(w, b.matrix(), t, len(b.rows), b.features.dim, k)
-	b.rows = b.rows[:0]
+	for i, r := range rows {
+		f.scatter(w, t[i*k:][:k], int(r), scratch)
+	}
+}
+
+// nodeRows returns the rows of nodes among the features of their type; they are in
+// scratch where these are not the nodes' own numbers.
+func (in *Instance) nodeRows(nodes, scratch []int32) []int32 {
+	return rowsOf(in.nodeRow, nodes, scratch)
+}
+
+// edgeRows is nodeRows for edges.
+func (in *Instance) edgeRows(edges, scratch []int32) []int32 {
+	return rowsOf(in.edgeRow, edges, scratch)
+}
+
+func rowsOf(row, ids, scratch []int32) []int32 {
+	if row == nil {
+		return ids
+	}
+	scratch = scratch[:len(ids)]
+	for i, id := range ids {
+		scratch[i] = row[id]
+	}
+	return scratch
+}
+
+// NodeRun returns the end of the run of nodes of one type that begins at lo, and at
+// most hi.
+func (in *Instance) NodeRun(nodes []int32, lo, hi int) int {
+	return typeRun(in.nodeType, nodes, lo, hi)
+}
+
+// EdgeRun is NodeRun for edges.
+func (in *Instance) EdgeRun(edges []int32, lo, hi int) int {
+	return typeRun(in.edgeType, edges, lo, hi)
+}
+
+func typeRun(types, ids []int32, lo, hi int) int {
+	if types == nil {
+		return hi
+	}
+	end := lo + 1
+	for end < hi && types[ids[end]] == types[ids[lo]] {
+		end++
+	}
+	return end
+}
+
+// SharesTables reports whether edges of the instance may share potential tables:
+// those of a tied type whose features are one-hot or constant.
+func (in *Instance) SharesTables() bool {
+	for b := range in.edgeFeat {
+		if in.edgeFeat[b].Tables() > 0 && in.schema.EdgeTypes[b].Copies == 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -22,66 +22,93 @@ type Potentials struct {
 	// Forbidding says that some potentials may be −Inf. Ground makes none.
 	Forbidding bool
 
-	row       []float64 // one row of features
-	batch     batch     // of which the last potentials are not computed yet
-	batchSpan *Span
-	shared    []int32 // by type and bin: position of the first edge of the block with that table, or −1
+	features []float64 // [RowsPerBatch*dim] scratch
+	rows     []int32   // [RowsPerBatch] scratch
+	shared   []int32   // by type and bin: position of the first edge of the block with that table, or −1
 }
 
 // Ground computes the potentials of a block from the model's weights:
 // θ_s(i) = Σ_j W[i,j] f_s[j] and θ_uv(i,i') = Σ_j W[i,i',j] f_uv[j]
 // (docs/equations.md, section 1).
 func (m *Model) Ground(pot *Potentials, in *Instance, block *partition.Block) {
-	pot.reset(m)
-	for _, s := range block.Nodes {
-		a, r := in.NodeType(s), in.NodeRow(s)
-		span := &m.Layout.Node[a]
-		pot.Node = pot.ground(pot.Node, m, span, &in.nodeFeat[a], r)
-		pot.NodeAt = append(pot.NodeAt, len(pot.Node))
+	m.GroundNodes(pot, in, block)
+	for lo := 0; lo < len(block.Edges); {
+		lo = m.GroundEdges(pot, in, block, lo)
 	}
-	pot.flush(pot.Node, m)
-	for _, e := range block.Edges {
-		b, r := in.EdgeType(e), in.EdgeRow(e)
-		span, f := &m.Layout.Edge[b], &in.edgeFeat[b]
-		if f.Tables() > 0 && !span.Untied {
-			first := &pot.shared[m.Layout.tableBase[b]+f.TableOf(r)]
-			if *first >= 0 {
-				pot.EdgeAt = append(pot.EdgeAt, pot.EdgeAt[*first])
-				pot.TableID = append(pot.TableID, pot.TableID[*first])
-				continue
-			}
-			*first = int32(len(pot.EdgeAt))
+}
+
+// GroundNodes begins with a block: it forgets the one before and computes the
+// potentials of its nodes.
+func (m *Model) GroundNodes(pot *Potentials, in *Instance, block *partition.Block) {
+	pot.reset(m)
+	for lo := 0; lo < len(block.Nodes); {
+		hi := in.NodeRun(block.Nodes, lo, min(lo+RowsPerBatch, len(block.Nodes)))
+		nodes := block.Nodes[lo:hi]
+		a := in.NodeType(nodes[0])
+		span := &m.Layout.Node[a]
+		at := len(pot.Node)
+		pot.Node = grow(pot.Node, len(nodes)*span.States)
+		m.ground(pot, pot.Node[at:], span, &in.nodeFeat[a], in.nodeRows(nodes, pot.rows))
+		for range nodes {
+			at += span.States
+			pot.NodeAt = append(pot.NodeAt, at)
 		}
-		pot.EdgeAt = append(pot.EdgeAt, len(pot.Table))
+		lo = hi
+	}
+}
+
+// GroundEdges computes the potentials of some more edges of the block, those from
+// the lo-th on, and returns the first that it did not. GroundNodes comes first.
+func (m *Model) GroundEdges(pot *Potentials, in *Instance, block *partition.Block, lo int) (hi int) {
+	hi = in.EdgeRun(block.Edges, lo, min(lo+RowsPerBatch, len(block.Edges)))
+	edges := block.Edges[lo:hi]
+	b := in.EdgeType(edges[0])
+	span, f := &m.Layout.Edge[b], &in.edgeFeat[b]
+	rows := in.edgeRows(edges, pot.rows)
+	if f.Tables() > 0 && !span.Untied {
+		for _, r := range rows {
+			pot.groundShared(m, span, f, b, int(r))
+		}
+		return hi
+	}
+	at := len(pot.Table)
+	pot.Table = grow(pot.Table, len(edges)*span.States)
+	m.ground(pot, pot.Table[at:], span, f, rows)
+	for range edges {
+		pot.EdgeAt = append(pot.EdgeAt, at)
 		pot.TableID = append(pot.TableID, int32(pot.NumTables))
 		pot.NumTables++
-		pot.Table = pot.ground(pot.Table, m, span, f, r)
+		at += span.States
 	}
-	pot.flush(pot.Table, m)
+	return hi
 }
 
-// ground appends the potentials of one node or edge to dst. Those of dense
-// features are computed together with their neighbours', at the latest by flush.
-func (pot *Potentials) ground(dst []float64, m *Model, span *Span, f *Features, r int) []float64 {
-	if span.Untied || !f.inBatches() {
-		pot.flush(dst, m)
-		dst = grow(dst, span.States)
-		f.multiply(dst[len(dst)-span.States:], span.of(m.Weights, r), r, pot.row)
-		return dst
+// groundShared gives an edge the table of the first one with the same features.
+func (pot *Potentials) groundShared(m *Model, span *Span, f *Features, edgeType, r int) {
+	first := &pot.shared[m.Layout.tableBase[edgeType]+f.TableOf(r)]
+	if *first >= 0 {
+		pot.EdgeAt = append(pot.EdgeAt, pot.EdgeAt[*first])
+		pot.TableID = append(pot.TableID, pot.TableID[*first])
+		return
 	}
-	if !pot.batch.add(f, r) {
-		pot.flush(dst, m)
-		pot.batch.add(f, r)
-	}
-	pot.batchSpan = span
-	return grow(dst, span.States)
+	*first = int32(len(pot.EdgeAt))
+	at := len(pot.Table)
+	pot.Table = grow(pot.Table, span.States)
+	f.multiply(pot.Table[at:], span.of(m.Weights, r), r, pot.features)
+	pot.EdgeAt = append(pot.EdgeAt, at)
+	pot.TableID = append(pot.TableID, int32(pot.NumTables))
+	pot.NumTables++
 }
 
-// flush computes the potentials that are still missing at the end of dst.
-func (pot *Potentials) flush(dst []float64, m *Model) {
-	if n := len(pot.batch.rows); n > 0 {
-		k := pot.batchSpan.States
-		pot.batch.multiply(dst[len(dst)-n*k:], pot.batchSpan.of(m.Weights, 0), k)
+// ground computes the potentials of rows of one type.
+func (m *Model) ground(pot *Potentials, dst []float64, span *Span, f *Features, rows []int32) {
+	k := span.States
+	if !span.Untied {
+		f.multiplyRows(dst, span.of(m.Weights, 0), rows, k, pot.features)
+		return
+	}
+	for i, r := range rows {
+		f.multiply(dst[i*k:][:k], span.of(m.Weights, int(r)), int(r), pot.features)
 	}
 }
 
@@ -90,8 +117,11 @@ func (pot *Potentials) reset(m *Model) {
 	pot.NodeAt = append(pot.NodeAt[:0], 0)
 	pot.EdgeAt = pot.EdgeAt[:0]
 	pot.TableID, pot.NumTables, pot.Forbidding = pot.TableID[:0], 0, false
-	if len(pot.row) < m.Layout.maxDim {
-		pot.row = make([]float64, m.Layout.maxDim)
+	if n := RowsPerBatch * m.Layout.maxDim; len(pot.features) < n {
+		pot.features = make([]float64, n)
+	}
+	if pot.rows == nil {
+		pot.rows = make([]int32, RowsPerBatch)
 	}
 	pot.shared = pot.shared[:0]
 	for range m.Layout.tableBase[len(m.Layout.Edge)] {

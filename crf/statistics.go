@@ -26,7 +26,6 @@ func AddStatistics(dst []float64, m *Model, a *Adjoint, in *Instance, labels []i
 		indicator[int(yu)*in.States(v[e])+int(yv)] = weight
 		a.ScatterEdge(span.of(dst, in.EdgeRow(int32(e))), in, int32(e), indicator)
 	}
-	a.Flush()
 }
 
 // of returns the part of x, laid out like the weights, that belongs to row r of

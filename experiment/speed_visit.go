@@ -126,7 +126,6 @@ func (v *visitor) gradient(block *partition.Block) error {
 				return err
 			}
 		}
-		v.adjoint.Flush()
 	}
 	return nil
 }

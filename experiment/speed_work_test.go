@@ -98,9 +98,10 @@ func TestSweepTraffic(t *testing.T) {
 		block := &n.part.Blocks[id]
 		a := touched{map[[2]int]bool{}, map[[2]int]bool{}}
 		outside, messages := map[int32]bool{}, 0
-		for p, u := range block.Nodes {
+		for i, p := range block.Order {
+			u := block.Nodes[p]
 			a.read[[2]int{ofPotentials, int(u)}] = true
-			for _, d := range block.In[block.InStart[p]:block.InStart[p+1]] {
+			for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
 				messages++
 				source := n.graph.Source(d)
 				a.read[[2]int{ofTables, int(d >> 1)}] = true

@@ -48,13 +48,12 @@ func allocations(t *testing.T, p *Problem, s *Settings) float64 {
 // growWorkers lets every worker do every unit of every block: which of them does
 // is left to chance otherwise, and one that comes late has still to grow.
 func (l *learner) growWorkers() {
-	for _, b := range l.bundles {
-		for block := range l.blocks {
-			l.visit = visit{bundle: b, block: block}
-			for worker := range l.workers {
-				for unit := range b.units {
-					l.visitUnit(worker, unit)
-				}
+	for _, t := range l.schedule {
+		b := l.bundles[t.bundle]
+		l.visit = visit{bundle: b, blocks: t.blocks}
+		for worker := range l.workers {
+			for job := range len(t.blocks) * len(b.units) {
+				l.visitUnit(worker, job)
 			}
 		}
 	}

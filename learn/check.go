@@ -90,18 +90,19 @@ func (l *learner) startCheck(purpose checkPurpose) {
 	l.at.Check = checkProgress{Active: true, Purpose: purpose, Smallest: math.Inf(1)}
 }
 
-// checkStep visits the next block of a check. It reports true when the run is
+// checkStep visits the next blocks of a check. It reports true when the run is
 // over.
 func (l *learner) checkStep() (done bool, err error) {
 	c := &l.at.Check
-	v := visit{bundle: l.bundles[c.Next/l.blocks], block: c.Next % l.blocks}
+	turn := &l.checkSchedule[c.Next]
+	v := visit{bundle: l.bundles[turn.bundle], blocks: turn.blocks}
 	if c.GradientOnly {
 		v.contribute, v.certify = true, c.Purpose != checkInitial && l.dual() && l.convex()
 	} else {
 		v.limits = bp.Limits{Tolerance: l.checkTolerance(), MaxSweeps: checkSweeps, Damping: c.Damping}
 	}
 	before := l.at.Passes
-	report, err := l.visitBlock(v)
+	report, err := l.visitBlocks(v)
 	if err != nil {
 		return false, err
 	}
@@ -109,7 +110,7 @@ func (l *learner) checkStep() (done bool, err error) {
 	c.Current = larger(c.Current, report.first)
 	c.sum.Add(report.values)
 	c.Next++
-	if c.Next < l.perPass() {
+	if c.Next < len(l.checkSchedule) {
 		return false, nil
 	}
 	c.Next = 0

@@ -56,8 +56,8 @@ func (e *Evaluator) At(weights []float64) (Exact, error) {
 		return Exact{}, fmt.Errorf("learn: %d weights, the model has %d", len(weights), len(l.model.Weights))
 	}
 	copy(l.model.Weights, weights)
-	report, err := l.visitBlock(visit{
-		bundle: l.bundles[0], contribute: true,
+	report, err := l.visitBlocks(visit{
+		bundle: l.bundles[0], blocks: l.schedule[0].blocks, contribute: true,
 		limits: bp.Limits{Tolerance: evaluatorTolerance, MaxSweeps: evaluatorSweeps},
 	})
 	if err != nil {

@@ -100,8 +100,8 @@ func (l *learner) run(ctx context.Context) (*Result, error) {
 
 // iterate is one iteration of the paper's Algorithm 2.
 func (l *learner) iterate() error {
-	bundle, block := l.pick()
-	report, err := l.visitBlock(visit{bundle: l.bundles[bundle], block: block, limits: l.innerLimits(), contribute: true})
+	turn := l.pick()
+	report, err := l.visitBlocks(visit{bundle: l.bundles[turn.bundle], blocks: turn.blocks, limits: l.innerLimits(), contribute: true})
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (l *learner) iterate() error {
 	size := l.settings.Step.Step(l.model.Weights, l.gradient)
 	l.at.Iterations++
 	event := Event{
-		Iteration: l.at.Iterations, Instance: bundle, Block: block, Step: size,
+		Iteration: l.at.Iterations, Instance: turn.bundle, Block: turn.blocks[0], Step: size,
 		Objective: l.at.Objective, GradientNorm: l.at.GradientNorm,
 		Sweeps: report.sweeps, Residual: report.residual,
 	}
@@ -126,20 +126,20 @@ func (l *learner) iterate() error {
 	if err := l.record(event); err != nil {
 		return err
 	}
-	return l.decide(block)
+	return l.decide(turn.blocks[0])
 }
 
-// pick returns the bundle and block of this iteration.
-func (l *learner) pick() (bundle, block int) {
+// pick returns what this iteration visits.
+func (l *learner) pick() *turn {
 	i := l.at.Iterations % l.perPass()
 	if l.settings.Order == Random {
 		i = l.random.IntN(l.perPass())
 	}
-	return i / l.blocks, i % l.blocks
+	return &l.schedule[i]
 }
 
 // perPass returns the number of iterations that visit everything once.
-func (l *learner) perPass() int { return len(l.bundles) * l.blocks }
+func (l *learner) perPass() int { return len(l.schedule) }
 
 func (l *learner) innerLimits() bp.Limits {
 	limits := bp.Limits{Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps}

@@ -24,6 +24,7 @@ var runs = map[string]Settings{
 	"pairs":          {Method: BBPL, Partition: blocksOf(4), Pairs: true},
 	"random pairs":   {Method: BBPL, Partition: blocksOf(2), Pairs: true, Order: Random, Seed: 3},
 	"full pairs":     {Method: Full, Pairs: true},
+	"together":       {Method: BBPL, Partition: blocksOf(6), Together: 3},
 }
 
 // TestMethodsReachTheSameWeights: the optimum does not depend on the way, for
@@ -175,7 +176,7 @@ func TestNodeWithoutLabels(t *testing.T) {
 
 // TestLargeProblem crosses the chunks in which units are worked on.
 func TestManyUnits(t *testing.T) {
-	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 3, states: 2, nodeDim: 2, edgeDim: 1, samples: unitsPerChunk + 50, missing: 0.4, l2: 0.1})
+	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 3, states: 2, nodeDim: 2, edgeDim: 1, samples: sharesAtATime + 50, missing: 0.4, l2: 0.1})
 	a, b := fit(t, p, Settings{Threads: 1}), fit(t, p, Settings{Threads: 3})
 	if a.Status != Converged || !sameBits(a, b) {
 		t.Errorf("%s: %s; on three threads %s", a.Status, a.Reason, b.Reason)

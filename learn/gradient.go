@@ -9,15 +9,15 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// unitsPerChunk bounds how many units' shares are kept before they are added
-// up. Shares are added in the order of the units, whatever the chunks.
-const unitsPerChunk = 256
+// sharesAtATime bounds how many shares are kept before they are added up. They are
+// added in the order of the blocks and units, whatever the threads.
+const sharesAtATime = 256
 
 // worker is the scratch of one goroutine.
 type worker struct {
 	space   bp.Workspace
 	adjoint *crf.Adjoint
-	belief  []float64 // of one node, or of edges computed together
+	belief  []float64 // of nodes or edges computed together
 }
 
 // share is what one unit adds to the contributions of the groups that a block
@@ -30,16 +30,22 @@ type share struct {
 	err     error
 }
 
-// visit is one visit of a block in all units of a bundle.
+// visit is one visit of some blocks, of which no two share an edge, in all units of
+// a bundle.
 type visit struct {
 	bundle *bundle
-	block  int
+	blocks []int
 	limits bp.Limits
 	// contribute: replace the gradient contributions after the sweeps.
 	contribute bool
 	// certify: also compute primal and dual values.
 	certify bool
-	chunk   int // first unit of the chunk at work
+	first   int // of the jobs at work
+}
+
+// job returns block and unit of a job: all units of the first block come first.
+func (v *visit) job(i int) (block int, u *unit) {
+	return v.blocks[i/len(v.bundle.units)], v.bundle.units[i%len(v.bundle.units)]
 }
 
 // visitReport is how a visit went.
@@ -51,49 +57,62 @@ type visitReport struct {
 	values    bp.Values
 }
 
-// visitBlock grounds a block in every unit of the bundle, sweeps over it, and
-// replaces its share of the gradient in place:
+// visitBlocks grounds blocks in every unit of the bundle, sweeps over them, and
+// replaces their share of the gradient in place:
 //
 //	(9)  g ← g + Σ_{entries of F_i} M (τ_new − τ_old)
-func (l *learner) visitBlock(v visit) (visitReport, error) {
+func (l *learner) visitBlocks(v visit) (visitReport, error) {
 	l.visit = v
-	groups := v.bundle.touched[v.block]
-	l.fresh = resize(l.fresh, len(groups)*l.stride)
-	clear(l.fresh)
 	report := visitReport{converged: true}
-	for lo := 0; lo < len(v.bundle.units); lo += unitsPerChunk {
-		l.visit.chunk = lo
-		units := v.bundle.units[lo:min(lo+unitsPerChunk, len(v.bundle.units))]
-		l.pool.run(len(units))
-		for i, u := range units {
-			s := &l.shares[i]
-			if s.err != nil {
-				return report, l.locate(s.err, u, v.block)
-			}
-			l.count(&report, s, u)
-			if v.contribute {
-				l.addShare(s, u)
+	jobs := len(v.blocks) * len(v.bundle.units)
+	for lo := 0; lo < jobs; lo += sharesAtATime {
+		l.visit.first = lo
+		n := min(sharesAtATime, jobs-lo)
+		l.pool.run(n)
+		for i := range n {
+			if err := l.takeShare(&report, lo+i, &l.shares[i]); err != nil {
+				return report, err
 			}
 		}
-	}
-	if v.contribute {
-		l.replaceContributions(v.bundle, groups)
 	}
 	return report, nil
 }
 
-// visitUnit is the part of a visit that one goroutine does for one unit.
+// takeShare adds the share of a job; with the last unit of a block it replaces the
+// block's contributions.
+func (l *learner) takeShare(report *visitReport, job int, s *share) error {
+	v := &l.visit
+	block, u := v.job(job)
+	if s.err != nil {
+		return l.locate(s.err, u, block)
+	}
+	l.count(report, s, u, block)
+	if !v.contribute {
+		return nil
+	}
+	groups := v.bundle.touched[block]
+	if u == v.bundle.units[0] {
+		l.fresh = resize(l.fresh, len(groups)*l.stride)
+		clear(l.fresh)
+	}
+	l.addShare(s, u, block)
+	if u == v.bundle.units[len(v.bundle.units)-1] {
+		l.replaceContributions(v.bundle, groups)
+	}
+	return nil
+}
+
+// visitUnit is the part of a visit that one goroutine does for one unit and block.
 func (l *learner) visitUnit(workerIndex, i int) {
 	w, s, v := l.workers[workerIndex], &l.shares[i], &l.visit
-	u := v.bundle.units[v.chunk+i]
-	block := &u.part.Blocks[v.block]
+	blockIndex, u := v.job(v.first + i)
+	block := &u.part.Blocks[blockIndex]
 	s.outcome, s.values, s.err = bp.Outcome{}, bp.Values{}, nil
 	if len(block.Nodes) == 0 && len(block.Edges) == 0 {
 		s.tied, s.untied, s.outcome.Converged = s.tied[:0], s.untied[:0], true
 		return
 	}
-	l.model.Ground(&w.space.Potentials, u.in, block)
-	if s.err = w.space.Prepare(u.net, block); s.err != nil {
+	if s.err = w.space.Ground(l.model, u.in, u.net, block); s.err != nil {
 		return
 	}
 	// A block is always finished: a state between two sweeps could not be resumed
@@ -103,12 +122,12 @@ func (l *learner) visitUnit(workerIndex, i int) {
 		return
 	}
 	if v.certify {
-		if s.values, s.err = w.space.Evaluate(u.net, u.state, block, u.part.Of, int32(v.block)); s.err != nil {
+		if s.values, s.err = w.space.Evaluate(u.net, u.state, block, u.part.Of, int32(blockIndex)); s.err != nil {
 			return
 		}
 	}
 	if v.contribute {
-		s.err = l.contribute(w, s, u, v.block)
+		s.err = l.contribute(w, s, u, blockIndex)
 	}
 }
 
@@ -124,18 +143,19 @@ func (l *learner) contribute(w *worker, s *share, u *unit, blockIndex int) error
 		share := s.tied[at:][:l.stride]
 		entropy := &share[l.stride-1]
 		if g == 0 {
-			for p, node := range block.Nodes {
-				l.contributeNode(w, s, u, share, blockIndex, p, node)
+			for lo, n := 0, len(block.Nodes); lo < n; {
+				hi := u.in.NodeRun(block.Nodes, lo, min(lo+crf.RowsPerBatch, n))
+				l.contributeNodes(w, s, u, share, blockIndex, lo, hi)
+				lo = hi
 			}
 		}
-		for q, hi := int(group.Lo), int(group.Hi); q < hi; {
-			end := l.edgeRun(u.in, block.Edges, q, hi)
-			if err := l.contributeEdges(w, s, u, share, blockIndex, q, end); err != nil {
+		for lo, n := int(group.Lo), int(group.Hi); lo < n; {
+			hi := u.in.EdgeRun(block.Edges, lo, min(lo+l.edgesTogether, n))
+			if err := l.contributeEdges(w, s, u, share, blockIndex, lo, hi); err != nil {
 				return err
 			}
-			q = end
+			lo = hi
 		}
-		w.adjoint.Flush()
 		// The free energies summed so far hold ⟨θ,τ⟩ as well: for tied weights it is
 		// the product with their gradient.
 		*entropy -= l.tiedProduct(share)
@@ -143,63 +163,62 @@ func (l *learner) contribute(w *worker, s *share, u *unit, blockIndex int) error
 	return nil
 }
 
-func (l *learner) contributeNode(w *worker, s *share, u *unit, share []float64, blockIndex, p int, node int32) {
-	t := u.in.NodeType(node)
+// contributeNodes adds the nodes lo ≤ p < hi of the block, all of one type.
+func (l *learner) contributeNodes(w *worker, s *share, u *unit, share []float64, blockIndex, lo, hi int) {
+	block := &u.part.Blocks[blockIndex]
+	nodes := block.Nodes[lo:hi]
+	t := u.in.NodeType(nodes[0])
 	span := &l.model.Layout.Node[t]
-	belief := w.belief[:span.States]
-	free := w.space.NodeBelief(belief, u.net, u.state, &u.part.Blocks[blockIndex], p)
-	share[l.stride-1] += free
+	beliefs := w.belief[:len(nodes)*span.States]
+	share[l.stride-1] += w.space.NodeBeliefs(beliefs, u.net, u.state, block, lo, hi)
 	if span.Untied {
-		share[l.stride-1] -= l.untiedChange(s, u, span, u.in.NodeRow(node), belief)
+		for i, node := range nodes {
+			share[l.stride-1] -= l.untiedChange(s, u, span, u.in.NodeRow(node), beliefs[i*span.States:][:span.States])
+		}
 		return
 	}
-	w.adjoint.ScatterNode(share[span.Part:][:span.Len], u.in, node, belief)
-	simd.AddScaled(share[l.nodeMoment[t]:][:span.States], belief, 1)
+	w.adjoint.ScatterNodes(share[span.Part:][:span.Len], u.in, nodes, beliefs)
+	simd.ScatterMatrix(share[l.nodeMoment[t]:], ones[:], beliefs, len(nodes), 1, span.States)
 }
 
 // contributeEdges adds the edges lo ≤ q < hi of the block, all of one type.
 func (l *learner) contributeEdges(w *worker, s *share, u *unit, share []float64, blockIndex, lo, hi int) error {
 	block := &u.part.Blocks[blockIndex]
-	t := u.in.EdgeType(block.Edges[lo])
+	edges := block.Edges[lo:hi]
+	t := u.in.EdgeType(edges[0])
 	span := &l.model.Layout.Edge[t]
-	free, err := w.space.EdgeBeliefs(w.belief, u.net, u.state, block, lo, hi)
+	beliefs := w.belief[:len(edges)*span.States]
+	free, err := w.space.EdgeBeliefs(beliefs, u.net, u.state, block, lo, hi)
 	if err != nil {
 		return err
 	}
 	share[l.stride-1] += free
-	for i, e := range block.Edges[lo:hi] {
-		belief := w.belief[i*span.States:][:span.States]
-		if span.Untied {
-			share[l.stride-1] -= l.untiedChange(s, u, span, u.in.EdgeRow(e), belief)
-			continue
+	if span.Untied {
+		for i, e := range edges {
+			share[l.stride-1] -= l.untiedChange(s, u, span, u.in.EdgeRow(e), beliefs[i*span.States:][:span.States])
 		}
-		w.adjoint.ScatterEdge(share[span.Part:][:span.Len], u.in, e, belief)
-		simd.AddScaled(share[l.edgeMoment[t]:][:span.States], belief, 1)
+		return nil
 	}
+	w.adjoint.ScatterEdges(share[span.Part:][:span.Len], u.in, edges, beliefs)
+	simd.ScatterMatrix(share[l.edgeMoment[t]:], ones[:], beliefs, len(edges), 1, span.States)
 	return nil
 }
 
-const (
-	// edgesTogether bounds how many edges' beliefs are computed in one call, and
-	// beliefsTogether how many numbers these are: they stay in the nearest cache.
-	edgesTogether   = 24
-	beliefsTogether = 2048
-)
+// ones sums the rows of a matrix.
+var ones = [crf.RowsPerBatch]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
-// edgeRun returns the end of the run of edges of one type that begins at lo.
-func (l *learner) edgeRun(in *crf.Instance, edges []int32, lo, hi int) int {
-	t := in.EdgeType(edges[lo])
-	hi = min(hi, lo+edgesOf(&l.model.Layout.Edge[t]))
-	end := lo + 1
-	for end < hi && in.EdgeType(edges[end]) == t {
-		end++
+// beliefsTogether bounds how many numbers the beliefs of edges have that are
+// computed in one call: they stay in the nearest cache.
+const beliefsTogether = 2048
+
+// edgesTogether returns how many edges are computed in one call: as many of the
+// type with the largest tables.
+func edgesTogether(m *crf.Model) int {
+	most := 1
+	for _, span := range m.Layout.Edge {
+		most = max(most, span.States)
 	}
-	return end
-}
-
-// edgesOf returns how many edges of a type are computed in one call.
-func edgesOf(span *crf.Span) int {
-	return max(1, min(edgesTogether, beliefsTogether/max(1, span.States)))
+	return max(1, min(crf.RowsPerBatch, beliefsTogether/most))
 }
 
 // untiedChange appends belief − (belief at the last visit) for every feature of
@@ -219,14 +238,14 @@ func (l *learner) untiedChange(s *share, u *unit, span *crf.Span, row int, belie
 
 // addShare adds a unit's share to the fresh contributions and its untied
 // changes to the total.
-func (l *learner) addShare(s *share, u *unit) {
+func (l *learner) addShare(s *share, u *unit, blockIndex int) {
 	for i, x := range s.tied {
 		l.fresh[i] += u.weight * x
 	}
 	if len(s.untied) == 0 {
 		return
 	}
-	block, next := &u.part.Blocks[l.visit.block], s.untied
+	block, next := &u.part.Blocks[blockIndex], s.untied
 	apply := func(span *crf.Span, row int) {
 		if !span.Untied {
 			return

@@ -31,11 +31,17 @@ type learner struct {
 	gradientWork           float64
 	variables              float64 // mean number of variables per sample
 
+	// schedule is a pass of iterations, checkSchedule a pass of a check, which changes
+	// no weights and so can visit more blocks at a time.
+	schedule, checkSchedule []turn
+
 	pool    *pool
 	workers []*worker
-	shares  []share
-	fresh   []float64
-	visit   visit
+	// edgesTogether is how many edges' beliefs are computed in one call.
+	edgesTogether int
+	shares        []share
+	fresh         []float64
+	visit         visit
 
 	source *rand.PCG
 	random *rand.Rand
@@ -59,6 +65,7 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	l.sumData()
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
+	l.edgesTogether = edgesTogether(l.model)
 	for range s.Threads {
 		l.workers = append(l.workers, &worker{adjoint: crf.NewAdjoint(l.model), belief: make([]float64, l.mostBeliefs())})
 	}
@@ -108,20 +115,22 @@ func (l *learner) layOut() {
 	l.stride++ // the entropy
 	l.data, l.total, l.gradient = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, layout.Size)
 	l.moments = make([]float64, l.stride-layout.TiedSize)
-	largest := 0
 	for _, b := range l.bundles {
 		b.contribution = make([]float64, b.groups()*l.stride)
-		largest = max(largest, min(unitsPerChunk, len(b.units)))
+	}
+	l.schedule, l.checkSchedule = l.turns(l.settings.Together), l.turns(sharesAtATime)
+	largest := 0
+	for _, t := range append(l.checkSchedule, l.schedule...) {
+		largest = max(largest, min(sharesAtATime, len(t.blocks)*len(l.bundles[t.bundle].units)))
 	}
 	l.shares = make([]share, largest)
 }
 
 // mostBeliefs returns how many numbers the beliefs are that are computed together.
 func (l *learner) mostBeliefs() int {
-	most := l.largestTable()
-	for t := range l.model.Layout.Edge {
-		span := &l.model.Layout.Edge[t]
-		most = max(most, edgesOf(span)*span.States)
+	most := l.edgesTogether * l.largestTable()
+	for _, span := range l.model.Layout.Node {
+		most = max(most, crf.RowsPerBatch*span.States)
 	}
 	return most
 }
@@ -177,7 +186,7 @@ func (l *learner) stepProblem() StepProblem {
 	}
 	return StepProblem{
 		Model: l.model, Data: l.problem.Data, L2: l.problem.L2,
-		Variables: l.variables, PerPass: len(l.bundles) * l.blocks,
+		Variables: l.variables, PerPass: l.perPass(),
 		NodeScale: func(in *crf.Instance, s int32) float64 { return weightOf[in] / countingOf[in].RhoNode(s) },
 		EdgeScale: func(in *crf.Instance, e int32) float64 { return weightOf[in] / countingOf[in].Edge[e] },
 		Beliefs:   l.meanBeliefs,
@@ -217,14 +226,14 @@ func (l *learner) meanBeliefs(dst []float64) {
 }
 
 // count adds a unit's share of a visit to the report and to the work done.
-func (l *learner) count(r *visitReport, s *share, u *unit) {
+func (l *learner) count(r *visitReport, s *share, u *unit, blockIndex int) {
 	r.sweeps, r.converged = max(r.sweeps, s.outcome.Sweeps), r.converged && s.outcome.Converged
 	r.residual = max(r.residual, s.outcome.Residual)
 	r.first = max(r.first, s.outcome.First)
 	r.values.FreeEnergy += u.weight * s.values.FreeEnergy
 	r.values.Primal += u.weight * s.values.Primal
 	r.values.Dual += u.weight * s.values.Dual
-	block := &u.part.Blocks[l.visit.block]
+	block := &u.part.Blocks[blockIndex]
 	l.at.Passes += float64(s.outcome.Sweeps) * float64(block.Work()) / l.sweepWork
 	if l.visit.contribute {
 		l.at.GradientPasses += float64(len(block.Edges)+len(block.Nodes)) / l.gradientWork

@@ -37,7 +37,7 @@ func Measure(p Problem, settings Settings) (*Sizes, error) {
 	started := time.Now()
 	limits := l.innerLimits()
 	limits.MaxSweeps = 1
-	if _, err := l.visitBlock(visit{bundle: l.bundles[0], block: 0, limits: limits, contribute: true}); err != nil {
+	if _, err := l.visitBlocks(visit{bundle: l.bundles[0], blocks: l.schedule[0].blocks, limits: limits, contribute: true}); err != nil {
 		return nil, err
 	}
 	if l.at.Passes > 0 {

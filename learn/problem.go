@@ -49,14 +49,14 @@ const (
 	Random Order = "random" // uniformly, from Settings.Seed
 )
 
-// Settings are the choices of a run. The zero value works: BBPL on 20 blocks
-// grown breadth-first, with automatic steps.
+// Settings are the choices of a run. The zero value works: BBPL on
+// blocks grown breadth-first, with automatic steps.
 type Settings struct {
 	// Method is BBPL by default.
 	Method Method
 	// Partition cuts a graph into blocks, for BBPL; every instance must get as
-	// many. nil: breadth-first growth into 20 blocks (or as many as the smallest
-	// instance has nodes), about the size the paper found fastest.
+	// many. nil: breadth-first growth into as many blocks as DefaultCut says: 20,
+	// about the size the paper found fastest, or more where they would not fit a cache.
 	Partition func(*crf.Instance) (*partition.Partition, error)
 	// InnerSweeps bounds the sweeps of one iteration for full and bbpl, the k of
 	// the paper's future work; inner-dual makes one. 0 means 300, in effect to
@@ -71,6 +71,11 @@ type Settings struct {
 	InnerTolerance float64
 	// Order of the blocks; Cyclic by default.
 	Order Order
+	// Together is how many blocks an iteration visits, as far as there are so many of
+	// which no two share an edge; 0 means what DefaultCut says, or 1 with a Partition.
+	// Several threads can then work on one instance. Weights move after all of them:
+	// it is one block, in several parts.
+	Together int
 	// Pairs updates one (instance, block) pair per iteration instead of the same
 	// block in every instance.
 	Pairs bool
@@ -161,6 +166,9 @@ func (s Settings) withDefaults() Settings {
 		s.Step = NewAuto()
 	}
 	s.Threads = max(1, s.Threads)
+	if s.Together == 0 && (s.Partition != nil || s.Method != BBPL) {
+		s.Together = 1 // else DefaultCut decides, when the data are known
+	}
 	if s.GradientTolerance == 0 && s.RelativeTolerance == 0 {
 		s.RelativeTolerance = DefaultRelativeTolerance
 	}
@@ -191,6 +199,8 @@ func (s *Settings) validateResolved(p *Problem) error {
 		return fmt.Errorf("learn: violated constraint: Method is %q, %q or %q, got %q", BBPL, InnerDual, Full, s.Method)
 	case s.Order != Cyclic && s.Order != Random:
 		return fmt.Errorf("learn: violated constraint: Order is %q or %q, got %q", Cyclic, Random, s.Order)
+	case s.Together < 0:
+		return fmt.Errorf("learn: violated constraint: Together ≥ 0, got %d", s.Together)
 	case s.InnerSweeps < 0 || !(s.InnerTolerance >= 0):
 		return fmt.Errorf("learn: violated constraint: InnerSweeps ≥ 0 and InnerTolerance ≥ 0, got %d and %v", s.InnerSweeps, s.InnerTolerance)
 	case !(s.GradientTolerance >= 0) || !(s.RelativeTolerance >= 0) || !(s.ObjectiveTolerance >= 0):

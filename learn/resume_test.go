@@ -427,7 +427,7 @@ func TestDamagedState(t *testing.T) {
 	for name, damage := range map[string]func(*State){
 		"no progress":               func(s *State) { s.Progress = nil },
 		"half of it":                func(s *State) { s.Progress = s.Progress[:len(s.Progress)/2] },
-		"another format":            progress(`"format":2`, `"format":3`),
+		"another format":            progress(`"format":3`, `"format":4`),
 		"a number gone":             progress(`"objective":`, `"objektive":`),
 		"random source":             progress(`"random":"`, `"random":"AAAA`),
 		"check beyond all blocks":   progress(`"next":0`, `"next":99`),

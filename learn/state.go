@@ -33,6 +33,7 @@ type saved struct {
 	Step     string            `json:"step"`
 	Order    Order             `json:"order"`
 	Blocks   int               `json:"blocks"`
+	Together int               `json:"together"`
 	Pairs    bool              `json:"pairs"`
 	L2       float64           `json:"l2"`
 	Sweeps   int               `json:"inner_sweeps"`
@@ -42,8 +43,9 @@ type saved struct {
 	fingerprint
 }
 
-// stateFormat is 2 since states have a fingerprint of their data.
-const stateFormat = 2
+// stateFormat is 2 since states have a fingerprint of their data, and 3 since checks
+// visit several blocks at a time.
+const stateFormat = 3
 
 func (l *learner) floats() map[string]*float64 {
 	at := &l.at
@@ -65,7 +67,7 @@ func (l *learner) snapshot() (*State, error) {
 	s := l.settings
 	out := saved{
 		Format: stateFormat, Progress: l.at, Bits: map[string]uint64{}, Random: random,
-		Method: s.Method, Step: s.Step.String(), Order: s.Order, Blocks: l.blocks, Pairs: s.Pairs, L2: l.problem.L2,
+		Method: s.Method, Step: s.Step.String(), Order: s.Order, Blocks: l.blocks, Together: s.Together, Pairs: s.Pairs, L2: l.problem.L2,
 		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: l.best != nil, fingerprint: l.fingerprint(),
 	}
 	if s.EarlyStop != nil {
@@ -160,8 +162,8 @@ func (l *learner) possible(p *progress) error {
 	switch {
 	case p.Iterations < 0 || p.LastCheck < 0 || p.LastCheck > p.Iterations || p.FailedChecks < 0:
 		return stateErrorf("%d iterations, the last check at %d, %d checks failed: the file is damaged", p.Iterations, p.LastCheck, p.FailedChecks)
-	case c.Next < 0 || c.Next >= l.perPass():
-		return stateErrorf("a check at block visit %d of %d: the file is damaged", c.Next, l.perPass())
+	case c.Next < 0 || c.Next >= len(l.checkSchedule):
+		return stateErrorf("a check at block visit %d of %d: the file is damaged", c.Next, len(l.checkSchedule))
 	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal:
 		return stateErrorf("a check with the purpose %q: the file is damaged", c.Purpose)
 	}
@@ -199,6 +201,8 @@ func (l *learner) sameRun(in *saved) error {
 		return differ("order", in.Order, s.Order)
 	case in.Blocks != l.blocks:
 		return differ("number of blocks", in.Blocks, l.blocks)
+	case in.Together != s.Together:
+		return differ("blocks together", in.Together, s.Together)
 	case in.Pairs != s.Pairs:
 		return differ("pairs", in.Pairs, s.Pairs)
 	case in.L2 != l.problem.L2:

@@ -81,9 +81,9 @@ type shapes struct {
 }
 
 func newShapes(p *Problem, s *Settings) *shapes {
-	blocks := DefaultBlocks
-	for _, in := range p.Data {
-		blocks = min(blocks, in.Graph.NumNodes())
+	blocks, together := DefaultCut(p.Model, p.Data)
+	if s.Together == 0 {
+		s.Together = together
 	}
 	return &shapes{
 		problem: p, settings: s, blocks: blocks,

@@ -114,7 +114,6 @@ func (f *follower) aggregate() {
 		span := &f.model.Layout.Edge[f.in.EdgeType(int32(e))]
 		f.adjoint.ScatterEdge(scatter(span, f.in.EdgeRow(int32(e))), f.in, int32(e), f.tau[f.edgeAt[e]:f.edgeAt[e+1]])
 	}
-	f.adjoint.Flush()
 }
 
 // Moment is what theorem 1 speaks of, at one iteration.

@@ -179,7 +179,6 @@ func (l *pseudoLikelihood) scatter(gradient []float64, x *pseudoInstance) {
 		span := &l.model.Layout.Edge[x.in.EdgeType(int32(e))]
 		l.adjoint.ScatterEdge(gradient[span.At:][:span.Len], x.in, int32(e), x.edge[x.at[e]:][:span.States])
 	}
-	l.adjoint.Flush()
 }
 
 // minimise returns the weights that maximise the pseudo-likelihood, by L-BFGS from

@@ -21,7 +21,7 @@ type Partition struct {
 // Block is the sub-network F_i = (V_i, E_i): its nodes, and every edge with at
 // least one end among them.
 type Block struct {
-	// Nodes are V_i in the order in which message passing visits them.
+	// Nodes are V_i, ascending.
 	Nodes []int32
 	// Edges are E_i: first the edges inside the block, then the cut edges by
 	// ascending number of the block at their other end.
@@ -29,9 +29,15 @@ type Block struct {
 	// Groups divides Edges: the group of the inside comes first and always
 	// exists, even without edges, because it also carries the nodes.
 	Groups []Group
-	// InStart [len(Nodes)+1] and In, InEdge [directed edges into V_i] are the
-	// incoming directed edges of Nodes[p], p-th node, and the position in Edges
-	// of the edge each belongs to.
+	// Order [len(Nodes)] are the positions in Nodes in the order in which message
+	// passing visits them, and Runs [runs+1] divides it: run r is
+	// Order[Runs[r]:Runs[r+1]]. No two nodes of a run are neighbours, so that they can
+	// be updated at the same time.
+	Order []int32
+	Runs  []int32
+	// InStart [len(Nodes)+1] and In, InEdge [directed edges into V_i] are, for the
+	// i-th node of Order, the directed edges In[InStart[i]:InStart[i+1]] into it, and
+	// the position in Edges of the edge that each belongs to.
 	InStart []int32
 	In      []int32
 	InEdge  []int32
@@ -60,8 +66,8 @@ type Quality struct {
 }
 
 // FromAssignment builds the blocks of the partition in which node s belongs to
-// block of[s]. Every block 0 … numBlocks-1 must have a node. Nodes keep their
-// order within a block. of is kept without copying. Cost: O(nodes + edges ·
+// block of[s]. Every block 0 … numBlocks-1 must have a node. of is kept without
+// copying. Cost: O(nodes + edges ·
 // log), whatever the number of blocks.
 func FromAssignment(g *graph.Graph, of []int32, numBlocks int) (*Partition, error) {
 	if len(of) != g.NumNodes() {
@@ -74,6 +80,7 @@ func FromAssignment(g *graph.Graph, of []int32, numBlocks int) (*Partition, erro
 	if err := p.distributeNodes(); err != nil {
 		return nil, err
 	}
+	p.orderRuns()
 	p.distributeEdges()
 	p.indexIncoming()
 	return p, nil
@@ -171,8 +178,8 @@ func (p *Partition) indexIncoming() {
 		block.InStart = make([]int32, 1, len(block.Nodes)+1)
 		block.In = make([]int32, 0, total)
 		block.InEdge = make([]int32, 0, total)
-		for _, s := range block.Nodes {
-			for _, d := range p.Graph.Incoming(s) {
+		for _, i := range block.Order {
+			for _, d := range p.Graph.Incoming(block.Nodes[i]) {
 				block.In = append(block.In, d)
 				block.InEdge = append(block.InEdge, local[d>>1])
 			}

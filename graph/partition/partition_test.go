@@ -156,12 +156,14 @@ func otherBlock(p *partition.Partition, b, e int32) int32 {
 // checkIncoming: In lists the incoming directed edges of the nodes, and InEdge
 // their places in Edges.
 func checkIncoming(t fataler, p *partition.Partition) {
+	checkRuns(t, p)
 	for b := range p.Blocks {
 		block := &p.Blocks[b]
 		if len(block.InStart) != len(block.Nodes)+1 || len(block.InEdge) != len(block.In) {
 			t.Fatalf("block %d: %d starts for %d nodes, %d places for %d directed edges", b, len(block.InStart), len(block.Nodes), len(block.InEdge), len(block.In))
 		}
-		for i, s := range block.Nodes {
+		for i, at := range block.Order {
+			s := block.Nodes[at]
 			if in := block.In[block.InStart[i]:block.InStart[i+1]]; !slices.Equal(in, p.Graph.Incoming(s)) {
 				t.Fatalf("block %d, node %d: incoming %v, want %v", b, s, in, p.Graph.Incoming(s))
 			}
@@ -173,6 +175,37 @@ func checkIncoming(t fataler, p *partition.Partition) {
 		}
 		if want := len(block.Nodes) + len(block.In); block.Work() != want {
 			t.Fatalf("block %d: work %d, want %d", b, block.Work(), want)
+		}
+	}
+}
+
+// checkRuns: the order has every node once, in runs without neighbours, and visits
+// neighbours in the order of Nodes.
+func checkRuns(t fataler, p *partition.Partition) {
+	for b := range p.Blocks {
+		block := &p.Blocks[b]
+		last := len(block.Runs) - 1
+		if len(block.Order) != len(block.Nodes) || block.Runs[0] != 0 || int(block.Runs[last]) != len(block.Nodes) {
+			t.Fatalf("block %d: runs %v of %d nodes in the order of %d", b, block.Runs, len(block.Order), len(block.Nodes))
+		}
+		runOf, place := map[int32]int{}, map[int32]int{}
+		for r := range last {
+			if block.Runs[r] >= block.Runs[r+1] {
+				t.Fatalf("block %d: run %d of %v is empty", b, r, block.Runs)
+			}
+			for _, at := range block.Order[block.Runs[r]:block.Runs[r+1]] {
+				runOf[block.Nodes[at]], place[block.Nodes[at]] = r, int(at)
+			}
+		}
+		if len(runOf) != len(block.Nodes) {
+			t.Fatalf("block %d: the order has %d of %d nodes", b, len(runOf), len(block.Nodes))
+		}
+		for s, r := range runOf {
+			for _, d := range p.Graph.Incoming(s) {
+				if other, ok := runOf[p.Graph.Source(d)]; ok && (other == r || (other < r) != (place[p.Graph.Source(d)] < place[s])) {
+					t.Fatalf("block %d: nodes %d and %d are neighbours, at places %d and %d, in runs %d and %d", b, s, p.Graph.Source(d), place[s], place[p.Graph.Source(d)], r, other)
+				}
+			}
 		}
 	}
 }

@@ -23,6 +23,7 @@ func (p *Partition) Restrict(keep []bool) *Partition {
 			block.Groups = append(block.Groups, Group{ID: group.ID, Other: group.Other, Lo: lo, Hi: int32(len(block.Edges))})
 		}
 	}
+	r.orderRuns()
 	r.indexIncoming()
 	return r
 }

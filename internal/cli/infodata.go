@@ -38,7 +38,7 @@ func (a *app) infoData(f *infoFlags, args []string) error {
 		return err
 	}
 	d := newDataInfo(set)
-	quality, err := f.quality(set.Instances[0])
+	quality, err := f.quality(&set.Schema, set.Instances)
 	if err == nil {
 		err = a.interrupted()
 	}
@@ -94,13 +94,18 @@ func (d *dataInfo) tables() []record.Table {
 	return []record.Table{t}
 }
 
-// quality measures the partition that training would use for an instance.
-func (f *infoFlags) quality(in *crf.Instance) (partition.Quality, error) {
+// quality measures the partition that training would use for the first instance.
+func (f *infoFlags) quality(schema *crf.Schema, data []*crf.Instance) (partition.Quality, error) {
 	request, err := f.partition.resolve()
 	if err != nil {
 		return partition.Quality{}, err
 	}
-	p, err := request.partitioner(1, in.Graph.NumNodes())(in)
+	model, err := crf.NewModel(*schema)
+	if err != nil {
+		return partition.Quality{}, err
+	}
+	in := data[0]
+	p, err := request.partitioner(1, defaultCut(model, data))(in)
 	if err != nil {
 		return partition.Quality{}, usagef("instance 0 (%s): %v", in.Name, err)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,7 @@ type partitionFlags struct {
 }
 
 func (p *partitionFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&p.blocks, "blocks", "", "blocks per network: a number, or ROWSxCOLS tiles of a grid (default 20, or 4x5 on grids)")
+	f.StringVar(&p.blocks, "blocks", "", "blocks per network: a number, or ROWSxCOLS tiles of a grid (default 20, or 4x5 on grids, and more for networks whose 20th part does not fit the second-level cache)")
 	f.StringVar(&p.kind, "partition", "auto", "how to cut: auto, tiles, range (of node numbers), bfs, or metis")
 }
 
@@ -64,15 +65,35 @@ func (p *partitionFlags) resolve() (resolved, error) {
 	return r, nil
 }
 
-// partitioner returns what cuts each instance. smallest is the number of nodes of
-// the smallest one: no network can have more blocks.
-func (r resolved) partitioner(seed uint64, smallest int) func(*crf.Instance) (*partition.Partition, error) {
+// cutDefaults is what the data make of a request that leaves things open.
+type cutDefaults struct {
+	blocks, together int
+	smallest         int // nodes of the smallest network: none can have more blocks
+}
+
+// together returns how many blocks an iteration visits if the user does not say: one
+// of those that were asked for.
+func (r resolved) together(open cutDefaults) int {
+	if r.count > 0 || r.rows > 0 {
+		return 1
+	}
+	return open.together
+}
+
+func defaultCut(m *crf.Model, data []*crf.Instance) cutDefaults {
+	c := cutDefaults{smallest: smallest(data)}
+	c.blocks, c.together = learn.DefaultCut(m, data)
+	return c
+}
+
+// partitioner returns what cuts each instance.
+func (r resolved) partitioner(seed uint64, open cutDefaults) func(*crf.Instance) (*partition.Partition, error) {
 	known := map[*graph.Graph]*partition.Partition{}
 	return func(in *crf.Instance) (*partition.Partition, error) {
 		if p, ok := known[in.Graph]; ok {
 			return p, nil
 		}
-		d, err := r.divide(in, smallest)
+		d, err := r.divide(in, open)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +117,7 @@ type division struct {
 }
 
 // divide decides what the request leaves open.
-func (r resolved) divide(in *crf.Instance, smallest int) (division, error) {
+func (r resolved) divide(in *crf.Instance, open cutDefaults) (division, error) {
 	d := division(r)
 	grid := in.Rows > 0
 	if d.kind == "tiles" && !grid {
@@ -104,12 +125,15 @@ func (r resolved) divide(in *crf.Instance, smallest int) (division, error) {
 	}
 	asked := d.count > 0 || d.rows > 0
 	if !asked {
-		d.count = min(learn.DefaultBlocks, smallest)
+		d.count = open.blocks
 	}
 	const autoRows, autoCols = 4, 5 // learn.DefaultBlocks, as squares of a landscape
-	switch wide := in.Rows >= autoRows && in.Cols >= autoCols && smallest >= learn.DefaultBlocks; {
-	case d.kind == "auto" && !asked && wide:
+	switch wide := in.Rows >= autoRows && in.Cols >= autoCols && open.smallest >= learn.DefaultBlocks; {
+	case d.kind == "auto" && !asked && wide && d.count == learn.DefaultBlocks:
 		d.kind, d.rows, d.cols = "tiles", autoRows, autoCols
+	case d.kind == "auto" && !asked && wide:
+		d.kind = "tiles"
+		d.rows, d.cols = squareTiles(d.count, in.Rows, in.Cols)
 	case d.kind == "auto":
 		d.kind = "bfs"
 	case d.kind == "tiles" && d.rows == 0:
@@ -156,6 +180,15 @@ func (d *division) blocks() any {
 		return fmt.Sprintf("%dx%d", d.rows, d.cols)
 	}
 	return d.count
+}
+
+// squareTiles returns rows and columns of at least so many tiles that are nearly
+// square.
+func squareTiles(count, gridRows, gridCols int) (rows, cols int) {
+	rows = int(math.Round(math.Sqrt(float64(count) * float64(gridRows) / float64(gridCols))))
+	rows = min(max(rows, 1), gridRows)
+	cols = min((count+rows-1)/rows, gridCols)
+	return rows, cols
 }
 
 // tilesOf splits a number of blocks into rows and columns of tiles whose shape

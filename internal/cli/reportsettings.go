@@ -16,6 +16,7 @@ var settingsShown = []struct{ option, key string }{
 	{"l2", "l2"},
 	{"counting", "counting numbers"},
 	{"blocks", "blocks per network"},
+	{"together", "blocks per iteration"},
 	{"partition", "partition"},
 	{"inner-sweeps", "inner sweeps, at most"},
 	{"order", "order of blocks"},

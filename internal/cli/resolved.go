@@ -25,6 +25,7 @@ func (t *training) resolve(request resolved) error {
 	t.put("rtol", orNil(s.RelativeTolerance))
 	t.put("obj-tol", orNil(s.ObjectiveTolerance))
 	t.put("max-iter", orNil(s.MaxIterations))
+	t.put("together", s.Together)
 	t.put("max-passes", s.MaxPasses)
 	t.put("max-time", durationOrNil(s.MaxTime))
 	t.put("checkpoint-every", durationOrNil(s.CheckpointEvery))
@@ -162,8 +163,9 @@ func (t *training) resolveBlocks(request resolved) error {
 	}
 	var first division
 	var blocks any
+	open := defaultCut(t.problem.Model, t.data)
 	for i, in := range t.data {
-		d, err := request.divide(in, smallest(t.data))
+		d, err := request.divide(in, open)
 		switch {
 		case err != nil:
 			return err

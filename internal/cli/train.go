@@ -24,6 +24,7 @@ import (
 type trainFlags struct {
 	data      dataFlags
 	partition partitionFlags
+	together  int
 
 	out, model, init, resume, config string
 	reference                        string
@@ -72,6 +73,7 @@ graph tables; see docs/formats.md. The objective is
 	fl.StringVar(&f.config, "config", "", "TOML file of options; the command line wins over it")
 	fl.StringVar(&f.method, "method", "bbpl", "bbpl, inner-dual or full")
 	f.partition.register(fl)
+	fl.IntVar(&f.together, "together", 0, "blocks per iteration, as far as no two share an edge: they are visited in parallel (default 1, or as many as make up a 20th of the network where --blocks is left out)")
 	fl.StringVar(&f.counting, "counting", "convex", countingHelp)
 	fl.Float64Var(&f.l2, "l2", 1, "weight of (l2/2)|w|^2 in the objective, which is a sum over all variables")
 	fl.StringVar(&f.step, "step", "auto", "auto, fixed:A, invt:A or adagrad:A")
@@ -92,7 +94,7 @@ graph tables; see docs/formats.md. The objective is
 	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data to evaluate on; for images a list of ids in the same folder; may be repeated")
 	fl.Float64Var(&f.evalEvery, "eval-every", 0, "passes between evaluations (default 20)")
 	fl.StringVar(&f.earlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3: stop when it no longer improves")
-	refuseZero(fl, "inner-sweeps", "inner-tol", "tol", "rtol", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval-every")
+	refuseZero(fl, "together", "inner-sweeps", "inner-tol", "tol", "rtol", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval-every")
 	f.data.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print sizes and memory, and stop before training")
@@ -195,6 +197,7 @@ func (t *training) prepare() error {
 	if t.optimum, err = t.readReference(model); err != nil {
 		return err
 	}
+	defaults := defaultCut(model, t.data)
 	t.problem = learn.Problem{Model: model, Data: t.data, Counting: counting, L2: f.l2}
 	t.settings = learn.Settings{
 		Method: learn.Method(f.method), InnerSweeps: f.innerSweeps, InnerTolerance: f.innerTolerance,
@@ -202,7 +205,10 @@ func (t *training) prepare() error {
 		GradientTolerance: f.tolerance, RelativeTolerance: f.relativeTolerance, ObjectiveTolerance: f.objectiveTolerance,
 		MaxIterations: f.maxIterations, MaxPasses: f.maxPasses, MaxTime: f.maxTime,
 		CheckpointEvery: f.checkpointEvery, EvaluateEvery: f.evalEvery,
-		Partition: cut.partitioner(f.seed, smallest(t.data)),
+		Partition: cut.partitioner(f.seed, defaults), Together: f.together,
+	}
+	if f.together == 0 {
+		t.settings.Together = cut.together(defaults)
 	}
 	if t.settings.Method == learn.InnerDual {
 		t.settings.InnerSweeps = 1 // the learner makes no more
@@ -266,7 +272,7 @@ func (f *trainFlags) validate() error {
 		value float64
 	}{
 		{"l2", f.l2}, {"inner-tol", f.innerTolerance}, {"inner-sweeps", float64(f.innerSweeps)}, {"tol", f.tolerance},
-		{"rtol", f.relativeTolerance}, {"obj-tol", f.objectiveTolerance}, {"max-iter", float64(f.maxIterations)},
+		{"rtol", f.relativeTolerance}, {"obj-tol", f.objectiveTolerance}, {"max-iter", float64(f.maxIterations)}, {"together", float64(f.together)},
 		{"max-passes", f.maxPasses}, {"max-time", f.maxTime.Seconds()}, {"checkpoint-every", f.checkpointEvery.Seconds()}, {"eval-every", f.evalEvery},
 	}
 	for _, o := range notNegative {

@@ -75,37 +75,6 @@ func BenchmarkTableVector(b *testing.B) {
 // does not wait for the one before, as in a sweep.
 const distinctMessages = 16
 
-func BenchmarkMessageForward(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		benchmarkMessage(b, with.messageForward, k)
-	})
-}
-
-func BenchmarkMessageBackward(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		benchmarkMessage(b, with.messageBackward, k)
-	})
-}
-
-func benchmarkMessage(b *testing.B, kernel func(out, belief, message, values []float64) bool, k int) {
-	out, belief := make([]float64, k*distinctMessages), random(k*distinctMessages, 2)
-	message, values := random(k*distinctMessages, 1), uniform(k*k*distinctMessages)
-	i := 0
-	for b.Loop() {
-		kernel(out[i*k:][:k], belief[i*k:][:k], message[i*k:][:k], values[i*k*k:][:k*k])
-		i = (i + 1) % distinctMessages
-	}
-}
-
-func BenchmarkNormaliseLog(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		belief, sum := make([]float64, k), random(k, 2)
-		for b.Loop() {
-			with.normaliseLog(belief, sum, 1.5)
-		}
-	})
-}
-
 func BenchmarkPairProduct(b *testing.B) {
 	eachSize(b, states, func(b *testing.B, with implementation, k int) {
 		dst, left, right, values := make([]float64, k*k), uniform(k), uniform(k), uniform(k*k)

@@ -74,24 +74,43 @@ func TestExported(t *testing.T) {
 	w = []float64{1, 1, 1, 1, 9}
 	ScatterMatrix(w, []float64{1, 10, 100, 1000}, []float64{2, 3, 4, 5}, 2, 2, 2)
 	approx("ScatterMatrix", w, 403, 504, 4021, 5031, 9)
-	messages := []float64{0, 0, 7, 7}
-	residual, done, possible := NodeUpdate(out, sum[:2], zero, messages, []float64{1, 2, 3, 6}, []Incoming{{Message: 2, States: 2, Rho: 1}}, 1, 0, true)
-	if done != 1 || !possible || !same(residual, 7+math.Ln2, 1e-15, 0) {
-		t.Errorf("NodeUpdate: residual %v, done %d, possible %v", residual, done, possible)
+}
+
+// TestExportedBatch updates a node of two states with one message by hand: the
+// weights are 1 and 3, the sums 7 and 11, and the message −log(11/7) and 0.
+func TestExportedBatch(t *testing.T) {
+	scratch := func() []float64 { return make([]float64, 2+Padding) }
+	weights, out, sums, totals := scratch(), scratch(), scratch(), make([]float64, 1)
+	beliefs, messages := []float64{9, 0, 1, 9, 9}, []float64{9, 0, 1 - math.Log(3), 9, 0, 5}
+	list := []Message{{Belief: 1, Reverse: 1, Old: 4, Table: 1, Rho: 2, Source: 2, Target: 2}}
+	nodes := []Node{{Belief: 3, Inverse: 0.5, States: 2}}
+	Cavities(weights, beliefs, messages, list)
+	Exp(weights[:2], weights)
+	Products(out, weights, []float64{9, 1, 2, 2, 3}, list)
+	compare(t, "Products", out, []float64{7, 11}, 1e-15, 0)
+	if !AllSafe(out[:2]) || AllSafe([]float64{1, 0}) {
+		t.Error("AllSafe is wrong")
 	}
-	approx("NodeUpdate", messages[2:], -math.Ln2, 0)
-	if !MessageForward(out, zero, zero, []float64{1, 2, 3, 6}) {
-		t.Error("MessageForward: not safe")
+	Log(out[:2], out)
+	if residual := AbsorbAll(messages, sums, out, list, 0); residual != 5 {
+		t.Errorf("AbsorbAll: residual %v, want 5", residual)
 	}
-	approx("MessageForward", out, -math.Ln2, 0)
-	if !MessageBackward(out, zero, zero, []float64{1, 3, 2, 6}) {
-		t.Error("MessageBackward: not safe")
+	compare(t, "AbsorbAll", messages[3:], []float64{9, -math.Log(11. / 7), 0}, 1e-15, 0)
+	if done := Shift(sums, nodes); done != 1 {
+		t.Errorf("Shift: %d done, want 1", done)
 	}
-	approx("MessageBackward", out, -math.Ln2, 0)
-	if !NormaliseLog(out, zero, 1) {
-		t.Error("NormaliseLog: not possible")
+	Exp(weights[:2], sums)
+	Totals(totals, weights, nodes)
+	Log(totals, totals)
+	if residual := Settle(beliefs, sums, totals, nodes); !same(residual, 9+math.Log(18./7), 1e-15, 0) {
+		t.Errorf("Settle: residual %v", residual)
 	}
-	approx("NormaliseLog", out, -math.Ln2, -math.Ln2)
+	compare(t, "Settle", beliefs[3:], []float64{math.Log(7. / 18), math.Log(11. / 18)}, 1e-15, 0)
+	tables := []float64{0, 2, 3, 301, 5}
+	if done := Exponentials(tables, 2, []float64{0.5, 1}); done != 1 {
+		t.Errorf("Exponentials: %d done, want 1", done)
+	}
+	compare(t, "Exponentials", tables, []float64{1, math.E, 3, 301, 5}, 1e-15, 0)
 }
 
 // TestShortSlices checks that a programmer's mistake panics instead of touching
@@ -99,27 +118,27 @@ func TestExported(t *testing.T) {
 func TestShortSlices(t *testing.T) {
 	one, two, three := make([]float64, 1), make([]float64, 2), make([]float64, 3)
 	for name, call := range map[string]func(){
-		"Exp":             func() { Exp(two, one) },
-		"Log":             func() { Log(two, one) },
-		"ExpShift":        func() { ExpShift(two, one, 0) },
-		"VectorTable":     func() { VectorTable(two, two, three) },
-		"TableVector":     func() { TableVector(two, two, three) },
-		"AddScaled":       func() { AddScaled(two, one, 1) },
-		"MultiplyRows":    func() { MultiplyRows(two, two, three) },
-		"ScatterRows":     func() { ScatterRows(three, two, two) },
-		"MessageForward":  func() { MessageForward(two, two, two, three) },
-		"MessageBackward": func() { MessageBackward(two, two, one, make([]float64, 4)) },
-		"NormaliseLog":    func() { NormaliseLog(two, one, 1) },
-		"PairProduct":     func() { PairProduct(three, two, two, make([]float64, 4)) },
-		"Exponentiate":    func() { Exponentiate(two, one, 1, -600) },
-		"Absorb message":  func() { Absorb(two, one, two, 1, 0) },
-		"Absorb sum":      func() { Absorb(two, two, one, 1, 0) },
-		"EdgeBelief":      func() { EdgeBelief(three, two, two, two, two, make([]float64, 4)) },
-		"EdgeBelief V":    func() { EdgeBelief(make([]float64, 4), two, two, two, one, make([]float64, 4)) },
-		"MultiplyMatrix":  func() { MultiplyMatrix(three, two, three, 2, 1, 2) },
-		"rows":            func() { MultiplyMatrix(three, two, three, -1, 1, 2) },
-		"ScatterMatrix":   func() { ScatterMatrix(three, two, three, 2, 1, 2) },
-		"NodeUpdate":      func() { NodeUpdate(two, one, nil, nil, nil, nil, 1, 0, true) },
+		"Exp":            func() { Exp(two, one) },
+		"Log":            func() { Log(two, one) },
+		"ExpShift":       func() { ExpShift(two, one, 0) },
+		"VectorTable":    func() { VectorTable(two, two, three) },
+		"TableVector":    func() { TableVector(two, two, three) },
+		"AddScaled":      func() { AddScaled(two, one, 1) },
+		"MultiplyRows":   func() { MultiplyRows(two, two, three) },
+		"ScatterRows":    func() { ScatterRows(three, two, two) },
+		"PairProduct":    func() { PairProduct(three, two, two, make([]float64, 4)) },
+		"Exponentiate":   func() { Exponentiate(two, one, 1, -600) },
+		"Absorb message": func() { Absorb(two, one, two, 1, 0) },
+		"Absorb sum":     func() { Absorb(two, two, one, 1, 0) },
+		"EdgeBelief":     func() { EdgeBelief(three, two, two, two, two, make([]float64, 4)) },
+		"EdgeBelief V":   func() { EdgeBelief(make([]float64, 4), two, two, two, one, make([]float64, 4)) },
+		"MultiplyMatrix": func() { MultiplyMatrix(three, two, three, 2, 1, 2) },
+		"rows":           func() { MultiplyMatrix(three, two, three, -1, 1, 2) },
+		"ScatterMatrix":  func() { ScatterMatrix(three, two, three, 2, 1, 2) },
+		"Totals":         func() { Totals(one, two, make([]Node, 2)) },
+		"Settle":         func() { Settle(two, two, one, make([]Node, 2)) },
+		"Exponentials":   func() { Exponentials(three, 2, two) },
+		"size":           func() { Exponentials(three, -2, two) },
 	} {
 		func() {
 			defer func() {

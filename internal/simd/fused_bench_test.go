@@ -82,68 +82,96 @@ func BenchmarkScatterMatrixNodes(b *testing.B) {
 // nodeDegree is how many messages a node gets, as on a grid.
 const nodeDegree = 4
 
-// benchmarkNode lays a node out as networks do: everything one after the other.
-func benchmarkNode(k, seed int) nodeCase {
-	r := rand.New(rand.NewPCG(uint64(seed), 1))
-	c := nodeCase{normalise: true, belief: make([]float64, k), sum: make([]float64, k), beliefs: make([]float64, nodeDegree*k), messages: make([]float64, 2*nodeDegree*k), tables: make([]float64, nodeDegree*k*k)}
-	for _, x := range [][]float64{c.sum, c.beliefs, c.messages} {
-		fill(x, r, 2)
+// batchEntries is how many entries the messages of a batch have together, as in
+// package bp.
+const batchEntries = 1024
+
+// benchmarkBatch makes a batch of nodes with k states, and twice as much room for
+// weights.
+func benchmarkBatch(b *testing.B, k int) *batchCase {
+	n := max(1, batchEntries/k/nodeDegree)
+	states, sources := make([]int, n), make([][]int, n)
+	for i := range states {
+		states[i] = k
+		for range nodeDegree {
+			sources[i] = append(sources[i], k)
+		}
 	}
-	fillUniform(c.tables, r)
-	for i := range nodeDegree {
-		c.in = append(c.in, Incoming{Belief: i * k, Reverse: 2 * i * k, Message: (2*i + 1) * k, Table: i * k * k, States: k, Rho: 0.9, Backward: i%2 == 1})
+	c := newBatch(b, rand.New(rand.NewPCG(uint64(k), 1)), states, sources)
+	for i := range c.list {
+		c.list[i].Backward = int32(i % 2)
 	}
+	fillUniform(c.weights, rand.New(rand.NewPCG(1, 1)))
 	return c
 }
 
-// BenchmarkNodeUpdate goes round several nodes; ns/message includes a message's
-// part of the belief.
-func BenchmarkNodeUpdate(b *testing.B) { benchmarkNodeUpdate(b, true) }
-
-// BenchmarkNodeUpdateRaw leaves the beliefs without normalisation.
-func BenchmarkNodeUpdateRaw(b *testing.B) { benchmarkNodeUpdate(b, false) }
-
-func benchmarkNodeUpdate(b *testing.B, normalise bool) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		var nodes [distinctMessages / nodeDegree]nodeCase
-		for i := range nodes {
-			nodes[i] = benchmarkNode(k, i)
-			nodes[i].normalise = normalise
-		}
-		i := 0
-		for b.Loop() {
-			clear(nodes[i].sum)
-			nodes[i].update(with, 0)
-			i = (i + 1) % len(nodes)
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/nodeDegree, "ns/message")
-	})
+// BenchmarkSteps measures the steps of a batch one by one; ns/message includes, for
+// those of nodes, a message's part of the node.
+func BenchmarkSteps(b *testing.B) {
+	for _, step := range []struct {
+		name string
+		run  func(c *batchCase, with implementation)
+	}{
+		{"cavities", func(c *batchCase, with implementation) { with.cavities(c.weights, c.beliefs, c.messages, c.list) }},
+		{"exp", func(c *batchCase, with implementation) { with.exp(c.out[:c.outUsed], c.weights[:c.outUsed]) }},
+		{"products", func(c *batchCase, with implementation) { with.products(c.out, c.weights, c.tables, c.list) }},
+		{"allSafe", func(c *batchCase, with implementation) { with.allSafe(c.weights[:c.outUsed]) }},
+		{"log", func(c *batchCase, with implementation) { with.log(c.out[:c.outUsed], c.weights[:c.outUsed]) }},
+		{"absorbAll", func(c *batchCase, with implementation) { with.absorbAll(c.messages, c.sums, c.weights, c.list, 0) }},
+		{"shift", func(c *batchCase, with implementation) {
+			copy(c.sums, c.weights[:c.sumsUsed])
+			with.shift(c.sums, c.nodes)
+		}},
+		{"totals", func(c *batchCase, with implementation) { with.totals(c.totals, c.weights, c.nodes) }},
+		{"settle", func(c *batchCase, with implementation) { with.settle(c.beliefs, c.weights, c.totals, c.nodes) }},
+	} {
+		b.Run(step.name, func(b *testing.B) {
+			eachSize(b, states, func(b *testing.B, with implementation, k int) {
+				c := benchmarkBatch(b, k)
+				if step.name == "absorbAll" { // of logarithms, so that sums stay small
+					plainLog(c.weights, c.weights)
+					for i := range c.list {
+						c.list[i].Rho = 1e-9
+					}
+				}
+				for b.Loop() {
+					step.run(c, with)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(c.list)), "ns/message")
+			})
+		})
+	}
 }
 
-// BenchmarkNodeUpdateRow goes along a row of nodes of which each needs the belief
-// of the one before, as in a sweep over a grid row by row: what counts then is how
-// long a node takes, not how many can be under way.
-func BenchmarkNodeUpdateRow(b *testing.B) { benchmarkNodeRow(b, true) }
+// BenchmarkProducts measures the products of one direction.
+func BenchmarkProducts(b *testing.B) {
+	for backward, name := range []string{"forward", "backward"} {
+		b.Run(name, func(b *testing.B) {
+			eachSize(b, states, func(b *testing.B, with implementation, k int) {
+				c := benchmarkBatch(b, k)
+				for i := range c.list {
+					c.list[i].Backward = int32(backward)
+				}
+				for b.Loop() {
+					with.products(c.out, c.weights, c.tables, c.list)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(c.list)), "ns/message")
+			})
+		})
+	}
+}
 
-// BenchmarkNodeUpdateRowRaw leaves the beliefs without normalisation.
-func BenchmarkNodeUpdateRowRaw(b *testing.B) { benchmarkNodeRow(b, false) }
-
-func benchmarkNodeRow(b *testing.B, normalise bool) {
+// BenchmarkExponentials goes over as many tables as grounding does in one call.
+func BenchmarkExponentials(b *testing.B) {
 	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		var nodes [distinctMessages]nodeCase
-		beliefs := random((len(nodes)+nodeDegree)*k, 1)
-		for i := range nodes {
-			nodes[i] = benchmarkNode(k, i)
-			nodes[i].normalise = normalise
-			nodes[i].beliefs, nodes[i].belief = beliefs[i*k:], beliefs[(i+nodeDegree)*k:][:k]
-		}
+		const tables = 32
+		theta, inverse := random(tables*k*k, 3), uniform(tables)
+		x := make([]float64, len(theta))
 		for b.Loop() {
-			for i := range nodes {
-				clear(nodes[i].sum)
-				nodes[i].update(with, 0)
-			}
+			copy(x, theta)
+			with.exponentials(x, k*k, inverse)
 		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(nodes)*nodeDegree), "ns/message")
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/tables, "ns/table")
 	})
 }
 

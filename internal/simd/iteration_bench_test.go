@@ -16,9 +16,11 @@ const (
 type gridCase struct {
 	k, nodes                      int
 	edges                         []Edge
-	in                            [][]Incoming // of each node
+	in                            [][]Message // of each node
+	batches                       []gridBatch
 	nodeF, edgeF, nodeW, edgeW    []float64
-	theta, tables, sum            []float64
+	theta, tables, inverse        []float64
+	weights, out, sums, totals    []float64 // of a batch
 	beliefs, messages             []float64
 	dst, logZ, product            []float64
 	nodeGradient, edgeGradient, p []float64
@@ -26,13 +28,13 @@ type gridCase struct {
 
 func newGridCase(k int) *gridCase {
 	n := gridSide * gridSide
-	c := &gridCase{k: k, nodes: n, in: make([][]Incoming, n)}
+	c := &gridCase{k: k, nodes: n, in: make([][]Message, n)}
 	join := func(u, v int) {
 		q := len(c.edges)
 		toV, toU, table := 2*q*k, (2*q+1)*k, q*k*k
 		c.edges = append(c.edges, Edge{u * k, toU, v * k, toV, table})
-		c.in[v] = append(c.in[v], Incoming{Belief: u * k, Reverse: toU, Message: toV, Table: table, States: k, Rho: 0.5})
-		c.in[u] = append(c.in[u], Incoming{Belief: v * k, Reverse: toV, Message: toU, Table: table, States: k, Rho: 0.5, Backward: true})
+		c.in[v] = append(c.in[v], Message{Belief: u * k, Reverse: toU, Old: toV, Table: table, Rho: 0.5})
+		c.in[u] = append(c.in[u], Message{Belief: v * k, Reverse: toV, Old: toU, Table: table, Rho: 0.5, Backward: 1})
 	}
 	for u := range n {
 		if u%gridSide+1 < gridSide {
@@ -46,7 +48,11 @@ func newGridCase(k int) *gridCase {
 	c.nodeF, c.edgeF = random(n*nodeFeatures, 1), random(m*edgeFeatures, 1)
 	c.nodeW, c.edgeW = random(nodeFeatures*k, 0.3), random(edgeFeatures*k*k, 0.3)
 	c.nodeGradient, c.edgeGradient = make([]float64, len(c.nodeW)), make([]float64, len(c.edgeW))
-	c.theta, c.tables, c.sum = make([]float64, n*k), make([]float64, m*k*k), make([]float64, k)
+	c.theta, c.tables, c.inverse = make([]float64, n*k), make([]float64, m*k*k), make([]float64, m)
+	for i := range c.inverse {
+		c.inverse[i] = 2
+	}
+	c.collect()
 	c.beliefs, c.messages, c.p = make([]float64, n*k), make([]float64, 2*m*k), make([]float64, n*k)
 	c.dst, c.logZ, c.product = make([]float64, chunkEdges*k*k), make([]float64, chunkEdges), make([]float64, chunkEdges)
 	return c
@@ -57,19 +63,65 @@ func (c *gridCase) ground(with implementation) {
 	with.multiplyMatrix(c.tables, c.edgeF, c.edgeW, len(c.edges), edgeFeatures, c.k*c.k)
 }
 
-func (c *gridCase) exponentiate(with implementation) {
-	for q := range c.edges {
-		t := c.tables[q*c.k*c.k:][:c.k*c.k]
-		with.exponentiate(t, t, 2, -600)
+func (c *gridCase) exponentials(with implementation) {
+	if with.exponentials(c.tables, c.k*c.k, c.inverse) < len(c.inverse) {
+		panic("an exponent is not moderate")
+	}
+}
+
+// gridBatch is nodes of which no two are neighbours, and the messages into them.
+type gridBatch struct {
+	list  []Message
+	nodes []Node
+}
+
+// collect makes the batches: the nodes of one colour of a chequerboard, and then
+// those of the other.
+func (c *gridCase) collect() {
+	most := max(1, batchEntries/c.k/nodeDegree)
+	for colour := range 2 {
+		var b gridBatch
+		for u, in := range c.in {
+			if (u/gridSide+u%gridSide)%2 != colour {
+				continue
+			}
+			n := len(b.nodes)
+			b.nodes = append(b.nodes, Node{Belief: u * c.k, Inverse: 1 / 1.5, Sum: int32(n * c.k), States: int32(c.k)})
+			for _, m := range in {
+				at := int32(len(b.list) * c.k)
+				m.Weight, m.Out, m.Sum, m.Source, m.Target = at, at, int32(n*c.k), int32(c.k), int32(c.k)
+				b.list = append(b.list, m)
+			}
+			if len(b.nodes) == most {
+				c.batches, b = append(c.batches, b), gridBatch{}
+			}
+		}
+		c.batches = append(c.batches, b)
+	}
+	for _, x := range []*[]float64{&c.weights, &c.out, &c.sums, &c.totals} {
+		*x = make([]float64, most*nodeDegree*c.k+Padding)
 	}
 }
 
 func (c *gridCase) sweep(with implementation) (done bool) {
 	done = true
-	for u, in := range c.in {
-		copy(c.sum, c.theta[u*c.k:][:c.k])
-		_, _, possible := with.nodeUpdate(c.beliefs[u*c.k:][:c.k], c.sum, c.beliefs, c.messages, c.tables, in, 1.5, 0, true)
-		done = done && possible
+	for _, b := range c.batches {
+		for i, n := range b.nodes {
+			copy(c.sums[i*c.k:], c.theta[n.Belief:][:c.k])
+		}
+		weights, out, totals := c.weights[:len(b.list)*c.k], c.out[:len(b.list)*c.k], c.totals[:len(b.nodes)]
+		with.cavities(c.weights, c.beliefs, c.messages, b.list)
+		with.exp(weights, weights)
+		with.products(c.out, c.weights, c.tables, b.list)
+		done = done && with.allSafe(out)
+		with.log(out, out)
+		with.absorbAll(c.messages, c.sums, c.out, b.list, 0)
+		done = done && with.shift(c.sums, b.nodes) == len(b.nodes)
+		used := len(b.nodes) * c.k
+		with.exp(c.weights[:used], c.sums[:used])
+		with.totals(totals, c.weights, b.nodes)
+		with.log(totals, totals)
+		with.settle(c.beliefs, c.sums, totals, b.nodes)
 	}
 	return done
 }
@@ -99,7 +151,7 @@ func BenchmarkIteration(b *testing.B) {
 func benchmarkPhases(b *testing.B, c *gridCase, with implementation) {
 	for b.Loop() {
 		c.ground(with)
-		c.exponentiate(with)
+		c.exponentials(with)
 		if !c.sweep(with) || !c.gradient(with) {
 			b.Fatal("a message or belief is not safe")
 		}
@@ -114,7 +166,7 @@ func BenchmarkPhases(b *testing.B) {
 		run  func(c *gridCase, with implementation)
 	}{
 		{"ground", func(c *gridCase, with implementation) { c.ground(with) }},
-		{"exponentiate", func(c *gridCase, with implementation) { c.exponentiate(with) }},
+		{"exponentials", func(c *gridCase, with implementation) { c.exponentials(with) }},
 		{"sweep", func(c *gridCase, with implementation) { c.sweep(with) }},
 		{"gradient", func(c *gridCase, with implementation) { c.gradient(with) }},
 	} {
@@ -122,12 +174,12 @@ func BenchmarkPhases(b *testing.B) {
 			eachSize(b, states, func(b *testing.B, with implementation, k int) {
 				c := newGridCase(k)
 				c.ground(with)
-				if phase.name == "exponentiate" {
+				if phase.name == "exponentials" {
 					// Potentials each time: a table that is exponentiated again and again
 					// would end as ones.
 					clear(c.tables)
 				} else {
-					c.exponentiate(with)
+					c.exponentials(with)
 				}
 				for b.Loop() {
 					phase.run(c, with)

@@ -49,21 +49,6 @@ func scatterRows512(w []float64, f []float64, t []float64)
 //go:noescape
 func pairProduct512(dst []float64, left []float64, right []float64, values []float64) (total float64)
 
-// normaliseLog512 is NormaliseLog.
-//
-//go:noescape
-func normaliseLog512(belief []float64, sum []float64, rho float64) (possible bool)
-
-// messageForward512 is MessageForward for 1 to 64 states at both ends.
-//
-//go:noescape
-func messageForward512(out []float64, belief []float64, message []float64, values []float64) (safe bool)
-
-// messageBackward512 is MessageBackward for 1 to 64 states at both ends.
-//
-//go:noescape
-func messageBackward512(out []float64, belief []float64, message []float64, values []float64) (safe bool)
-
 // exponentiate512 is Exponentiate.
 //
 //go:noescape
@@ -89,10 +74,45 @@ func multiplyMatrix512(dst []float64, f []float64, w []float64, rows int, d int,
 //go:noescape
 func scatterMatrix512(w []float64, f []float64, t []float64, rows int, d int, k int)
 
-// nodeUpdate512 is NodeUpdate for a node of 1 to 8 states, as far as sources have so many; left counts the messages that are not done.
+// cavities512 is Cavities.
 //
 //go:noescape
-func nodeUpdate512(belief []float64, sum []float64, beliefs []float64, messages []float64, tables []float64, in *int, count int, rho float64, damping float64, normalise bool) (residual float64, left int, status int)
+func cavities512(weights []float64, beliefs []float64, messages []float64, list *int, count int)
+
+// products512 is Products as far as messages have up to 8 states at both ends; left counts those that are not done.
+//
+//go:noescape
+func products512(out []float64, weights []float64, tables []float64, list *int, count int) (left int)
+
+// allSafe512 is AllSafe.
+//
+//go:noescape
+func allSafe512(x []float64) bool
+
+// absorbAll512 is AbsorbAll.
+//
+//go:noescape
+func absorbAll512(messages []float64, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)
+
+// shiftAll512 is Shift; left counts the nodes that are not done.
+//
+//go:noescape
+func shiftAll512(sums []float64, list *int, count int) (left int)
+
+// totals512 is Totals.
+//
+//go:noescape
+func totals512(totals []float64, weights []float64, list *int, count int)
+
+// settle512 is Settle.
+//
+//go:noescape
+func settle512(beliefs []float64, sums []float64, logTotals []float64, list *int, count int) (residual float64)
+
+// exponentials512 is Exponentials; left counts the tables that are not done.
+//
+//go:noescape
+func exponentials512(tables []float64, size int, inverse []float64) (left int)
 
 // edgeBeliefs512 is EdgeBeliefs for 8 states at both ends, as far as whole groups of four edges are safe and inside the slices.
 //

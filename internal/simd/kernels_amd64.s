@@ -4004,2349 +4004,6 @@ done216:
 	VZEROUPPER
 	RET
 
-// func normaliseLog512(belief []float64, sum []float64, rho float64) (possible bool)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·normaliseLog512(SB), $0-57
-	MOVQ              belief_base+0(FP), AX
-	MOVQ              sum_base+24(FP), CX
-	MOVQ              sum_len+32(FP), DX
-	VBROADCASTSD      rho+48(FP), Z0
-	VBROADCASTSD      constants<>+704(SB), Z1
-	CMPQ              DX, $0x00000008
-	JGT               long316
-	MOVQ              $-1, BX
-	BZHIQ             DX, BX, BX
-	KMOVB             BX, K1
-	VMOVAPD           Z1, Z2
-	VMOVUPD           (CX), K1, Z2
-	VMOVAPD           Z2, Z1
-	VCMPPD            $0x03, Z2, Z2, K1
-	VSHUFF64X2        $0x4e, Z1, Z1, Z3
-	VMAXPD            Z3, Z1, Z1
-	VSHUFF64X2        $0xb1, Z1, Z1, Z3
-	VMAXPD            Z3, Z1, Z1
-	VPERMILPD         $0x55, Z1, Z3
-	VMAXPD            Z3, Z1, Z1
-	VPANDQ.BCST       constants<>+752(SB), Z1, Z3
-	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z3, K2
-	KORTESTB          K2, K1
-	JNZ               impossible315
-	VSUBPD            Z1, Z2, Z2
-	VDIVPD            Z0, Z2, Z2
-	VMOVAPD           Z2, Z0
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
-	VBROADCASTSD      constants<>+832(SB), Z1
-	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z1
-	VSUBPD.BCST       constants<>+832(SB), Z1, Z3
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constants<>+848(SB), Z3, Z0
-	VFNMADD231PD.BCST constants<>+856(SB), Z3, Z0
-	VMOVAPD           Z1, Z4
-	VMOVAPD           Z1, Z3
-	VMOVUPD           constants<>+128(SB), Z5
-	VPERMI2PD         constants<>+192(SB), Z5, Z3
-	VMULPD            Z0, Z0, Z5
-	VBROADCASTSD      constants<>+864(SB), Z6
-	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z6
-	VBROADCASTSD      constants<>+880(SB), Z7
-	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z7
-	VBROADCASTSD      constants<>+896(SB), Z8
-	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z8
-	VADDPD            Z0, Z3, Z3
-	VFMADD231PD       Z8, Z5, Z7
-	VFMADD231PD       Z7, Z5, Z6
-	VFMADD231PD       Z6, Z5, Z3
-	VPSLLQ            $0x30, Z4, Z4
-	VMOVUPD           constants<>+0(SB), Z0
-	VPERMI2PD         constants<>+64(SB), Z0, Z1
-	VPADDQ            Z4, Z1, Z1
-	VFMADD213PD.Z     Z1, Z1, K1, Z3
-	VSHUFF64X2        $0x4e, Z3, Z3, Z0
-	VADDPD            Z0, Z3, Z3
-	VSHUFF64X2        $0xb1, Z3, Z3, Z0
-	VADDPD            Z0, Z3, Z3
-	VPERMILPD         $0x55, Z3, Z0
-	VADDPD            Z0, Z3, Z3
-	VGETMANTPD        $0x08, Z3, Z0
-	VGETEXPPD         Z3, Z1
-	VRCP14PD          Z0, Z3
-	VRNDSCALEPD       $0x58, Z3, Z3
-	VGETEXPPD         Z3, Z4
-	VSUBPD            Z4, Z1, Z1
-	VFMSUB213PD.BCST  constants<>+760(SB), Z3, Z0
-	VPSRLQ            $0x30, Z3, Z3
-	VMOVAPD           Z3, Z4
-	VMOVUPD           constants<>+256(SB), Z5
-	VPERMI2PD         constants<>+320(SB), Z5, Z4
-	VMOVUPD           constants<>+384(SB), Z5
-	VPERMI2PD         constants<>+448(SB), Z5, Z3
-	VFMADD231PD.BCST  constants<>+992(SB), Z1, Z4
-	VFMADD231PD.BCST  constants<>+1000(SB), Z1, Z3
-	VADDPD            Z0, Z4, Z1
-	VSUBPD            Z4, Z1, Z4
-	VSUBPD            Z4, Z0, Z4
-	VADDPD            Z4, Z3, Z3
-	VMULPD            Z0, Z0, Z4
-	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constants<>+1016(SB), Z6
-	VFMADD231PD.BCST  constants<>+1024(SB), Z0, Z6
-	VBROADCASTSD      constants<>+1032(SB), Z7
-	VFMADD231PD.BCST  constants<>+1040(SB), Z0, Z7
-	VBROADCASTSD      constants<>+1048(SB), Z8
-	VFMADD231PD.BCST  constants<>+1056(SB), Z0, Z8
-	VBROADCASTSD      constants<>+1064(SB), Z9
-	VFMADD231PD.BCST  constants<>+1072(SB), Z0, Z9
-	VFMADD231PD       Z7, Z4, Z6
-	VFMADD231PD       Z9, Z4, Z8
-	VFMADD231PD.BCST  constants<>+1080(SB), Z5, Z8
-	VFMADD231PD       Z8, Z5, Z6
-	VFMADD231PD       Z6, Z4, Z3
-	VADDPD            Z3, Z1, Z1
-	VSUBPD            Z1, Z2, Z2
-	TESTQ             $0x00000007, DX
-	JNZ               partial317
-	VMOVUPD           Z2, (AX)
-	JMP               stored320
-
-partial317:
-	LEAQ       (AX), AX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour318
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour318:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo319
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo319:
-	TESTQ  $0x00000001, DX
-	JZ     stored320
-	VMOVSD X0, (AX)
-
-stored320:
-	MOVB $0x01, AL
-	MOVB AL, possible+56(FP)
-	VZEROUPPER
-	RET
-
-long316:
-	KXORB K1, K1, K1
-	XORQ  BX, BX
-	MOVQ  DX, SI
-	CMPQ  SI, $0x00000008
-	JLT   rest322
-
-whole321:
-	VMOVUPD (CX)(BX*8), Z2
-	VMAXPD  Z2, Z1, Z1
-	VCMPPD  $0x03, Z2, Z2, K2
-	KORB    K2, K1, K1
-	ADDQ    $0x00000008, BX
-	SUBQ    $0x00000008, SI
-	CMPQ    SI, $0x00000008
-	JGE     whole321
-
-rest322:
-	TESTQ     SI, SI
-	JZ        done323
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVB     DI, K2
-	VMOVUPD.Z (CX)(BX*8), K2, Z2
-	VMAXPD    Z2, Z1, K2, Z1
-	VCMPPD    $0x03, Z2, Z2, K2
-	KORB      K2, K1, K1
-
-done323:
-	VSHUFF64X2   $0x4e, Z1, Z1, Z2
-	VMAXPD       Z2, Z1, Z1
-	VSHUFF64X2   $0xb1, Z1, Z1, Z2
-	VMAXPD       Z2, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z2
-	VMAXPD       Z2, Z1, Z1
-	VPANDQ.BCST  constants<>+752(SB), Z1, Z2
-	VCMPPD.BCST  $0x1e, constants<>+736(SB), Z2, K2
-	KORTESTB     K2, K1
-	JNZ          impossible315
-	VBROADCASTSD constants<>+824(SB), Z2
-	VBROADCASTSD constants<>+832(SB), Z3
-	VBROADCASTSD constants<>+848(SB), Z4
-	VBROADCASTSD constants<>+856(SB), Z5
-	VBROADCASTSD constants<>+864(SB), Z6
-	VBROADCASTSD constants<>+872(SB), Z7
-	VBROADCASTSD constants<>+880(SB), Z8
-	VBROADCASTSD constants<>+888(SB), Z9
-	VBROADCASTSD constants<>+896(SB), Z10
-	VBROADCASTSD constants<>+904(SB), Z11
-	VBROADCASTSD constants<>+792(SB), Z12
-	VXORPD       Z13, Z13, Z13
-	VXORPD       Z14, Z14, Z14
-	XORQ         BX, BX
-	MOVQ         DX, SI
-	CMPQ         SI, $0x00000008
-	JLT          rest325
-
-whole324:
-	VMOVUPD       (CX)(BX*8), Z15
-	VSUBPD        Z1, Z15, Z15
-	VDIVPD        Z0, Z15, Z15
-	VMOVUPD       Z15, (AX)(BX*8)
-	VCMPPD        $0x05, Z12, Z15, K1
-	VMOVAPD       Z3, Z16
-	VFMADD231PD   Z2, Z15, Z16
-	VSUBPD        Z3, Z16, Z17
-	VMOVAPD       Z15, Z15
-	VFNMADD231PD  Z4, Z17, Z15
-	VFNMADD231PD  Z5, Z17, Z15
-	VMOVAPD       Z16, Z18
-	VMOVAPD       Z16, Z17
-	VMOVUPD       constants<>+128(SB), Z19
-	VPERMI2PD     constants<>+192(SB), Z19, Z17
-	VMULPD        Z15, Z15, Z19
-	VMOVAPD       Z6, Z20
-	VFMADD231PD   Z7, Z15, Z20
-	VMOVAPD       Z8, Z21
-	VFMADD231PD   Z9, Z15, Z21
-	VMOVAPD       Z10, Z22
-	VFMADD231PD   Z11, Z15, Z22
-	VADDPD        Z15, Z17, Z17
-	VFMADD231PD   Z22, Z19, Z21
-	VFMADD231PD   Z21, Z19, Z20
-	VFMADD231PD   Z20, Z19, Z17
-	VPSLLQ        $0x30, Z18, Z18
-	VMOVUPD       constants<>+0(SB), Z15
-	VPERMI2PD     constants<>+64(SB), Z15, Z16
-	VPADDQ        Z18, Z16, Z16
-	VFMADD213PD.Z Z16, Z16, K1, Z17
-	VADDPD        Z17, Z13, Z13
-	ADDQ          $0x00000008, BX
-	SUBQ          $0x00000008, SI
-	CMPQ          SI, $0x00000008
-	JGE           whole324
-
-rest325:
-	TESTQ         SI, SI
-	JZ            done326
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K1
-	VMOVUPD.Z     (CX)(BX*8), K1, Z15
-	VSUBPD        Z1, Z15, Z15
-	VDIVPD        Z0, Z15, Z15
-	VMOVAPD       Z15, Z14
-	VCMPPD        $0x05, Z12, Z15, K2
-	VMOVAPD       Z3, Z0
-	VFMADD231PD   Z2, Z15, Z0
-	VSUBPD        Z3, Z0, Z1
-	VMOVAPD       Z15, Z2
-	VFNMADD231PD  Z4, Z1, Z2
-	VFNMADD231PD  Z5, Z1, Z2
-	VMOVAPD       Z0, Z3
-	VMOVAPD       Z0, Z1
-	VMOVUPD       constants<>+128(SB), Z4
-	VPERMI2PD     constants<>+192(SB), Z4, Z1
-	VMULPD        Z2, Z2, Z4
-	VMOVAPD       Z6, Z5
-	VFMADD231PD   Z7, Z2, Z5
-	VMOVAPD       Z8, Z6
-	VFMADD231PD   Z9, Z2, Z6
-	VMOVAPD       Z10, Z7
-	VFMADD231PD   Z11, Z2, Z7
-	VADDPD        Z2, Z1, Z1
-	VFMADD231PD   Z7, Z4, Z6
-	VFMADD231PD   Z6, Z4, Z5
-	VFMADD231PD   Z5, Z4, Z1
-	VPSLLQ        $0x30, Z3, Z3
-	VMOVUPD       constants<>+0(SB), Z2
-	VPERMI2PD     constants<>+64(SB), Z2, Z0
-	VPADDQ        Z3, Z0, Z0
-	VFMADD213PD.Z Z0, Z0, K2, Z1
-	VADDPD        Z1, Z13, K1, Z13
-
-done326:
-	VSHUFF64X2       $0x4e, Z13, Z13, Z0
-	VADDPD           Z0, Z13, Z13
-	VSHUFF64X2       $0xb1, Z13, Z13, Z0
-	VADDPD           Z0, Z13, Z13
-	VPERMILPD        $0x55, Z13, Z0
-	VADDPD           Z0, Z13, Z13
-	VGETMANTPD       $0x08, Z13, Z0
-	VGETEXPPD        Z13, Z1
-	VRCP14PD         Z0, Z2
-	VRNDSCALEPD      $0x58, Z2, Z2
-	VGETEXPPD        Z2, Z3
-	VSUBPD           Z3, Z1, Z1
-	VFMSUB213PD.BCST constants<>+760(SB), Z2, Z0
-	VPSRLQ           $0x30, Z2, Z2
-	VMOVAPD          Z2, Z3
-	VMOVUPD          constants<>+256(SB), Z4
-	VPERMI2PD        constants<>+320(SB), Z4, Z3
-	VMOVUPD          constants<>+384(SB), Z4
-	VPERMI2PD        constants<>+448(SB), Z4, Z2
-	VFMADD231PD.BCST constants<>+992(SB), Z1, Z3
-	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z2
-	VADDPD           Z0, Z3, Z1
-	VSUBPD           Z3, Z1, Z3
-	VSUBPD           Z3, Z0, Z3
-	VADDPD           Z3, Z2, Z2
-	VMULPD           Z0, Z0, Z3
-	VMULPD           Z3, Z3, Z4
-	VBROADCASTSD     constants<>+1016(SB), Z5
-	VFMADD231PD.BCST constants<>+1024(SB), Z0, Z5
-	VBROADCASTSD     constants<>+1032(SB), Z6
-	VFMADD231PD.BCST constants<>+1040(SB), Z0, Z6
-	VBROADCASTSD     constants<>+1048(SB), Z7
-	VFMADD231PD.BCST constants<>+1056(SB), Z0, Z7
-	VBROADCASTSD     constants<>+1064(SB), Z8
-	VFMADD231PD.BCST constants<>+1072(SB), Z0, Z8
-	VFMADD231PD      Z6, Z3, Z5
-	VFMADD231PD      Z8, Z3, Z7
-	VFMADD231PD.BCST constants<>+1080(SB), Z4, Z7
-	VFMADD231PD      Z7, Z4, Z5
-	VFMADD231PD      Z5, Z3, Z2
-	VADDPD           Z2, Z1, Z1
-	XORQ             CX, CX
-	CMPQ             DX, $0x00000008
-	JLT              rest328
-
-whole327:
-	VMOVUPD (AX)(CX*8), Z0
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, (AX)(CX*8)
-	ADDQ    $0x00000008, CX
-	SUBQ    $0x00000008, DX
-	CMPQ    DX, $0x00000008
-	JGE     whole327
-
-rest328:
-	TESTQ   DX, DX
-	JZ      done329
-	MOVQ    $-1, BX
-	BZHIQ   DX, BX, BX
-	KMOVB   BX, K1
-	VSUBPD  Z1, Z14, Z14
-	TESTQ   $0x00000007, DX
-	JNZ     partial330
-	VMOVUPD Z14, (AX)(CX*8)
-	JMP     stored333
-
-partial330:
-	LEAQ       (AX)(CX*8), AX
-	VMOVAPD    Z14, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour331
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour331:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo332
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo332:
-	TESTQ  $0x00000001, DX
-	JZ     stored333
-	VMOVSD X0, (AX)
-
-stored333:
-done329:
-	MOVB $0x01, AL
-	MOVB AL, possible+56(FP)
-	VZEROUPPER
-	RET
-
-impossible315:
-	MOVB $0x00, AL
-	MOVB AL, possible+56(FP)
-	VZEROUPPER
-	RET
-
-// func messageForward512(out []float64, belief []float64, message []float64, values []float64) (safe bool)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·messageForward512(SB), $1088-97
-	LEAQ              63(SP), AX
-	ANDQ              $-64, AX
-	MOVQ              belief_base+24(FP), CX
-	MOVQ              belief_len+32(FP), DX
-	MOVQ              message_base+48(FP), BX
-	MOVQ              values_base+72(FP), SI
-	MOVQ              out_base+0(FP), DI
-	MOVQ              out_len+8(FP), R8
-	CMPQ              DX, $0x00000008
-	JGT               general335
-	CMPQ              R8, $0x00000008
-	JGT               general335
-	CMPQ              DX, $0x00000008
-	JNE               small336
-	CMPQ              R8, $0x00000008
-	JNE               small336
-	VBROADCASTSD      constants<>+704(SB), Z0
-	VMOVUPD           (BX), Z1
-	VCMPPD            $0x04, Z0, Z1, K1
-	VMOVUPD           (CX), Z2
-	VSUBPD            Z1, Z2, K1, Z0
-	VMOVAPD           Z0, Z1
-	VSHUFF64X2        $0x4e, Z1, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VSHUFF64X2        $0xb1, Z1, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VPERMILPD         $0x55, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VSUBPD            Z1, Z0, Z0
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
-	VBROADCASTSD      constants<>+832(SB), Z1
-	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z1
-	VSUBPD.BCST       constants<>+832(SB), Z1, Z2
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constants<>+848(SB), Z2, Z0
-	VFNMADD231PD.BCST constants<>+856(SB), Z2, Z0
-	VMOVAPD           Z1, Z3
-	VMOVAPD           Z1, Z2
-	VMOVUPD           constants<>+128(SB), Z4
-	VPERMI2PD         constants<>+192(SB), Z4, Z2
-	VMULPD            Z0, Z0, Z4
-	VBROADCASTSD      constants<>+864(SB), Z5
-	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z5
-	VBROADCASTSD      constants<>+880(SB), Z6
-	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z6
-	VBROADCASTSD      constants<>+896(SB), Z7
-	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z7
-	VADDPD            Z0, Z2, Z2
-	VFMADD231PD       Z7, Z4, Z6
-	VFMADD231PD       Z6, Z4, Z5
-	VFMADD231PD       Z5, Z4, Z2
-	VPSLLQ            $0x30, Z3, Z3
-	VMOVUPD           constants<>+0(SB), Z0
-	VPERMI2PD         constants<>+64(SB), Z0, Z1
-	VPADDQ            Z3, Z1, Z1
-	VFMADD213PD.Z     Z1, Z1, K1, Z2
-	VXORPD            Z0, Z0, Z0
-	VXORPD            Z1, Z1, Z1
-	VXORPD            Z3, Z3, Z3
-	VXORPD            Z4, Z4, Z4
-	VSHUFF64X2        $0x00, Z2, Z2, Z6
-	VPERMILPD         $0x00, Z6, Z5
-	VFMADD231PD       (SI), Z5, Z0
-	VPERMILPD         $0xff, Z6, Z5
-	VFMADD231PD       64(SI), Z5, Z1
-	VSHUFF64X2        $0x55, Z2, Z2, Z6
-	VPERMILPD         $0x00, Z6, Z5
-	VFMADD231PD       128(SI), Z5, Z3
-	VPERMILPD         $0xff, Z6, Z5
-	VFMADD231PD       192(SI), Z5, Z4
-	VSHUFF64X2        $0xaa, Z2, Z2, Z6
-	VPERMILPD         $0x00, Z6, Z5
-	VFMADD231PD       256(SI), Z5, Z0
-	VPERMILPD         $0xff, Z6, Z5
-	VFMADD231PD       320(SI), Z5, Z1
-	VSHUFF64X2        $0xff, Z2, Z2, Z5
-	VPERMILPD         $0x00, Z5, Z2
-	VFMADD231PD       384(SI), Z2, Z3
-	VPERMILPD         $0xff, Z5, Z2
-	VFMADD231PD       448(SI), Z2, Z4
-	VADDPD            Z3, Z0, Z0
-	VADDPD            Z4, Z1, Z1
-	VADDPD            Z1, Z0, Z0
-	KXORB             K2, K2, K2
-	VCMPPD.BCST       $0x19, constants<>+728(SB), Z0, K1
-	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z0, K3
-	KORB              K1, K2, K2
-	KORB              K3, K2, K2
-	KTESTB            K2, K2
-	JNZ               unsafe334
-	VGETMANTPD        $0x08, Z0, Z1
-	VGETEXPPD         Z0, Z0
-	VRCP14PD          Z1, Z2
-	VRNDSCALEPD       $0x58, Z2, Z2
-	VGETEXPPD         Z2, Z3
-	VSUBPD            Z3, Z0, Z0
-	VFMSUB213PD.BCST  constants<>+760(SB), Z2, Z1
-	VPSRLQ            $0x30, Z2, Z2
-	VMOVAPD           Z2, Z3
-	VMOVUPD           constants<>+256(SB), Z4
-	VPERMI2PD         constants<>+320(SB), Z4, Z3
-	VMOVUPD           constants<>+384(SB), Z4
-	VPERMI2PD         constants<>+448(SB), Z4, Z2
-	VFMADD231PD.BCST  constants<>+992(SB), Z0, Z3
-	VFMADD231PD.BCST  constants<>+1000(SB), Z0, Z2
-	VADDPD            Z1, Z3, Z0
-	VSUBPD            Z3, Z0, Z3
-	VSUBPD            Z3, Z1, Z3
-	VADDPD            Z3, Z2, Z2
-	VMULPD            Z1, Z1, Z3
-	VMULPD            Z3, Z3, Z4
-	VBROADCASTSD      constants<>+1016(SB), Z5
-	VFMADD231PD.BCST  constants<>+1024(SB), Z1, Z5
-	VBROADCASTSD      constants<>+1032(SB), Z6
-	VFMADD231PD.BCST  constants<>+1040(SB), Z1, Z6
-	VBROADCASTSD      constants<>+1048(SB), Z7
-	VFMADD231PD.BCST  constants<>+1056(SB), Z1, Z7
-	VBROADCASTSD      constants<>+1064(SB), Z8
-	VFMADD231PD.BCST  constants<>+1072(SB), Z1, Z8
-	VFMADD231PD       Z6, Z3, Z5
-	VFMADD231PD       Z8, Z3, Z7
-	VFMADD231PD.BCST  constants<>+1080(SB), Z4, Z7
-	VFMADD231PD       Z7, Z4, Z5
-	VFMADD231PD       Z5, Z3, Z2
-	VADDPD            Z2, Z0, Z0
-	VMOVAPD           Z0, Z1
-	VSHUFF64X2        $0x4e, Z1, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VSHUFF64X2        $0xb1, Z1, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VPERMILPD         $0x55, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VSUBPD            Z1, Z0, Z0
-	VMOVUPD           Z0, (DI)
-	MOVB              $0x01, AL
-	MOVB              AL, safe+96(FP)
-	VZEROUPPER
-	RET
-
-small336:
-	MOVQ              $-1, AX
-	BZHIQ             DX, AX, AX
-	KMOVB             AX, K1
-	MOVQ              $-1, AX
-	BZHIQ             R8, AX, AX
-	KMOVB             AX, K2
-	VBROADCASTSD      constants<>+704(SB), Z0
-	VMOVUPD.Z         (BX), K1, Z1
-	VCMPPD            $0x04, Z0, Z1, K1, K3
-	VMOVUPD.Z         (CX), K1, Z2
-	VSUBPD            Z1, Z2, K3, Z0
-	VMOVAPD           Z0, Z1
-	VSHUFF64X2        $0x4e, Z1, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VSHUFF64X2        $0xb1, Z1, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VPERMILPD         $0x55, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VSUBPD            Z1, Z0, Z0
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
-	VBROADCASTSD      constants<>+832(SB), Z1
-	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z1
-	VSUBPD.BCST       constants<>+832(SB), Z1, Z2
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constants<>+848(SB), Z2, Z0
-	VFNMADD231PD.BCST constants<>+856(SB), Z2, Z0
-	VMOVAPD           Z1, Z3
-	VMOVAPD           Z1, Z2
-	VMOVUPD           constants<>+128(SB), Z4
-	VPERMI2PD         constants<>+192(SB), Z4, Z2
-	VMULPD            Z0, Z0, Z4
-	VBROADCASTSD      constants<>+864(SB), Z5
-	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z5
-	VBROADCASTSD      constants<>+880(SB), Z6
-	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z6
-	VBROADCASTSD      constants<>+896(SB), Z7
-	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z7
-	VADDPD            Z0, Z2, Z2
-	VFMADD231PD       Z7, Z4, Z6
-	VFMADD231PD       Z6, Z4, Z5
-	VFMADD231PD       Z5, Z4, Z2
-	VPSLLQ            $0x30, Z3, Z3
-	VMOVUPD           constants<>+0(SB), Z0
-	VPERMI2PD         constants<>+64(SB), Z0, Z1
-	VPADDQ            Z3, Z1, Z1
-	VFMADD213PD.Z     Z1, Z1, K1, Z2
-	MOVQ              R8, AX
-	SHLQ              $0x03, AX
-	LEAQ              (AX)(AX*2), CX
-	LEAQ              (AX)(AX*4), BX
-	LEAQ              (CX)(AX*4), R9
-	VXORPD            Z0, Z0, Z0
-	VXORPD            Z1, Z1, Z1
-	VXORPD            Z3, Z3, Z3
-	VXORPD            Z4, Z4, Z4
-	VSHUFF64X2        $0x00, Z2, Z2, Z6
-	VPERMILPD         $0x00, Z6, Z5
-	VFMADD231PD       (SI), Z5, K2, Z0
-	CMPQ              DX, $0x00000001
-	JLE               end338
-	VPERMILPD         $0xff, Z6, Z5
-	VFMADD231PD       (SI)(AX*1), Z5, K2, Z1
-	CMPQ              DX, $0x00000002
-	JLE               end338
-	VSHUFF64X2        $0x55, Z2, Z2, Z6
-	VPERMILPD         $0x00, Z6, Z5
-	VFMADD231PD       (SI)(AX*2), Z5, K2, Z3
-	CMPQ              DX, $0x00000003
-	JLE               end338
-	VPERMILPD         $0xff, Z6, Z5
-	VFMADD231PD       (SI)(CX*1), Z5, K2, Z4
-	CMPQ              DX, $0x00000004
-	JLE               end338
-	VSHUFF64X2        $0xaa, Z2, Z2, Z6
-	VPERMILPD         $0x00, Z6, Z5
-	VFMADD231PD       (SI)(AX*4), Z5, K2, Z0
-	CMPQ              DX, $0x00000005
-	JLE               end338
-	VPERMILPD         $0xff, Z6, Z5
-	VFMADD231PD       (SI)(BX*1), Z5, K2, Z1
-	CMPQ              DX, $0x00000006
-	JLE               end338
-	VSHUFF64X2        $0xff, Z2, Z2, Z5
-	VPERMILPD         $0x00, Z5, Z2
-	VFMADD231PD       (SI)(CX*2), Z2, K2, Z3
-	CMPQ              DX, $0x00000007
-	JLE               end338
-	VPERMILPD         $0xff, Z5, Z2
-	VFMADD231PD       (SI)(R9*1), Z2, K2, Z4
-
-end338:
-	VADDPD           Z3, Z0, Z0
-	VADDPD           Z4, Z1, Z1
-	VADDPD           Z1, Z0, Z0
-	KXORB            K4, K4, K4
-	VCMPPD.BCST      $0x19, constants<>+728(SB), Z0, K2, K1
-	VCMPPD.BCST      $0x1e, constants<>+736(SB), Z0, K2, K3
-	KORB             K1, K4, K4
-	KORB             K3, K4, K4
-	KTESTB           K4, K4
-	JNZ              unsafe334
-	VGETMANTPD       $0x08, Z0, Z1
-	VGETEXPPD        Z0, Z0
-	VRCP14PD         Z1, Z2
-	VRNDSCALEPD      $0x58, Z2, Z2
-	VGETEXPPD        Z2, Z3
-	VSUBPD           Z3, Z0, Z0
-	VFMSUB213PD.BCST constants<>+760(SB), Z2, Z1
-	VPSRLQ           $0x30, Z2, Z2
-	VMOVAPD          Z2, Z3
-	VMOVUPD          constants<>+256(SB), Z4
-	VPERMI2PD        constants<>+320(SB), Z4, Z3
-	VMOVUPD          constants<>+384(SB), Z4
-	VPERMI2PD        constants<>+448(SB), Z4, Z2
-	VFMADD231PD.BCST constants<>+992(SB), Z0, Z3
-	VFMADD231PD.BCST constants<>+1000(SB), Z0, Z2
-	VADDPD           Z1, Z3, Z0
-	VSUBPD           Z3, Z0, Z3
-	VSUBPD           Z3, Z1, Z3
-	VADDPD           Z3, Z2, Z2
-	VMULPD           Z1, Z1, Z3
-	VMULPD           Z3, Z3, Z4
-	VBROADCASTSD     constants<>+1016(SB), Z5
-	VFMADD231PD.BCST constants<>+1024(SB), Z1, Z5
-	VBROADCASTSD     constants<>+1032(SB), Z6
-	VFMADD231PD.BCST constants<>+1040(SB), Z1, Z6
-	VBROADCASTSD     constants<>+1048(SB), Z7
-	VFMADD231PD.BCST constants<>+1056(SB), Z1, Z7
-	VBROADCASTSD     constants<>+1064(SB), Z8
-	VFMADD231PD.BCST constants<>+1072(SB), Z1, Z8
-	VFMADD231PD      Z6, Z3, Z5
-	VFMADD231PD      Z8, Z3, Z7
-	VFMADD231PD.BCST constants<>+1080(SB), Z4, Z7
-	VFMADD231PD      Z7, Z4, Z5
-	VFMADD231PD      Z5, Z3, Z2
-	VADDPD           Z2, Z0, Z0
-	VBROADCASTSD     constants<>+704(SB), Z1
-	VMOVAPD          Z0, K2, Z1
-	VSHUFF64X2       $0x4e, Z1, Z1, Z2
-	VMAXPD           Z2, Z1, Z1
-	VSHUFF64X2       $0xb1, Z1, Z1, Z2
-	VMAXPD           Z2, Z1, Z1
-	VPERMILPD        $0x55, Z1, Z2
-	VMAXPD           Z2, Z1, Z1
-	VSUBPD           Z1, Z0, Z0
-	TESTQ            $0x00000007, R8
-	JNZ              partial339
-	VMOVUPD          Z0, (DI)
-	JMP              stored342
-
-partial339:
-	LEAQ       (DI), AX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R8
-	JZ         noFour340
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour340:
-	TESTQ      $0x00000002, R8
-	JZ         noTwo341
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo341:
-	TESTQ  $0x00000001, R8
-	JZ     stored342
-	VMOVSD X0, (AX)
-
-stored342:
-	MOVB $0x01, AL
-	MOVB AL, safe+96(FP)
-	VZEROUPPER
-	RET
-
-general335:
-	VBROADCASTSD constants<>+704(SB), Z0
-	XORQ         R9, R9
-	MOVQ         DX, R10
-	CMPQ         R10, $0x00000008
-	JLT          rest344
-
-whole343:
-	VBROADCASTSD constants<>+704(SB), Z1
-	VMOVUPD      (BX)(R9*8), Z2
-	VCMPPD       $0x04, Z1, Z2, K1
-	VMOVUPD      (CX)(R9*8), Z3
-	VSUBPD       Z2, Z3, K1, Z1
-	VMOVUPD      Z1, (AX)(R9*8)
-	VMAXPD       Z1, Z0, Z0
-	ADDQ         $0x00000008, R9
-	SUBQ         $0x00000008, R10
-	CMPQ         R10, $0x00000008
-	JGE          whole343
-
-rest344:
-	TESTQ        R10, R10
-	JZ           done345
-	MOVQ         $-1, R11
-	BZHIQ        R10, R11, R11
-	KMOVB        R11, K1
-	VBROADCASTSD constants<>+704(SB), Z1
-	VMOVUPD.Z    (BX)(R9*8), K1, Z2
-	VCMPPD       $0x04, Z1, Z2, K1, K3
-	VMOVUPD.Z    (CX)(R9*8), K1, Z3
-	VSUBPD       Z2, Z3, K3, Z1
-	VMOVUPD      Z1, (AX)(R9*8)
-	VMAXPD       Z1, Z0, Z0
-
-done345:
-	VSHUFF64X2 $0x4e, Z0, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	VSHUFF64X2 $0xb1, Z0, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	VPERMILPD  $0x55, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	XORQ       CX, CX
-
-vector346:
-	VMOVUPD           (AX)(CX*8), Z1
-	VSUBPD            Z0, Z1, Z1
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z1, K1
-	VBROADCASTSD      constants<>+832(SB), Z2
-	VFMADD231PD.BCST  constants<>+824(SB), Z1, Z2
-	VSUBPD.BCST       constants<>+832(SB), Z2, Z3
-	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constants<>+848(SB), Z3, Z1
-	VFNMADD231PD.BCST constants<>+856(SB), Z3, Z1
-	VMOVAPD           Z2, Z4
-	VMOVAPD           Z2, Z3
-	VMOVUPD           constants<>+128(SB), Z5
-	VPERMI2PD         constants<>+192(SB), Z5, Z3
-	VMULPD            Z1, Z1, Z5
-	VBROADCASTSD      constants<>+864(SB), Z6
-	VFMADD231PD.BCST  constants<>+872(SB), Z1, Z6
-	VBROADCASTSD      constants<>+880(SB), Z7
-	VFMADD231PD.BCST  constants<>+888(SB), Z1, Z7
-	VBROADCASTSD      constants<>+896(SB), Z8
-	VFMADD231PD.BCST  constants<>+904(SB), Z1, Z8
-	VADDPD            Z1, Z3, Z3
-	VFMADD231PD       Z8, Z5, Z7
-	VFMADD231PD       Z7, Z5, Z6
-	VFMADD231PD       Z6, Z5, Z3
-	VPSLLQ            $0x30, Z4, Z4
-	VMOVUPD           constants<>+0(SB), Z1
-	VPERMI2PD         constants<>+64(SB), Z1, Z2
-	VPADDQ            Z4, Z2, Z2
-	VFMADD213PD.Z     Z2, Z2, K1, Z3
-	VMOVUPD           Z3, (AX)(CX*8)
-	ADDQ              $0x08, CX
-	CMPQ              CX, DX
-	JLT               vector346
-	KXORB             K2, K2, K2
-	MOVQ              R8, CX
-	MOVQ              R8, CX
-	SHLQ              $0x03, CX
-	LEAQ              (CX)(CX*2), BX
-	XORQ              R11, R11
-	MOVQ              R8, R12
-	CMPQ              R12, $0x00000040
-	JLT               rest348
-
-panel347:
-	MOVQ   AX, R9
-	LEAQ   (SI)(R11*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   DX, R13
-	CMPQ   R13, $0x00000001
-	JLT    rows351
-
-row350:
-	VBROADCASTSD (R9), Z8
-	VFMADD231PD  (R10), Z8, Z0
-	VFMADD231PD  64(R10), Z8, Z1
-	VFMADD231PD  128(R10), Z8, Z2
-	VFMADD231PD  192(R10), Z8, Z3
-	VFMADD231PD  256(R10), Z8, Z4
-	VFMADD231PD  320(R10), Z8, Z5
-	VFMADD231PD  384(R10), Z8, Z6
-	VFMADD231PD  448(R10), Z8, Z7
-	ADDQ         $0x00000008, R9
-	ADDQ         CX, R10
-	SUBQ         $0x00000001, R13
-	CMPQ         R13, $0x00000001
-	JGE          row350
-
-rows351:
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K1
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K3
-	KORB        K1, K2, K2
-	KORB        K3, K2, K2
-	VMOVUPD     Z0, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K1
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K3
-	KORB        K1, K2, K2
-	KORB        K3, K2, K2
-	VMOVUPD     Z1, 576(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z2, K1
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z2, K3
-	KORB        K1, K2, K2
-	KORB        K3, K2, K2
-	VMOVUPD     Z2, 640(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z3, K1
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z3, K3
-	KORB        K1, K2, K2
-	KORB        K3, K2, K2
-	VMOVUPD     Z3, 704(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z4, K1
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z4, K3
-	KORB        K1, K2, K2
-	KORB        K3, K2, K2
-	VMOVUPD     Z4, 768(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z5, K1
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z5, K3
-	KORB        K1, K2, K2
-	KORB        K3, K2, K2
-	VMOVUPD     Z5, 832(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z6, K1
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z6, K3
-	KORB        K1, K2, K2
-	KORB        K3, K2, K2
-	VMOVUPD     Z6, 896(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z7, K1
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z7, K3
-	KORB        K1, K2, K2
-	KORB        K3, K2, K2
-	VMOVUPD     Z7, 960(AX)(R11*1)
-	ADDQ        $0x00000200, R11
-	SUBQ        $0x00000040, R12
-	CMPQ        R12, $0x00000040
-	JGE         panel347
-
-rest348:
-	TESTQ  R12, R12
-	JZ     done349
-	CMPQ   R12, $0x00000008
-	JGT    wider352
-	MOVQ   $-1, R9
-	BZHIQ  R12, R9, R9
-	KMOVB  R9, K1
-	MOVQ   AX, R9
-	LEAQ   (SI)(R11*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	CMPQ   DX, $0x00000004
-	JLT    rows354
-
-row353:
-	VBROADCASTSD (R9), Z4
-	VFMADD231PD  (R10), Z4, K1, Z0
-	VBROADCASTSD 8(R9), Z4
-	VFMADD231PD  (R10)(CX*1), Z4, K1, Z1
-	VBROADCASTSD 16(R9), Z4
-	VFMADD231PD  (R10)(CX*2), Z4, K1, Z2
-	VBROADCASTSD 24(R9), Z4
-	VFMADD231PD  (R10)(BX*1), Z4, K1, Z3
-	ADDQ         $0x00000020, R9
-	LEAQ         (R10)(CX*4), R10
-	SUBQ         $0x00000004, DX
-	CMPQ         DX, $0x00000004
-	JGE          row353
-
-rows354:
-	CMPQ DX, $0x00000001
-	JLT  rows356
-
-row355:
-	VBROADCASTSD (R9), Z4
-	VFMADD231PD  (R10), Z4, K1, Z0
-	ADDQ         $0x00000008, R9
-	ADDQ         CX, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row355
-
-rows356:
-	VADDPD      Z2, Z0, Z0
-	VADDPD      Z3, Z1, Z1
-	VADDPD      Z1, Z0, Z0
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K1, K1
-	KORB        K3, K2, K2
-	KORB        K1, K2, K2
-	VMOVUPD     Z0, 512(AX)(R11*1)
-	JMP         done349
-
-wider352:
-	CMPQ   R12, $0x00000010
-	JGT    wider357
-	SUBQ   $0x00000008, R12
-	MOVQ   $-1, R9
-	BZHIQ  R12, R9, R9
-	KMOVB  R9, K1
-	MOVQ   AX, R9
-	LEAQ   (SI)(R11*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	CMPQ   DX, $0x00000004
-	JLT    rows359
-
-row358:
-	VBROADCASTSD (R9), Z8
-	VFMADD231PD  (R10), Z8, Z0
-	VFMADD231PD  64(R10), Z8, K1, Z1
-	VBROADCASTSD 8(R9), Z8
-	VFMADD231PD  (R10)(CX*1), Z8, Z2
-	VFMADD231PD  64(R10)(CX*1), Z8, K1, Z3
-	VBROADCASTSD 16(R9), Z8
-	VFMADD231PD  (R10)(CX*2), Z8, Z4
-	VFMADD231PD  64(R10)(CX*2), Z8, K1, Z5
-	VBROADCASTSD 24(R9), Z8
-	VFMADD231PD  (R10)(BX*1), Z8, Z6
-	VFMADD231PD  64(R10)(BX*1), Z8, K1, Z7
-	ADDQ         $0x00000020, R9
-	LEAQ         (R10)(CX*4), R10
-	SUBQ         $0x00000004, DX
-	CMPQ         DX, $0x00000004
-	JGE          row358
-
-rows359:
-	CMPQ DX, $0x00000001
-	JLT  rows361
-
-row360:
-	VBROADCASTSD (R9), Z8
-	VFMADD231PD  (R10), Z8, Z0
-	VFMADD231PD  64(R10), Z8, K1, Z1
-	ADDQ         $0x00000008, R9
-	ADDQ         CX, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row360
-
-rows361:
-	VADDPD      Z4, Z0, Z0
-	VADDPD      Z5, Z1, Z1
-	VADDPD      Z6, Z2, Z2
-	VADDPD      Z7, Z3, Z3
-	VADDPD      Z2, Z0, Z0
-	VADDPD      Z3, Z1, Z1
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z0, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K1, K1
-	KORB        K3, K2, K2
-	KORB        K1, K2, K2
-	VMOVUPD     Z1, 576(AX)(R11*1)
-	JMP         done349
-
-wider357:
-	CMPQ   R12, $0x00000018
-	JGT    wider362
-	SUBQ   $0x00000010, R12
-	MOVQ   $-1, BX
-	BZHIQ  R12, BX, BX
-	KMOVB  BX, K1
-	MOVQ   AX, R9
-	LEAQ   (SI)(R11*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	CMPQ   DX, $0x00000002
-	JLT    rows364
-
-row363:
-	VBROADCASTSD (R9), Z6
-	VFMADD231PD  (R10), Z6, Z0
-	VFMADD231PD  64(R10), Z6, Z1
-	VFMADD231PD  128(R10), Z6, K1, Z2
-	VBROADCASTSD 8(R9), Z6
-	VFMADD231PD  (R10)(CX*1), Z6, Z3
-	VFMADD231PD  64(R10)(CX*1), Z6, Z4
-	VFMADD231PD  128(R10)(CX*1), Z6, K1, Z5
-	ADDQ         $0x00000010, R9
-	LEAQ         (R10)(CX*2), R10
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row363
-
-rows364:
-	CMPQ DX, $0x00000001
-	JLT  rows366
-
-row365:
-	VBROADCASTSD (R9), Z6
-	VFMADD231PD  (R10), Z6, Z0
-	VFMADD231PD  64(R10), Z6, Z1
-	VFMADD231PD  128(R10), Z6, K1, Z2
-	ADDQ         $0x00000008, R9
-	ADDQ         CX, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row365
-
-rows366:
-	VADDPD      Z3, Z0, Z0
-	VADDPD      Z4, Z1, Z1
-	VADDPD      Z5, Z2, Z2
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z0, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z1, 576(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z2, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z2, K1, K1
-	KORB        K3, K2, K2
-	KORB        K1, K2, K2
-	VMOVUPD     Z2, 640(AX)(R11*1)
-	JMP         done349
-
-wider362:
-	CMPQ   R12, $0x00000020
-	JGT    wider367
-	SUBQ   $0x00000018, R12
-	MOVQ   $-1, BX
-	BZHIQ  R12, BX, BX
-	KMOVB  BX, K1
-	MOVQ   AX, R9
-	LEAQ   (SI)(R11*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	CMPQ   DX, $0x00000002
-	JLT    rows369
-
-row368:
-	VBROADCASTSD (R9), Z8
-	VFMADD231PD  (R10), Z8, Z0
-	VFMADD231PD  64(R10), Z8, Z1
-	VFMADD231PD  128(R10), Z8, Z2
-	VFMADD231PD  192(R10), Z8, K1, Z3
-	VBROADCASTSD 8(R9), Z8
-	VFMADD231PD  (R10)(CX*1), Z8, Z4
-	VFMADD231PD  64(R10)(CX*1), Z8, Z5
-	VFMADD231PD  128(R10)(CX*1), Z8, Z6
-	VFMADD231PD  192(R10)(CX*1), Z8, K1, Z7
-	ADDQ         $0x00000010, R9
-	LEAQ         (R10)(CX*2), R10
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row368
-
-rows369:
-	CMPQ DX, $0x00000001
-	JLT  rows371
-
-row370:
-	VBROADCASTSD (R9), Z8
-	VFMADD231PD  (R10), Z8, Z0
-	VFMADD231PD  64(R10), Z8, Z1
-	VFMADD231PD  128(R10), Z8, Z2
-	VFMADD231PD  192(R10), Z8, K1, Z3
-	ADDQ         $0x00000008, R9
-	ADDQ         CX, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row370
-
-rows371:
-	VADDPD      Z4, Z0, Z0
-	VADDPD      Z5, Z1, Z1
-	VADDPD      Z6, Z2, Z2
-	VADDPD      Z7, Z3, Z3
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z0, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z1, 576(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z2, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z2, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z2, 640(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z3, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z3, K1, K1
-	KORB        K3, K2, K2
-	KORB        K1, K2, K2
-	VMOVUPD     Z3, 704(AX)(R11*1)
-	JMP         done349
-
-wider367:
-	CMPQ   R12, $0x00000028
-	JGT    wider372
-	SUBQ   $0x00000020, R12
-	MOVQ   $-1, BX
-	BZHIQ  R12, BX, BX
-	KMOVB  BX, K1
-	MOVQ   AX, R9
-	LEAQ   (SI)(R11*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	CMPQ   DX, $0x00000001
-	JLT    rows374
-
-row373:
-	VBROADCASTSD (R9), Z5
-	VFMADD231PD  (R10), Z5, Z0
-	VFMADD231PD  64(R10), Z5, Z1
-	VFMADD231PD  128(R10), Z5, Z2
-	VFMADD231PD  192(R10), Z5, Z3
-	VFMADD231PD  256(R10), Z5, K1, Z4
-	ADDQ         $0x00000008, R9
-	ADDQ         CX, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row373
-
-rows374:
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z0, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z1, 576(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z2, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z2, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z2, 640(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z3, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z3, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z3, 704(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z4, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z4, K1, K1
-	KORB        K3, K2, K2
-	KORB        K1, K2, K2
-	VMOVUPD     Z4, 768(AX)(R11*1)
-	JMP         done349
-
-wider372:
-	CMPQ   R12, $0x00000030
-	JGT    wider375
-	SUBQ   $0x00000028, R12
-	MOVQ   $-1, BX
-	BZHIQ  R12, BX, BX
-	KMOVB  BX, K1
-	MOVQ   AX, R9
-	LEAQ   (SI)(R11*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	CMPQ   DX, $0x00000001
-	JLT    rows377
-
-row376:
-	VBROADCASTSD (R9), Z6
-	VFMADD231PD  (R10), Z6, Z0
-	VFMADD231PD  64(R10), Z6, Z1
-	VFMADD231PD  128(R10), Z6, Z2
-	VFMADD231PD  192(R10), Z6, Z3
-	VFMADD231PD  256(R10), Z6, Z4
-	VFMADD231PD  320(R10), Z6, K1, Z5
-	ADDQ         $0x00000008, R9
-	ADDQ         CX, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row376
-
-rows377:
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z0, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z1, 576(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z2, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z2, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z2, 640(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z3, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z3, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z3, 704(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z4, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z4, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z4, 768(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z5, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z5, K1, K1
-	KORB        K3, K2, K2
-	KORB        K1, K2, K2
-	VMOVUPD     Z5, 832(AX)(R11*1)
-	JMP         done349
-
-wider375:
-	CMPQ   R12, $0x00000038
-	JGT    wider378
-	SUBQ   $0x00000030, R12
-	MOVQ   $-1, BX
-	BZHIQ  R12, BX, BX
-	KMOVB  BX, K1
-	MOVQ   AX, R9
-	LEAQ   (SI)(R11*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	CMPQ   DX, $0x00000001
-	JLT    rows380
-
-row379:
-	VBROADCASTSD (R9), Z7
-	VFMADD231PD  (R10), Z7, Z0
-	VFMADD231PD  64(R10), Z7, Z1
-	VFMADD231PD  128(R10), Z7, Z2
-	VFMADD231PD  192(R10), Z7, Z3
-	VFMADD231PD  256(R10), Z7, Z4
-	VFMADD231PD  320(R10), Z7, Z5
-	VFMADD231PD  384(R10), Z7, K1, Z6
-	ADDQ         $0x00000008, R9
-	ADDQ         CX, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row379
-
-rows380:
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z0, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z1, 576(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z2, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z2, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z2, 640(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z3, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z3, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z3, 704(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z4, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z4, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z4, 768(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z5, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z5, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z5, 832(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z6, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z6, K1, K1
-	KORB        K3, K2, K2
-	KORB        K1, K2, K2
-	VMOVUPD     Z6, 896(AX)(R11*1)
-	JMP         done349
-
-wider378:
-	SUBQ   $0x00000038, R12
-	MOVQ   $-1, BX
-	BZHIQ  R12, BX, BX
-	KMOVB  BX, K1
-	MOVQ   AX, R9
-	LEAQ   (SI)(R11*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	CMPQ   DX, $0x00000001
-	JLT    rows383
-
-row382:
-	VBROADCASTSD (R9), Z8
-	VFMADD231PD  (R10), Z8, Z0
-	VFMADD231PD  64(R10), Z8, Z1
-	VFMADD231PD  128(R10), Z8, Z2
-	VFMADD231PD  192(R10), Z8, Z3
-	VFMADD231PD  256(R10), Z8, Z4
-	VFMADD231PD  320(R10), Z8, Z5
-	VFMADD231PD  384(R10), Z8, Z6
-	VFMADD231PD  448(R10), Z8, K1, Z7
-	ADDQ         $0x00000008, R9
-	ADDQ         CX, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row382
-
-rows383:
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z0, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z0, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z0, 512(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z1, 576(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z2, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z2, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z2, 640(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z3, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z3, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z3, 704(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z4, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z4, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z4, 768(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z5, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z5, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z5, 832(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z6, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z6, K4
-	KORB        K3, K2, K2
-	KORB        K4, K2, K2
-	VMOVUPD     Z6, 896(AX)(R11*1)
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z7, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z7, K1, K1
-	KORB        K3, K2, K2
-	KORB        K1, K2, K2
-	VMOVUPD     Z7, 960(AX)(R11*1)
-
-done349:
-	KTESTB       K2, K2
-	JNZ          unsafe334
-	VBROADCASTSD constants<>+704(SB), Z0
-	XORQ         CX, CX
-	MOVQ         R8, DX
-	CMPQ         DX, $0x00000008
-	JLT          rest385
-
-whole384:
-	VMOVUPD          512(AX)(CX*8), Z1
-	VGETMANTPD       $0x08, Z1, Z2
-	VGETEXPPD        Z1, Z1
-	VRCP14PD         Z2, Z3
-	VRNDSCALEPD      $0x58, Z3, Z3
-	VGETEXPPD        Z3, Z4
-	VSUBPD           Z4, Z1, Z1
-	VFMSUB213PD.BCST constants<>+760(SB), Z3, Z2
-	VPSRLQ           $0x30, Z3, Z3
-	VMOVAPD          Z3, Z4
-	VMOVUPD          constants<>+256(SB), Z5
-	VPERMI2PD        constants<>+320(SB), Z5, Z4
-	VMOVUPD          constants<>+384(SB), Z5
-	VPERMI2PD        constants<>+448(SB), Z5, Z3
-	VFMADD231PD.BCST constants<>+992(SB), Z1, Z4
-	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z3
-	VADDPD           Z2, Z4, Z1
-	VSUBPD           Z4, Z1, Z4
-	VSUBPD           Z4, Z2, Z4
-	VADDPD           Z4, Z3, Z3
-	VMULPD           Z2, Z2, Z4
-	VMULPD           Z4, Z4, Z5
-	VBROADCASTSD     constants<>+1016(SB), Z6
-	VFMADD231PD.BCST constants<>+1024(SB), Z2, Z6
-	VBROADCASTSD     constants<>+1032(SB), Z7
-	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
-	VBROADCASTSD     constants<>+1048(SB), Z8
-	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z8
-	VBROADCASTSD     constants<>+1064(SB), Z9
-	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z9
-	VFMADD231PD      Z7, Z4, Z6
-	VFMADD231PD      Z9, Z4, Z8
-	VFMADD231PD.BCST constants<>+1080(SB), Z5, Z8
-	VFMADD231PD      Z8, Z5, Z6
-	VFMADD231PD      Z6, Z4, Z3
-	VADDPD           Z3, Z1, Z1
-	VMOVUPD          Z1, 512(AX)(CX*8)
-	VMAXPD           Z1, Z0, Z0
-	ADDQ             $0x00000008, CX
-	SUBQ             $0x00000008, DX
-	CMPQ             DX, $0x00000008
-	JGE              whole384
-
-rest385:
-	TESTQ            DX, DX
-	JZ               done386
-	MOVQ             $-1, BX
-	BZHIQ            DX, BX, BX
-	KMOVB            BX, K1
-	VMOVUPD          512(AX)(CX*8), Z1
-	VGETMANTPD       $0x08, Z1, Z2
-	VGETEXPPD        Z1, Z1
-	VRCP14PD         Z2, Z3
-	VRNDSCALEPD      $0x58, Z3, Z3
-	VGETEXPPD        Z3, Z4
-	VSUBPD           Z4, Z1, Z1
-	VFMSUB213PD.BCST constants<>+760(SB), Z3, Z2
-	VPSRLQ           $0x30, Z3, Z3
-	VMOVAPD          Z3, Z4
-	VMOVUPD          constants<>+256(SB), Z5
-	VPERMI2PD        constants<>+320(SB), Z5, Z4
-	VMOVUPD          constants<>+384(SB), Z5
-	VPERMI2PD        constants<>+448(SB), Z5, Z3
-	VFMADD231PD.BCST constants<>+992(SB), Z1, Z4
-	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z3
-	VADDPD           Z2, Z4, Z1
-	VSUBPD           Z4, Z1, Z4
-	VSUBPD           Z4, Z2, Z4
-	VADDPD           Z4, Z3, Z3
-	VMULPD           Z2, Z2, Z4
-	VMULPD           Z4, Z4, Z5
-	VBROADCASTSD     constants<>+1016(SB), Z6
-	VFMADD231PD.BCST constants<>+1024(SB), Z2, Z6
-	VBROADCASTSD     constants<>+1032(SB), Z7
-	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
-	VBROADCASTSD     constants<>+1048(SB), Z8
-	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z8
-	VBROADCASTSD     constants<>+1064(SB), Z9
-	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z9
-	VFMADD231PD      Z7, Z4, Z6
-	VFMADD231PD      Z9, Z4, Z8
-	VFMADD231PD.BCST constants<>+1080(SB), Z5, Z8
-	VFMADD231PD      Z8, Z5, Z6
-	VFMADD231PD      Z6, Z4, Z3
-	VADDPD           Z3, Z1, Z1
-	VMOVUPD          Z1, 512(AX)(CX*8)
-	VMAXPD           Z1, Z0, K1, Z0
-
-done386:
-	VSHUFF64X2 $0x4e, Z0, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	VSHUFF64X2 $0xb1, Z0, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	VPERMILPD  $0x55, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	XORQ       CX, CX
-	MOVQ       R8, DX
-	CMPQ       DX, $0x00000008
-	JLT        rest388
-
-whole387:
-	VMOVUPD 512(AX)(CX*8), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, (DI)(CX*8)
-	ADDQ    $0x00000008, CX
-	SUBQ    $0x00000008, DX
-	CMPQ    DX, $0x00000008
-	JGE     whole387
-
-rest388:
-	TESTQ   DX, DX
-	JZ      done389
-	MOVQ    $-1, BX
-	BZHIQ   DX, BX, BX
-	KMOVB   BX, K1
-	VMOVUPD 512(AX)(CX*8), Z1
-	VSUBPD  Z0, Z1, Z1
-	TESTQ   $0x00000007, DX
-	JNZ     partial390
-	VMOVUPD Z1, (DI)(CX*8)
-	JMP     stored393
-
-partial390:
-	LEAQ       (DI)(CX*8), AX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour391
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour391:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo392
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo392:
-	TESTQ  $0x00000001, DX
-	JZ     stored393
-	VMOVSD X0, (AX)
-
-stored393:
-done389:
-	MOVB $0x01, AL
-	MOVB AL, safe+96(FP)
-	VZEROUPPER
-	RET
-
-unsafe334:
-	MOVB $0x00, AL
-	MOVB AL, safe+96(FP)
-	VZEROUPPER
-	RET
-
-// func messageBackward512(out []float64, belief []float64, message []float64, values []float64) (safe bool)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·messageBackward512(SB), $1088-97
-	LEAQ              63(SP), AX
-	ANDQ              $-64, AX
-	MOVQ              belief_base+24(FP), CX
-	MOVQ              belief_len+32(FP), DX
-	MOVQ              message_base+48(FP), BX
-	MOVQ              values_base+72(FP), SI
-	MOVQ              out_base+0(FP), DI
-	MOVQ              out_len+8(FP), R8
-	CMPQ              DX, $0x00000008
-	JGT               general395
-	CMPQ              R8, $0x00000008
-	JGT               general395
-	CMPQ              DX, $0x00000008
-	JNE               small396
-	CMPQ              R8, $0x00000008
-	JNE               small396
-	VBROADCASTSD      constants<>+704(SB), Z0
-	VMOVUPD           (BX), Z1
-	VCMPPD            $0x04, Z0, Z1, K1
-	VMOVUPD           (CX), Z2
-	VSUBPD            Z1, Z2, K1, Z0
-	VMOVAPD           Z0, Z1
-	VSHUFF64X2        $0x4e, Z1, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VSHUFF64X2        $0xb1, Z1, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VPERMILPD         $0x55, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VSUBPD            Z1, Z0, Z0
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
-	VBROADCASTSD      constants<>+832(SB), Z1
-	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z1
-	VSUBPD.BCST       constants<>+832(SB), Z1, Z2
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constants<>+848(SB), Z2, Z0
-	VFNMADD231PD.BCST constants<>+856(SB), Z2, Z0
-	VMOVAPD           Z1, Z3
-	VMOVAPD           Z1, Z2
-	VMOVUPD           constants<>+128(SB), Z4
-	VPERMI2PD         constants<>+192(SB), Z4, Z2
-	VMULPD            Z0, Z0, Z4
-	VBROADCASTSD      constants<>+864(SB), Z5
-	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z5
-	VBROADCASTSD      constants<>+880(SB), Z6
-	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z6
-	VBROADCASTSD      constants<>+896(SB), Z7
-	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z7
-	VADDPD            Z0, Z2, Z2
-	VFMADD231PD       Z7, Z4, Z6
-	VFMADD231PD       Z6, Z4, Z5
-	VFMADD231PD       Z5, Z4, Z2
-	VPSLLQ            $0x30, Z3, Z3
-	VMOVUPD           constants<>+0(SB), Z0
-	VPERMI2PD         constants<>+64(SB), Z0, Z1
-	VPADDQ            Z3, Z1, Z1
-	VFMADD213PD.Z     Z1, Z1, K1, Z2
-	VMULPD            (SI), Z2, Z0
-	VMULPD            64(SI), Z2, Z1
-	VMULPD            128(SI), Z2, Z3
-	VMULPD            192(SI), Z2, Z4
-	VMULPD            256(SI), Z2, Z5
-	VMULPD            320(SI), Z2, Z6
-	VMULPD            384(SI), Z2, Z7
-	VMULPD            448(SI), Z2, Z2
-	VUNPCKLPD         Z1, Z0, Z8
-	VUNPCKHPD         Z1, Z0, Z0
-	VADDPD            Z0, Z8, Z8
-	VUNPCKLPD         Z4, Z3, Z0
-	VUNPCKHPD         Z4, Z3, Z1
-	VADDPD            Z1, Z0, Z0
-	VUNPCKLPD         Z6, Z5, Z1
-	VUNPCKHPD         Z6, Z5, Z3
-	VADDPD            Z3, Z1, Z1
-	VUNPCKLPD         Z2, Z7, Z3
-	VUNPCKHPD         Z2, Z7, Z2
-	VADDPD            Z2, Z3, Z3
-	VSHUFF64X2        $0x88, Z0, Z8, Z2
-	VSHUFF64X2        $0xdd, Z0, Z8, Z0
-	VADDPD            Z0, Z2, Z2
-	VSHUFF64X2        $0x88, Z3, Z1, Z0
-	VSHUFF64X2        $0xdd, Z3, Z1, Z1
-	VADDPD            Z1, Z0, Z0
-	VSHUFF64X2        $0x88, Z0, Z2, Z1
-	VSHUFF64X2        $0xdd, Z0, Z2, Z0
-	VADDPD            Z0, Z1, Z1
-	KXORB             K2, K2, K2
-	VCMPPD.BCST       $0x19, constants<>+728(SB), Z1, K1
-	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z1, K3
-	KORB              K1, K2, K2
-	KORB              K3, K2, K2
-	KTESTB            K2, K2
-	JNZ               unsafe394
-	VGETMANTPD        $0x08, Z1, Z0
-	VGETEXPPD         Z1, Z2
-	VRCP14PD          Z0, Z1
-	VRNDSCALEPD       $0x58, Z1, Z1
-	VGETEXPPD         Z1, Z3
-	VSUBPD            Z3, Z2, Z2
-	VFMSUB213PD.BCST  constants<>+760(SB), Z1, Z0
-	VPSRLQ            $0x30, Z1, Z1
-	VMOVAPD           Z1, Z3
-	VMOVUPD           constants<>+256(SB), Z4
-	VPERMI2PD         constants<>+320(SB), Z4, Z3
-	VMOVUPD           constants<>+384(SB), Z4
-	VPERMI2PD         constants<>+448(SB), Z4, Z1
-	VFMADD231PD.BCST  constants<>+992(SB), Z2, Z3
-	VFMADD231PD.BCST  constants<>+1000(SB), Z2, Z1
-	VADDPD            Z0, Z3, Z2
-	VSUBPD            Z3, Z2, Z3
-	VSUBPD            Z3, Z0, Z3
-	VADDPD            Z3, Z1, Z1
-	VMULPD            Z0, Z0, Z3
-	VMULPD            Z3, Z3, Z4
-	VBROADCASTSD      constants<>+1016(SB), Z5
-	VFMADD231PD.BCST  constants<>+1024(SB), Z0, Z5
-	VBROADCASTSD      constants<>+1032(SB), Z6
-	VFMADD231PD.BCST  constants<>+1040(SB), Z0, Z6
-	VBROADCASTSD      constants<>+1048(SB), Z7
-	VFMADD231PD.BCST  constants<>+1056(SB), Z0, Z7
-	VBROADCASTSD      constants<>+1064(SB), Z8
-	VFMADD231PD.BCST  constants<>+1072(SB), Z0, Z8
-	VFMADD231PD       Z6, Z3, Z5
-	VFMADD231PD       Z8, Z3, Z7
-	VFMADD231PD.BCST  constants<>+1080(SB), Z4, Z7
-	VFMADD231PD       Z7, Z4, Z5
-	VFMADD231PD       Z5, Z3, Z1
-	VADDPD            Z1, Z2, Z2
-	VMOVAPD           Z2, Z1
-	VSHUFF64X2        $0x4e, Z1, Z1, Z0
-	VMAXPD            Z0, Z1, Z1
-	VSHUFF64X2        $0xb1, Z1, Z1, Z0
-	VMAXPD            Z0, Z1, Z1
-	VPERMILPD         $0x55, Z1, Z0
-	VMAXPD            Z0, Z1, Z1
-	VSUBPD            Z1, Z2, Z2
-	VMOVUPD           Z2, (DI)
-	MOVB              $0x01, AL
-	MOVB              AL, safe+96(FP)
-	VZEROUPPER
-	RET
-
-small396:
-	MOVQ              $-1, AX
-	BZHIQ             DX, AX, AX
-	KMOVB             AX, K1
-	MOVQ              $-1, AX
-	BZHIQ             R8, AX, AX
-	KMOVB             AX, K2
-	VBROADCASTSD      constants<>+704(SB), Z0
-	VMOVUPD.Z         (BX), K1, Z1
-	VCMPPD            $0x04, Z0, Z1, K1, K3
-	VMOVUPD.Z         (CX), K1, Z2
-	VSUBPD            Z1, Z2, K3, Z0
-	VMOVAPD           Z0, Z1
-	VSHUFF64X2        $0x4e, Z1, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VSHUFF64X2        $0xb1, Z1, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VPERMILPD         $0x55, Z1, Z2
-	VMAXPD            Z2, Z1, Z1
-	VSUBPD            Z1, Z0, Z0
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K3
-	VBROADCASTSD      constants<>+832(SB), Z1
-	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z1
-	VSUBPD.BCST       constants<>+832(SB), Z1, Z2
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constants<>+848(SB), Z2, Z0
-	VFNMADD231PD.BCST constants<>+856(SB), Z2, Z0
-	VMOVAPD           Z1, Z11
-	VMOVAPD           Z1, Z2
-	VMOVUPD           constants<>+128(SB), Z12
-	VPERMI2PD         constants<>+192(SB), Z12, Z2
-	VMULPD            Z0, Z0, Z12
-	VBROADCASTSD      constants<>+864(SB), Z13
-	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z13
-	VBROADCASTSD      constants<>+880(SB), Z14
-	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z14
-	VBROADCASTSD      constants<>+896(SB), Z15
-	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z15
-	VADDPD            Z0, Z2, Z2
-	VFMADD231PD       Z15, Z12, Z14
-	VFMADD231PD       Z14, Z12, Z13
-	VFMADD231PD       Z13, Z12, Z2
-	VPSLLQ            $0x30, Z11, Z11
-	VMOVUPD           constants<>+0(SB), Z0
-	VPERMI2PD         constants<>+64(SB), Z0, Z1
-	VPADDQ            Z11, Z1, Z1
-	VFMADD213PD.Z     Z1, Z1, K3, Z2
-	MOVQ              DX, AX
-	SHLQ              $0x03, AX
-	LEAQ              (AX)(AX*2), CX
-	LEAQ              (AX)(AX*4), DX
-	LEAQ              (CX)(AX*4), BX
-	VPXORQ            Z3, Z3, Z3
-	VPXORQ            Z4, Z4, Z4
-	VPXORQ            Z5, Z5, Z5
-	VPXORQ            Z6, Z6, Z6
-	VPXORQ            Z7, Z7, Z7
-	VPXORQ            Z8, Z8, Z8
-	VPXORQ            Z9, Z9, Z9
-	VPXORQ            Z10, Z10, Z10
-	VMULPD.Z          (SI), Z2, K1, Z3
-	CMPQ              R8, $0x00000001
-	JLE               end398
-	VMULPD.Z          (SI)(AX*1), Z2, K1, Z4
-	CMPQ              R8, $0x00000002
-	JLE               end398
-	VMULPD.Z          (SI)(AX*2), Z2, K1, Z5
-	CMPQ              R8, $0x00000003
-	JLE               end398
-	VMULPD.Z          (SI)(CX*1), Z2, K1, Z6
-	CMPQ              R8, $0x00000004
-	JLE               end398
-	VMULPD.Z          (SI)(AX*4), Z2, K1, Z7
-	CMPQ              R8, $0x00000005
-	JLE               end398
-	VMULPD.Z          (SI)(DX*1), Z2, K1, Z8
-	CMPQ              R8, $0x00000006
-	JLE               end398
-	VMULPD.Z          (SI)(CX*2), Z2, K1, Z9
-	CMPQ              R8, $0x00000007
-	JLE               end398
-	VMULPD.Z          (SI)(BX*1), Z2, K1, Z10
-
-end398:
-	VUNPCKLPD        Z4, Z3, Z0
-	VUNPCKHPD        Z4, Z3, Z1
-	VADDPD           Z1, Z0, Z0
-	VUNPCKLPD        Z6, Z5, Z1
-	VUNPCKHPD        Z6, Z5, Z2
-	VADDPD           Z2, Z1, Z1
-	VUNPCKLPD        Z8, Z7, Z2
-	VUNPCKHPD        Z8, Z7, Z3
-	VADDPD           Z3, Z2, Z2
-	VUNPCKLPD        Z10, Z9, Z3
-	VUNPCKHPD        Z10, Z9, Z4
-	VADDPD           Z4, Z3, Z3
-	VSHUFF64X2       $0x88, Z1, Z0, Z4
-	VSHUFF64X2       $0xdd, Z1, Z0, Z0
-	VADDPD           Z0, Z4, Z4
-	VSHUFF64X2       $0x88, Z3, Z2, Z0
-	VSHUFF64X2       $0xdd, Z3, Z2, Z1
-	VADDPD           Z1, Z0, Z0
-	VSHUFF64X2       $0x88, Z0, Z4, Z1
-	VSHUFF64X2       $0xdd, Z0, Z4, Z0
-	VADDPD           Z0, Z1, Z1
-	KXORB            K4, K4, K4
-	VCMPPD.BCST      $0x19, constants<>+728(SB), Z1, K2, K1
-	VCMPPD.BCST      $0x1e, constants<>+736(SB), Z1, K2, K3
-	KORB             K1, K4, K4
-	KORB             K3, K4, K4
-	KTESTB           K4, K4
-	JNZ              unsafe394
-	VGETMANTPD       $0x08, Z1, Z0
-	VGETEXPPD        Z1, Z1
-	VRCP14PD         Z0, Z2
-	VRNDSCALEPD      $0x58, Z2, Z2
-	VGETEXPPD        Z2, Z3
-	VSUBPD           Z3, Z1, Z1
-	VFMSUB213PD.BCST constants<>+760(SB), Z2, Z0
-	VPSRLQ           $0x30, Z2, Z2
-	VMOVAPD          Z2, Z3
-	VMOVUPD          constants<>+256(SB), Z4
-	VPERMI2PD        constants<>+320(SB), Z4, Z3
-	VMOVUPD          constants<>+384(SB), Z4
-	VPERMI2PD        constants<>+448(SB), Z4, Z2
-	VFMADD231PD.BCST constants<>+992(SB), Z1, Z3
-	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z2
-	VADDPD           Z0, Z3, Z1
-	VSUBPD           Z3, Z1, Z3
-	VSUBPD           Z3, Z0, Z3
-	VADDPD           Z3, Z2, Z2
-	VMULPD           Z0, Z0, Z3
-	VMULPD           Z3, Z3, Z4
-	VBROADCASTSD     constants<>+1016(SB), Z5
-	VFMADD231PD.BCST constants<>+1024(SB), Z0, Z5
-	VBROADCASTSD     constants<>+1032(SB), Z6
-	VFMADD231PD.BCST constants<>+1040(SB), Z0, Z6
-	VBROADCASTSD     constants<>+1048(SB), Z7
-	VFMADD231PD.BCST constants<>+1056(SB), Z0, Z7
-	VBROADCASTSD     constants<>+1064(SB), Z8
-	VFMADD231PD.BCST constants<>+1072(SB), Z0, Z8
-	VFMADD231PD      Z6, Z3, Z5
-	VFMADD231PD      Z8, Z3, Z7
-	VFMADD231PD.BCST constants<>+1080(SB), Z4, Z7
-	VFMADD231PD      Z7, Z4, Z5
-	VFMADD231PD      Z5, Z3, Z2
-	VADDPD           Z2, Z1, Z1
-	VBROADCASTSD     constants<>+704(SB), Z0
-	VMOVAPD          Z1, K2, Z0
-	VSHUFF64X2       $0x4e, Z0, Z0, Z2
-	VMAXPD           Z2, Z0, Z0
-	VSHUFF64X2       $0xb1, Z0, Z0, Z2
-	VMAXPD           Z2, Z0, Z0
-	VPERMILPD        $0x55, Z0, Z2
-	VMAXPD           Z2, Z0, Z0
-	VSUBPD           Z0, Z1, Z1
-	TESTQ            $0x00000007, R8
-	JNZ              partial399
-	VMOVUPD          Z1, (DI)
-	JMP              stored402
-
-partial399:
-	LEAQ       (DI), AX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R8
-	JZ         noFour400
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour400:
-	TESTQ      $0x00000002, R8
-	JZ         noTwo401
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo401:
-	TESTQ  $0x00000001, R8
-	JZ     stored402
-	VMOVSD X0, (AX)
-
-stored402:
-	MOVB $0x01, AL
-	MOVB AL, safe+96(FP)
-	VZEROUPPER
-	RET
-
-general395:
-	VBROADCASTSD constants<>+704(SB), Z0
-	XORQ         R9, R9
-	MOVQ         DX, R10
-	CMPQ         R10, $0x00000008
-	JLT          rest404
-
-whole403:
-	VBROADCASTSD constants<>+704(SB), Z1
-	VMOVUPD      (BX)(R9*8), Z2
-	VCMPPD       $0x04, Z1, Z2, K1
-	VMOVUPD      (CX)(R9*8), Z3
-	VSUBPD       Z2, Z3, K1, Z1
-	VMOVUPD      Z1, (AX)(R9*8)
-	VMAXPD       Z1, Z0, Z0
-	ADDQ         $0x00000008, R9
-	SUBQ         $0x00000008, R10
-	CMPQ         R10, $0x00000008
-	JGE          whole403
-
-rest404:
-	TESTQ        R10, R10
-	JZ           done405
-	MOVQ         $-1, R11
-	BZHIQ        R10, R11, R11
-	KMOVB        R11, K1
-	VBROADCASTSD constants<>+704(SB), Z1
-	VMOVUPD.Z    (BX)(R9*8), K1, Z2
-	VCMPPD       $0x04, Z1, Z2, K1, K3
-	VMOVUPD.Z    (CX)(R9*8), K1, Z3
-	VSUBPD       Z2, Z3, K3, Z1
-	VMOVUPD      Z1, (AX)(R9*8)
-	VMAXPD       Z1, Z0, Z0
-
-done405:
-	VSHUFF64X2 $0x4e, Z0, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	VSHUFF64X2 $0xb1, Z0, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	VPERMILPD  $0x55, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	XORQ       CX, CX
-
-vector406:
-	VMOVUPD           (AX)(CX*8), Z1
-	VSUBPD            Z0, Z1, Z1
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z1, K1
-	VBROADCASTSD      constants<>+832(SB), Z2
-	VFMADD231PD.BCST  constants<>+824(SB), Z1, Z2
-	VSUBPD.BCST       constants<>+832(SB), Z2, Z3
-	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constants<>+848(SB), Z3, Z1
-	VFNMADD231PD.BCST constants<>+856(SB), Z3, Z1
-	VMOVAPD           Z2, Z4
-	VMOVAPD           Z2, Z3
-	VMOVUPD           constants<>+128(SB), Z5
-	VPERMI2PD         constants<>+192(SB), Z5, Z3
-	VMULPD            Z1, Z1, Z5
-	VBROADCASTSD      constants<>+864(SB), Z6
-	VFMADD231PD.BCST  constants<>+872(SB), Z1, Z6
-	VBROADCASTSD      constants<>+880(SB), Z7
-	VFMADD231PD.BCST  constants<>+888(SB), Z1, Z7
-	VBROADCASTSD      constants<>+896(SB), Z8
-	VFMADD231PD.BCST  constants<>+904(SB), Z1, Z8
-	VADDPD            Z1, Z3, Z3
-	VFMADD231PD       Z8, Z5, Z7
-	VFMADD231PD       Z7, Z5, Z6
-	VFMADD231PD       Z6, Z5, Z3
-	VPSLLQ            $0x30, Z4, Z4
-	VMOVUPD           constants<>+0(SB), Z1
-	VPERMI2PD         constants<>+64(SB), Z1, Z2
-	VPADDQ            Z4, Z2, Z2
-	VFMADD213PD.Z     Z2, Z2, K1, Z3
-	VMOVUPD           Z3, (AX)(CX*8)
-	ADDQ              $0x08, CX
-	CMPQ              CX, DX
-	JLT               vector406
-	KXORB             K2, K2, K2
-	MOVQ              R8, CX
-	MOVQ              DX, R9
-	SHLQ              $0x03, R9
-	LEAQ              (R9)(R9*2), R10
-	LEAQ              (R9)(R9*4), R11
-	LEAQ              (R10)(R9*4), R12
-	MOVQ              AX, BX
-	CMPQ              CX, $0x00000008
-	JLT               rest408
-
-block407:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   AX, R13
-	MOVQ   SI, R14
-	XORQ   R15, R15
-	MOVQ   DX, BP
-	CMPQ   BP, $0x00000008
-	JLT    rest411
-
-whole410:
-	VMOVUPD     (R13), Z8
-	VFMADD231PD (R14), Z8, Z0
-	VFMADD231PD (R14)(R9*1), Z8, Z1
-	VFMADD231PD (R14)(R9*2), Z8, Z2
-	VFMADD231PD (R14)(R10*1), Z8, Z3
-	VFMADD231PD (R14)(R9*4), Z8, Z4
-	VFMADD231PD (R14)(R11*1), Z8, Z5
-	VFMADD231PD (R14)(R10*2), Z8, Z6
-	VFMADD231PD (R14)(R12*1), Z8, Z7
-	ADDQ        $0x00000040, R13
-	ADDQ        $0x00000040, R14
-	ADDQ        $0x00000008, R15
-	SUBQ        $0x00000008, BP
-	CMPQ        BP, $0x00000008
-	JGE         whole410
-
-rest411:
-	TESTQ       BP, BP
-	JZ          done413
-	MOVQ        $-1, R15
-	BZHIQ       BP, R15, R15
-	KMOVB       R15, K1
-	VMOVUPD.Z   (R13), K1, Z8
-	VFMADD231PD (R14), Z8, K1, Z0
-	VFMADD231PD (R14)(R9*1), Z8, K1, Z1
-	VFMADD231PD (R14)(R9*2), Z8, K1, Z2
-	VFMADD231PD (R14)(R10*1), Z8, K1, Z3
-	VFMADD231PD (R14)(R9*4), Z8, K1, Z4
-	VFMADD231PD (R14)(R11*1), Z8, K1, Z5
-	VFMADD231PD (R14)(R10*2), Z8, K1, Z6
-	VFMADD231PD (R14)(R12*1), Z8, K1, Z7
-
-done413:
-	VUNPCKLPD   Z1, Z0, Z8
-	VUNPCKHPD   Z1, Z0, Z0
-	VADDPD      Z0, Z8, Z8
-	VUNPCKLPD   Z3, Z2, Z0
-	VUNPCKHPD   Z3, Z2, Z1
-	VADDPD      Z1, Z0, Z0
-	VUNPCKLPD   Z5, Z4, Z1
-	VUNPCKHPD   Z5, Z4, Z2
-	VADDPD      Z2, Z1, Z1
-	VUNPCKLPD   Z7, Z6, Z2
-	VUNPCKHPD   Z7, Z6, Z3
-	VADDPD      Z3, Z2, Z2
-	VSHUFF64X2  $0x88, Z0, Z8, Z3
-	VSHUFF64X2  $0xdd, Z0, Z8, Z0
-	VADDPD      Z0, Z3, Z3
-	VSHUFF64X2  $0x88, Z2, Z1, Z0
-	VSHUFF64X2  $0xdd, Z2, Z1, Z1
-	VADDPD      Z1, Z0, Z0
-	VSHUFF64X2  $0x88, Z0, Z3, Z1
-	VSHUFF64X2  $0xdd, Z0, Z3, Z0
-	VADDPD      Z0, Z1, Z1
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K1
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K3
-	KORB        K1, K2, K2
-	KORB        K3, K2, K2
-	VMOVUPD     Z1, 512(BX)
-	ADDQ        $0x00000040, BX
-	LEAQ        (SI)(R9*8), SI
-	SUBQ        $0x00000008, CX
-	CMPQ        CX, $0x00000008
-	JGE         block407
-
-rest408:
-	TESTQ  CX, CX
-	JZ     done409
-	MOVQ   $-1, R13
-	BZHIQ  CX, R13, R13
-	KMOVB  R13, K1
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   AX, R13
-	XORQ   R14, R14
-	CMPQ   DX, $0x00000008
-	JLT    rest416
-
-whole415:
-	VMOVUPD     (R13), Z8
-	VFMADD231PD (SI), Z8, Z0
-	CMPQ        CX, $0x00000001
-	JLE         column417
-	VFMADD231PD (SI)(R9*1), Z8, Z1
-	CMPQ        CX, $0x00000002
-	JLE         column417
-	VFMADD231PD (SI)(R9*2), Z8, Z2
-	CMPQ        CX, $0x00000003
-	JLE         column417
-	VFMADD231PD (SI)(R10*1), Z8, Z3
-	CMPQ        CX, $0x00000004
-	JLE         column417
-	VFMADD231PD (SI)(R9*4), Z8, Z4
-	CMPQ        CX, $0x00000005
-	JLE         column417
-	VFMADD231PD (SI)(R11*1), Z8, Z5
-	CMPQ        CX, $0x00000006
-	JLE         column417
-	VFMADD231PD (SI)(R10*2), Z8, Z6
-	CMPQ        CX, $0x00000007
-	JLE         column417
-	VFMADD231PD (SI)(R12*1), Z8, Z7
-
-column417:
-	ADDQ $0x00000040, R13
-	ADDQ $0x00000040, SI
-	ADDQ $0x00000008, R14
-	SUBQ $0x00000008, DX
-	CMPQ DX, $0x00000008
-	JGE  whole415
-
-rest416:
-	TESTQ       DX, DX
-	JZ          done418
-	MOVQ        $-1, R14
-	BZHIQ       DX, R14, R14
-	KMOVB       R14, K3
-	VMOVUPD.Z   (R13), K3, Z8
-	VFMADD231PD (SI), Z8, K3, Z0
-	CMPQ        CX, $0x00000001
-	JLE         column419
-	VFMADD231PD (SI)(R9*1), Z8, K3, Z1
-	CMPQ        CX, $0x00000002
-	JLE         column419
-	VFMADD231PD (SI)(R9*2), Z8, K3, Z2
-	CMPQ        CX, $0x00000003
-	JLE         column419
-	VFMADD231PD (SI)(R10*1), Z8, K3, Z3
-	CMPQ        CX, $0x00000004
-	JLE         column419
-	VFMADD231PD (SI)(R9*4), Z8, K3, Z4
-	CMPQ        CX, $0x00000005
-	JLE         column419
-	VFMADD231PD (SI)(R11*1), Z8, K3, Z5
-	CMPQ        CX, $0x00000006
-	JLE         column419
-	VFMADD231PD (SI)(R10*2), Z8, K3, Z6
-	CMPQ        CX, $0x00000007
-	JLE         column419
-	VFMADD231PD (SI)(R12*1), Z8, K3, Z7
-
-column419:
-done418:
-	VUNPCKLPD   Z1, Z0, Z8
-	VUNPCKHPD   Z1, Z0, Z0
-	VADDPD      Z0, Z8, Z8
-	VUNPCKLPD   Z3, Z2, Z0
-	VUNPCKHPD   Z3, Z2, Z1
-	VADDPD      Z1, Z0, Z0
-	VUNPCKLPD   Z5, Z4, Z1
-	VUNPCKHPD   Z5, Z4, Z2
-	VADDPD      Z2, Z1, Z1
-	VUNPCKLPD   Z7, Z6, Z2
-	VUNPCKHPD   Z7, Z6, Z3
-	VADDPD      Z3, Z2, Z2
-	VSHUFF64X2  $0x88, Z0, Z8, Z3
-	VSHUFF64X2  $0xdd, Z0, Z8, Z0
-	VADDPD      Z0, Z3, Z3
-	VSHUFF64X2  $0x88, Z2, Z1, Z0
-	VSHUFF64X2  $0xdd, Z2, Z1, Z1
-	VADDPD      Z1, Z0, Z0
-	VSHUFF64X2  $0x88, Z0, Z3, Z1
-	VSHUFF64X2  $0xdd, Z0, Z3, Z0
-	VADDPD      Z0, Z1, Z1
-	VCMPPD.BCST $0x19, constants<>+728(SB), Z1, K1, K3
-	VCMPPD.BCST $0x1e, constants<>+736(SB), Z1, K1, K1
-	KORB        K3, K2, K2
-	KORB        K1, K2, K2
-	VMOVUPD     Z1, 512(BX)
-
-done409:
-	KTESTB       K2, K2
-	JNZ          unsafe394
-	VBROADCASTSD constants<>+704(SB), Z0
-	XORQ         CX, CX
-	MOVQ         R8, DX
-	CMPQ         DX, $0x00000008
-	JLT          rest421
-
-whole420:
-	VMOVUPD          512(AX)(CX*8), Z1
-	VGETMANTPD       $0x08, Z1, Z2
-	VGETEXPPD        Z1, Z1
-	VRCP14PD         Z2, Z3
-	VRNDSCALEPD      $0x58, Z3, Z3
-	VGETEXPPD        Z3, Z4
-	VSUBPD           Z4, Z1, Z1
-	VFMSUB213PD.BCST constants<>+760(SB), Z3, Z2
-	VPSRLQ           $0x30, Z3, Z3
-	VMOVAPD          Z3, Z4
-	VMOVUPD          constants<>+256(SB), Z5
-	VPERMI2PD        constants<>+320(SB), Z5, Z4
-	VMOVUPD          constants<>+384(SB), Z5
-	VPERMI2PD        constants<>+448(SB), Z5, Z3
-	VFMADD231PD.BCST constants<>+992(SB), Z1, Z4
-	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z3
-	VADDPD           Z2, Z4, Z1
-	VSUBPD           Z4, Z1, Z4
-	VSUBPD           Z4, Z2, Z4
-	VADDPD           Z4, Z3, Z3
-	VMULPD           Z2, Z2, Z4
-	VMULPD           Z4, Z4, Z5
-	VBROADCASTSD     constants<>+1016(SB), Z6
-	VFMADD231PD.BCST constants<>+1024(SB), Z2, Z6
-	VBROADCASTSD     constants<>+1032(SB), Z7
-	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
-	VBROADCASTSD     constants<>+1048(SB), Z8
-	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z8
-	VBROADCASTSD     constants<>+1064(SB), Z9
-	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z9
-	VFMADD231PD      Z7, Z4, Z6
-	VFMADD231PD      Z9, Z4, Z8
-	VFMADD231PD.BCST constants<>+1080(SB), Z5, Z8
-	VFMADD231PD      Z8, Z5, Z6
-	VFMADD231PD      Z6, Z4, Z3
-	VADDPD           Z3, Z1, Z1
-	VMOVUPD          Z1, 512(AX)(CX*8)
-	VMAXPD           Z1, Z0, Z0
-	ADDQ             $0x00000008, CX
-	SUBQ             $0x00000008, DX
-	CMPQ             DX, $0x00000008
-	JGE              whole420
-
-rest421:
-	TESTQ            DX, DX
-	JZ               done422
-	MOVQ             $-1, BX
-	BZHIQ            DX, BX, BX
-	KMOVB            BX, K1
-	VMOVUPD          512(AX)(CX*8), Z1
-	VGETMANTPD       $0x08, Z1, Z2
-	VGETEXPPD        Z1, Z1
-	VRCP14PD         Z2, Z3
-	VRNDSCALEPD      $0x58, Z3, Z3
-	VGETEXPPD        Z3, Z4
-	VSUBPD           Z4, Z1, Z1
-	VFMSUB213PD.BCST constants<>+760(SB), Z3, Z2
-	VPSRLQ           $0x30, Z3, Z3
-	VMOVAPD          Z3, Z4
-	VMOVUPD          constants<>+256(SB), Z5
-	VPERMI2PD        constants<>+320(SB), Z5, Z4
-	VMOVUPD          constants<>+384(SB), Z5
-	VPERMI2PD        constants<>+448(SB), Z5, Z3
-	VFMADD231PD.BCST constants<>+992(SB), Z1, Z4
-	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z3
-	VADDPD           Z2, Z4, Z1
-	VSUBPD           Z4, Z1, Z4
-	VSUBPD           Z4, Z2, Z4
-	VADDPD           Z4, Z3, Z3
-	VMULPD           Z2, Z2, Z4
-	VMULPD           Z4, Z4, Z5
-	VBROADCASTSD     constants<>+1016(SB), Z6
-	VFMADD231PD.BCST constants<>+1024(SB), Z2, Z6
-	VBROADCASTSD     constants<>+1032(SB), Z7
-	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
-	VBROADCASTSD     constants<>+1048(SB), Z8
-	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z8
-	VBROADCASTSD     constants<>+1064(SB), Z9
-	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z9
-	VFMADD231PD      Z7, Z4, Z6
-	VFMADD231PD      Z9, Z4, Z8
-	VFMADD231PD.BCST constants<>+1080(SB), Z5, Z8
-	VFMADD231PD      Z8, Z5, Z6
-	VFMADD231PD      Z6, Z4, Z3
-	VADDPD           Z3, Z1, Z1
-	VMOVUPD          Z1, 512(AX)(CX*8)
-	VMAXPD           Z1, Z0, K1, Z0
-
-done422:
-	VSHUFF64X2 $0x4e, Z0, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	VSHUFF64X2 $0xb1, Z0, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	VPERMILPD  $0x55, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	XORQ       CX, CX
-	MOVQ       R8, DX
-	CMPQ       DX, $0x00000008
-	JLT        rest424
-
-whole423:
-	VMOVUPD 512(AX)(CX*8), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, (DI)(CX*8)
-	ADDQ    $0x00000008, CX
-	SUBQ    $0x00000008, DX
-	CMPQ    DX, $0x00000008
-	JGE     whole423
-
-rest424:
-	TESTQ   DX, DX
-	JZ      done425
-	MOVQ    $-1, BX
-	BZHIQ   DX, BX, BX
-	KMOVB   BX, K1
-	VMOVUPD 512(AX)(CX*8), Z1
-	VSUBPD  Z0, Z1, Z1
-	TESTQ   $0x00000007, DX
-	JNZ     partial426
-	VMOVUPD Z1, (DI)(CX*8)
-	JMP     stored429
-
-partial426:
-	LEAQ       (DI)(CX*8), AX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour427
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour427:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo428
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo428:
-	TESTQ  $0x00000001, DX
-	JZ     stored429
-	VMOVSD X0, (AX)
-
-stored429:
-done425:
-	MOVB $0x01, AL
-	MOVB AL, safe+96(FP)
-	VZEROUPPER
-	RET
-
-unsafe394:
-	MOVB $0x00, AL
-	MOVB AL, safe+96(FP)
-	VZEROUPPER
-	RET
-
 // func exponentiate512(dst []float64, theta []float64, inverse float64, lowest float64) (largest float64, safe bool)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
 TEXT ·exponentiate512(SB), $0-73
@@ -6363,9 +4020,9 @@ TEXT ·exponentiate512(SB), $0-73
 	XORQ         BX, BX
 	MOVQ         DX, SI
 	CMPQ         SI, $0x00000010
-	JLT          rest431
+	JLT          rest316
 
-whole430:
+whole315:
 	VMOVUPD (CX)(BX*8), Z6
 	VCMPPD  $0x04, Z1, Z6, K2
 	VMAXPD  Z6, Z2, K2, Z2
@@ -6381,13 +4038,13 @@ whole430:
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, SI
 	CMPQ    SI, $0x00000010
-	JGE     whole430
+	JGE     whole315
 
-rest431:
+rest316:
 	CMPQ SI, $0x00000008
-	JLT  rest433
+	JLT  rest318
 
-whole432:
+whole317:
 	VMOVUPD (CX)(BX*8), Z6
 	VCMPPD  $0x04, Z1, Z6, K2
 	VMAXPD  Z6, Z2, K2, Z2
@@ -6397,11 +4054,11 @@ whole432:
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, SI
 	CMPQ    SI, $0x00000008
-	JGE     whole432
+	JGE     whole317
 
-rest433:
+rest318:
 	TESTQ     SI, SI
-	JZ        done434
+	JZ        done319
 	MOVQ      $-1, DI
 	BZHIQ     SI, DI, DI
 	KMOVB     DI, K2
@@ -6412,7 +4069,7 @@ rest433:
 	VCMPPD    $0x03, Z6, Z6, K2
 	KORB      K2, K1, K1
 
-done434:
+done319:
 	VMAXPD       Z4, Z2, Z2
 	VMINPD       Z5, Z3, Z3
 	VSHUFF64X2   $0x4e, Z2, Z2, Z1
@@ -6428,7 +4085,7 @@ done434:
 	VPERMILPD    $0x55, Z3, Z1
 	VMINPD       Z1, Z3, Z3
 	KTESTB       K1, K1
-	JNZ          nan437
+	JNZ          nan322
 	VPANDQ.BCST  constants<>+752(SB), Z2, Z1
 	VCMPPD.BCST  $0x1e, constants<>+736(SB), Z1, K1
 	VSUBPD       Z2, Z3, Z3
@@ -6436,7 +4093,7 @@ done434:
 	VBROADCASTSD lowest+56(FP), Z1
 	VCMPPD       $0x19, Z1, Z3, K2
 	KORTESTB     K1, K2
-	JNZ          unsafe435
+	JNZ          unsafe320
 	VBROADCASTSD constants<>+792(SB), Z1
 	VBROADCASTSD constants<>+824(SB), Z3
 	VBROADCASTSD constants<>+832(SB), Z4
@@ -6453,9 +4110,9 @@ done434:
 	VMOVUPD      constants<>+64(SB), Z15
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest439
+	JLT          rest324
 
-whole438:
+whole323:
 	VMOVUPD       (CX)(BX*8), Z16
 	VSUBPD        Z2, Z16, Z16
 	VMULPD        Z0, Z16, Z16
@@ -6503,13 +4160,13 @@ whole438:
 	ADDQ          $0x00000010, BX
 	SUBQ          $0x00000010, DX
 	CMPQ          DX, $0x00000010
-	JGE           whole438
+	JGE           whole323
 
-rest439:
+rest324:
 	CMPQ DX, $0x00000008
-	JLT  rest441
+	JLT  rest326
 
-whole440:
+whole325:
 	VMOVUPD       (CX)(BX*8), Z16
 	VSUBPD        Z2, Z16, Z16
 	VMULPD        Z0, Z16, Z16
@@ -6535,11 +4192,11 @@ whole440:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000008, DX
 	CMPQ          DX, $0x00000008
-	JGE           whole440
+	JGE           whole325
 
-rest441:
+rest326:
 	TESTQ         DX, DX
-	JZ            done442
+	JZ            done327
 	MOVQ          $-1, SI
 	BZHIQ         DX, SI, SI
 	KMOVB         SI, K1
@@ -6565,43 +4222,43 @@ rest441:
 	VPADDQ        Z1, Z0, Z0
 	VFMADD213PD.Z Z0, Z0, K1, Z3
 	TESTQ         $0x00000007, DX
-	JNZ           partial443
+	JNZ           partial328
 	VMOVUPD       Z3, (AX)(BX*8)
-	JMP           stored446
+	JMP           stored331
 
-partial443:
+partial328:
 	LEAQ       (AX)(BX*8), AX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour444
+	JZ         noFour329
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour444:
+noFour329:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo445
+	JZ         noTwo330
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo445:
+noTwo330:
 	TESTQ  $0x00000001, DX
-	JZ     stored446
+	JZ     stored331
 	VMOVSD X0, (AX)
 
-stored446:
-done442:
+stored331:
+done327:
 	MOVSD X2, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan437:
+nan322:
 	VBROADCASTSD constants<>+720(SB), Z2
 
-unsafe435:
+unsafe320:
 	MOVSD X2, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -6623,19 +4280,19 @@ TEXT ·absorb512(SB), $0-96
 	VXORPD       Z4, Z4, Z4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000008
-	JLT          rest448
+	JLT          rest333
 
-whole447:
+whole332:
 	VMOVUPD  (AX)(SI*8), Z5
 	VMOVUPD  (CX)(SI*8), Z6
 	VUCOMISD X4, X1
-	JBE      undamped449
+	JBE      undamped334
 	VCMPPD   $0x04, Z5, Z6, K1
 	VMULPD   Z1, Z5, Z7
 	VMULPD   Z2, Z6, Z8
 	VADDPD   Z7, Z8, K1, Z6
 
-undamped449:
+undamped334:
 	VCMPPD      $0x04, Z5, Z6, K1
 	VSUBPD.Z    Z5, Z6, K1, Z5
 	VPANDQ.BCST constants<>+752(SB), Z5, Z5
@@ -6647,85 +4304,85 @@ undamped449:
 	ADDQ        $0x00000008, SI
 	SUBQ        $0x00000008, BX
 	CMPQ        BX, $0x00000008
-	JGE         whole447
+	JGE         whole332
 
-rest448:
+rest333:
 	TESTQ     BX, BX
-	JZ        done450
+	JZ        done335
 	MOVQ      $-1, DI
 	BZHIQ     BX, DI, DI
 	KMOVB     DI, K1
 	VMOVUPD.Z (AX)(SI*8), K1, Z5
 	VMOVUPD.Z (CX)(SI*8), K1, Z6
 	VUCOMISD  X4, X1
-	JBE       undamped451
+	JBE       undamped336
 	VCMPPD    $0x04, Z5, Z6, K2
 	VMULPD    Z1, Z5, Z1
 	VMULPD    Z2, Z6, Z2
 	VADDPD    Z1, Z2, K2, Z6
 
-undamped451:
+undamped336:
 	VCMPPD      $0x04, Z5, Z6, K2
 	VSUBPD.Z    Z5, Z6, K2, Z1
 	VPANDQ.BCST constants<>+752(SB), Z1, Z1
 	VPMAXUQ     Z1, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial452
+	JNZ         partial337
 	VMOVUPD     Z6, (AX)(SI*8)
-	JMP         stored455
+	JMP         stored340
 
-partial452:
+partial337:
 	LEAQ       (AX)(SI*8), AX
 	VMOVAPD    Z6, Z1
 	TESTQ      $0x00000004, BX
-	JZ         noFour453
+	JZ         noFour338
 	VMOVUPD    Y1, (AX)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, AX
 
-noFour453:
+noFour338:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo454
+	JZ         noTwo339
 	VMOVUPD    X1, (AX)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, AX
 
-noTwo454:
+noTwo339:
 	TESTQ  $0x00000001, BX
-	JZ     stored455
+	JZ     stored340
 	VMOVSD X1, (AX)
 
-stored455:
+stored340:
 	VMOVUPD.Z   (DX)(SI*8), K1, Z1
 	VFMADD231PD Z6, Z0, Z1
 	TESTQ       $0x00000007, BX
-	JNZ         partial456
+	JNZ         partial341
 	VMOVUPD     Z1, (DX)(SI*8)
-	JMP         stored459
+	JMP         stored344
 
-partial456:
+partial341:
 	LEAQ       (DX)(SI*8), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, BX
-	JZ         noFour457
+	JZ         noFour342
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour457:
+noFour342:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo458
+	JZ         noTwo343
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo458:
+noTwo343:
 	TESTQ  $0x00000001, BX
-	JZ     stored459
+	JZ     stored344
 	VMOVSD X0, (AX)
 
-stored459:
-done450:
+stored344:
+done335:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -6750,9 +4407,9 @@ TEXT ·edgeBelief512(SB), $2112-161
 	LEAQ              63(SP), R10
 	ANDQ              $-64, R10
 	CMPQ              R8, $0x08
-	JNE               general461
+	JNE               general346
 	CMPQ              R9, $0x08
-	JNE               general461
+	JNE               general346
 	VBROADCASTSD      constants<>+704(SB), Z0
 	VMOVUPD           (DX), Z1
 	VCMPPD            $0x04, Z0, Z1, K1
@@ -6874,7 +4531,7 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z5
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z5, K1
 	KORTESTB          K1, K1
-	JNZ               unsafe460
+	JNZ               unsafe345
 	VMOVSD            constants<>+760(SB), X5
 	VDIVSD            X1, X5, X5
 	VBROADCASTSD      X5, Z5
@@ -6939,14 +4596,14 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VZEROUPPER
 	RET
 
-general461:
+general346:
 	VBROADCASTSD constants<>+704(SB), Z0
 	XORQ         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R12, $0x00000008
-	JLT          rest463
+	JLT          rest348
 
-whole462:
+whole347:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (DX)(R11*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -6957,11 +4614,11 @@ whole462:
 	ADDQ         $0x00000008, R11
 	SUBQ         $0x00000008, R12
 	CMPQ         R12, $0x00000008
-	JGE          whole462
+	JGE          whole347
 
-rest463:
+rest348:
 	TESTQ        R12, R12
-	JZ           done464
+	JZ           done349
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -6973,7 +4630,7 @@ rest463:
 	VMOVUPD      Z1, (R10)(R11*8)
 	VMAXPD       Z1, Z0, Z0
 
-done464:
+done349:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -6984,9 +4641,9 @@ done464:
 	XORQ         CX, CX
 	MOVQ         R9, DX
 	CMPQ         DX, $0x00000008
-	JLT          rest466
+	JLT          rest351
 
-whole465:
+whole350:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (SI)(CX*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -6997,11 +4654,11 @@ whole465:
 	ADDQ         $0x00000008, CX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole465
+	JGE          whole350
 
-rest466:
+rest351:
 	TESTQ        DX, DX
-	JZ           done467
+	JZ           done352
 	MOVQ         $-1, R11
 	BZHIQ        DX, R11, R11
 	KMOVB        R11, K1
@@ -7013,7 +4670,7 @@ rest466:
 	VMOVUPD      Z2, 1024(R10)(CX*8)
 	VMAXPD       Z2, Z1, Z1
 
-done467:
+done352:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 	VMAXPD     Z2, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
@@ -7022,7 +4679,7 @@ done467:
 	VMAXPD     Z2, Z1, Z1
 	XORQ       CX, CX
 
-vector468:
+vector353:
 	VMOVUPD           (R10)(CX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
 	VSUBPD            Z0, Z2, Z2
@@ -7053,10 +4710,10 @@ vector468:
 	VMOVUPD           Z3, 512(R10)(CX*8)
 	ADDQ              $0x08, CX
 	CMPQ              CX, R8
-	JLT               vector468
+	JLT               vector353
 	XORQ              CX, CX
 
-vector469:
+vector354:
 	VMOVUPD           1024(R10)(CX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
 	VSUBPD            Z1, Z2, Z2
@@ -7087,7 +4744,7 @@ vector469:
 	VMOVUPD           Z3, 1536(R10)(CX*8)
 	ADDQ              $0x08, CX
 	CMPQ              CX, R9
-	JLT               vector469
+	JLT               vector354
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -7096,9 +4753,9 @@ vector469:
 	XORQ              SI, SI
 	MOVQ              R9, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest471
+	JLT               rest356
 
-panel470:
+panel355:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Z3, Z3, Z3
@@ -7119,9 +4776,9 @@ panel470:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows474
+	JLT    rows359
 
-row473:
+row358:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -7150,9 +4807,9 @@ row473:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row473
+	JGE              row358
 
-rows474:
+rows359:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -7180,13 +4837,13 @@ rows474:
 	ADDQ        $0x00000200, SI
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel470
+	JGE         panel355
 
-rest471:
+rest356:
 	TESTQ  R11, R11
-	JZ     done472
+	JZ     done357
 	CMPQ   R11, $0x00000008
-	JGT    wider475
+	JGT    wider360
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
 	KMOVB  DX, K1
@@ -7198,9 +4855,9 @@ rest471:
 	VXORPD Z6, Z6, Z6
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows477
+	JLT    rows362
 
-row476:
+row361:
 	VMOVUPD.Z        (BX), K1, Z7
 	VFMADD231PD.BCST (DX), Z7, Z3
 	VFMADD231PD.BCST 512(DX), Z7, Z5
@@ -7211,13 +4868,13 @@ row476:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row476
+	JGE              row361
 
-rows477:
+rows362:
 	CMPQ R11, $0x00000001
-	JLT  rows479
+	JLT  rows364
 
-row478:
+row363:
 	VMOVUPD.Z        (BX), K1, Z7
 	VFMADD231PD.BCST (DX), Z7, Z3
 	VFMADD231PD.BCST 512(DX), Z7, Z5
@@ -7225,19 +4882,19 @@ row478:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row478
+	JGE              row363
 
-rows479:
+rows364:
 	VADDPD      Z4, Z3, Z3
 	VADDPD      Z6, Z5, Z5
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z5, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	JMP         done472
+	JMP         done357
 
-wider475:
+wider360:
 	CMPQ   R11, $0x00000010
-	JGT    wider480
+	JGT    wider365
 	SUBQ   $0x00000008, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -7254,9 +4911,9 @@ wider475:
 	VXORPD Z10, Z10, Z10
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows482
+	JLT    rows367
 
-row481:
+row366:
 	VMOVUPD          (BX), Z11
 	VFMADD231PD.BCST (DX), Z11, Z3
 	VFMADD231PD.BCST 512(DX), Z11, Z7
@@ -7273,13 +4930,13 @@ row481:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row481
+	JGE              row366
 
-rows482:
+rows367:
 	CMPQ R11, $0x00000001
-	JLT  rows484
+	JLT  rows369
 
-row483:
+row368:
 	VMOVUPD          (BX), Z11
 	VFMADD231PD.BCST (DX), Z11, Z3
 	VFMADD231PD.BCST 512(DX), Z11, Z7
@@ -7290,9 +4947,9 @@ row483:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row483
+	JGE              row368
 
-rows484:
+rows369:
 	VADDPD      Z5, Z3, Z3
 	VADDPD      Z9, Z7, Z7
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -7303,11 +4960,11 @@ rows484:
 	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
 	VFMADD231PD 1088(R10)(SI*1), Z8, Z2
 	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
-	JMP         done472
+	JMP         done357
 
-wider480:
+wider365:
 	CMPQ   R11, $0x00000018
-	JGT    wider485
+	JGT    wider370
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -7328,9 +4985,9 @@ wider480:
 	VXORPD Z14, Z14, Z14
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows487
+	JLT    rows372
 
-row486:
+row371:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -7353,13 +5010,13 @@ row486:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row486
+	JGE              row371
 
-rows487:
+rows372:
 	CMPQ R11, $0x00000001
-	JLT  rows489
+	JLT  rows374
 
-row488:
+row373:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -7373,9 +5030,9 @@ row488:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row488
+	JGE              row373
 
-rows489:
+rows374:
 	VADDPD      Z6, Z3, Z3
 	VADDPD      Z12, Z9, Z9
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -7391,11 +5048,11 @@ rows489:
 	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
 	VFMADD231PD 1152(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
-	JMP         done472
+	JMP         done357
 
-wider485:
+wider370:
 	CMPQ   R11, $0x00000020
-	JGT    wider490
+	JGT    wider375
 	SUBQ   $0x00000018, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -7420,9 +5077,9 @@ wider485:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows492
+	JLT    rows377
 
-row491:
+row376:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -7451,13 +5108,13 @@ row491:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row491
+	JGE              row376
 
-rows492:
+rows377:
 	CMPQ R11, $0x00000001
-	JLT  rows494
+	JLT  rows379
 
-row493:
+row378:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -7474,9 +5131,9 @@ row493:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row493
+	JGE              row378
 
-rows494:
+rows379:
 	VADDPD      Z7, Z3, Z3
 	VADDPD      Z15, Z11, Z11
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -7497,11 +5154,11 @@ rows494:
 	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
 	VFMADD231PD 1216(R10)(SI*1), Z14, Z2
 	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
-	JMP         done472
+	JMP         done357
 
-wider490:
+wider375:
 	CMPQ   R11, $0x00000028
-	JGT    wider495
+	JGT    wider380
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -7520,9 +5177,9 @@ wider490:
 	VXORPD Z12, Z12, Z12
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows497
+	JLT    rows382
 
-row496:
+row381:
 	VMOVUPD          (BX), Z13
 	VFMADD231PD.BCST (DX), Z13, Z3
 	VFMADD231PD.BCST 512(DX), Z13, Z8
@@ -7542,9 +5199,9 @@ row496:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row496
+	JGE              row381
 
-rows497:
+rows382:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z8, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -7560,11 +5217,11 @@ rows497:
 	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
 	VFMADD231PD 1280(R10)(SI*1), Z12, Z2
 	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
-	JMP         done472
+	JMP         done357
 
-wider495:
+wider380:
 	CMPQ   R11, $0x00000030
-	JGT    wider498
+	JGT    wider383
 	SUBQ   $0x00000028, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -7585,9 +5242,9 @@ wider495:
 	VXORPD Z14, Z14, Z14
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows500
+	JLT    rows385
 
-row499:
+row384:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -7610,9 +5267,9 @@ row499:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row499
+	JGE              row384
 
-rows500:
+rows385:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z9, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -7631,11 +5288,11 @@ rows500:
 	VFMADD231PD 1344(R10)(SI*1), Z8, Z1
 	VFMADD231PD 1344(R10)(SI*1), Z14, Z2
 	VFMADD231PD 1856(R10)(SI*1), Z8, Z2
-	JMP         done472
+	JMP         done357
 
-wider498:
+wider383:
 	CMPQ   R11, $0x00000038
-	JGT    wider501
+	JGT    wider386
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -7658,9 +5315,9 @@ wider498:
 	VXORPD Z16, Z16, Z16
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows503
+	JLT    rows388
 
-row502:
+row387:
 	VMOVUPD          (BX), Z17
 	VFMADD231PD.BCST (DX), Z17, Z3
 	VFMADD231PD.BCST 512(DX), Z17, Z10
@@ -7686,9 +5343,9 @@ row502:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row502
+	JGE              row387
 
-rows503:
+rows388:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z10, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -7710,9 +5367,9 @@ rows503:
 	VFMADD231PD 1408(R10)(SI*1), Z9, Z1
 	VFMADD231PD 1408(R10)(SI*1), Z16, Z2
 	VFMADD231PD 1920(R10)(SI*1), Z9, Z2
-	JMP         done472
+	JMP         done357
 
-wider501:
+wider386:
 	SUBQ   $0x00000038, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -7737,9 +5394,9 @@ wider501:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows506
+	JLT    rows391
 
-row505:
+row390:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -7768,9 +5425,9 @@ row505:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row505
+	JGE              row390
 
-rows506:
+rows391:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -7796,7 +5453,7 @@ rows506:
 	VFMADD231PD 1472(R10)(SI*1), Z18, Z2
 	VFMADD231PD 1984(R10)(SI*1), Z10, Z2
 
-done472:
+done357:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VSHUFF64X2       $0x4e, Z2, Z2, Z4
 	VADDPD           Z3, Z1, Z1
@@ -7812,7 +5469,7 @@ done472:
 	VPSUBQ.BCST      constants<>+728(SB), Z1, Z3
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z3, K1
 	KORTESTB         K1, K1
-	JNZ              unsafe460
+	JNZ              unsafe345
 	VMOVSD           constants<>+760(SB), X3
 	VDIVSD           X1, X3, X3
 	VBROADCASTSD     X3, Z3
@@ -7849,26 +5506,26 @@ done472:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             DX, DX
 
-vector507:
+vector392:
 	VMULPD  1024(R10)(DX*8), Z3, Z0
 	VMOVUPD Z0, 1024(R10)(DX*8)
 	ADDQ    $0x08, DX
 	CMPQ    DX, R9
-	JLT     vector507
+	JLT     vector392
 	MOVQ    R10, DX
 	MOVQ    R8, BX
 	MOVQ    R8, SI
 	IMULQ   CX, SI
 	LEAQ    -64(AX)(SI*1), SI
 
-row508:
+row393:
 	VBROADCASTSD (DX), Z0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest510
+	JLT          rest395
 
-whole509:
+whole394:
 	VMOVUPD (DI)(R8*8), Z1
 	VMULPD  1024(R10)(R8*8), Z1, Z1
 	VMULPD  Z0, Z1, Z1
@@ -7876,11 +5533,11 @@ whole509:
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole509
+	JGE     whole394
 
-rest510:
+rest395:
 	TESTQ     R11, R11
-	JZ        done511
+	JZ        done396
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
@@ -7889,51 +5546,51 @@ rest510:
 	VMULPD    Z0, Z1, Z1
 	LEAQ      (AX)(R8*8), R8
 	CMPQ      R8, SI
-	JGT       pieces512
+	JGT       pieces397
 	VMOVUPD   Z1, (R8)
-	JMP       written513
+	JMP       written398
 
-pieces512:
+pieces397:
 	TESTQ   $0x00000007, R11
-	JNZ     partial514
+	JNZ     partial399
 	VMOVUPD Z1, (R8)
-	JMP     stored517
+	JMP     stored402
 
-partial514:
+partial399:
 	LEAQ       (R8), R8
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour515
+	JZ         noFour400
 	VMOVUPD    Y0, (R8)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R8
 
-noFour515:
+noFour400:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo516
+	JZ         noTwo401
 	VMOVUPD    X0, (R8)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R8
 
-noTwo516:
+noTwo401:
 	TESTQ  $0x00000001, R11
-	JZ     stored517
+	JZ     stored402
 	VMOVSD X0, (R8)
 
-stored517:
-written513:
-done511:
+stored402:
+written398:
+done396:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row508
+	JNZ  row393
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe460:
+unsafe345:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -7950,17 +5607,17 @@ TEXT ·multiplyMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest519
+	JLT  rest404
 
-panel518:
+panel403:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles522
+	JLT  tiles407
 
-tile521:
+tile406:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7989,9 +5646,9 @@ tile521:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done524
+	JLE    done409
 
-again523:
+again408:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -8035,9 +5692,9 @@ again523:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again523
+	JNZ          again408
 
-done524:
+done409:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -8073,13 +5730,13 @@ done524:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile521
+	JGE     tile406
 
-tiles522:
+tiles407:
 	CMPQ R10, $0x00000002
-	JLT  tiles526
+	JLT  tiles411
 
-tile525:
+tile410:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8092,9 +5749,9 @@ tile525:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done528
+	JLE    done413
 
-again527:
+again412:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -8114,9 +5771,9 @@ again527:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again527
+	JNZ          again412
 
-done528:
+done413:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -8132,13 +5789,13 @@ done528:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile525
+	JGE     tile410
 
-tiles526:
+tiles411:
 	CMPQ R10, $0x00000001
-	JLT  tiles530
+	JLT  tiles415
 
-tile529:
+tile414:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8147,9 +5804,9 @@ tile529:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done532
+	JLE    done417
 
-again531:
+again416:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -8163,9 +5820,9 @@ again531:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again531
+	JNZ          again416
 
-done532:
+done417:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
@@ -8173,19 +5830,19 @@ done532:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile529
+	JGE     tile414
 
-tiles530:
+tiles415:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel518
+	JGE  panel403
 
-rest519:
+rest404:
 	TESTQ R9, R9
-	JZ    done520
+	JZ    done405
 	CMPQ  R9, $0x00000008
-	JGT   wider533
+	JGT   wider418
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -8194,9 +5851,9 @@ rest519:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles535
+	JLT   tiles420
 
-tile534:
+tile419:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8213,9 +5870,9 @@ tile534:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done537
+	JLE    done422
 
-again536:
+again421:
 	VMOVUPD.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z13
@@ -8256,357 +5913,357 @@ again536:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again536
+	JNZ          again421
 
-done537:
+done422:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x00000007, R9
-	JNZ     partial538
+	JNZ     partial423
 	VMOVUPD Z0, (DI)
-	JMP     stored541
+	JMP     stored426
 
-partial538:
+partial423:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour539
+	JZ         noFour424
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour539:
+noFour424:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo540
+	JZ         noTwo425
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo540:
+noTwo425:
 	TESTQ  $0x00000001, R9
-	JZ     stored541
+	JZ     stored426
 	VMOVSD X0, (BX)
 
-stored541:
+stored426:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial542
+	JNZ     partial427
 	VMOVUPD Z1, (DI)
-	JMP     stored545
+	JMP     stored430
 
-partial542:
+partial427:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour543
+	JZ         noFour428
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour543:
+noFour428:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo544
+	JZ         noTwo429
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo544:
+noTwo429:
 	TESTQ  $0x00000001, R9
-	JZ     stored545
+	JZ     stored430
 	VMOVSD X0, (BX)
 
-stored545:
+stored430:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial546
+	JNZ     partial431
 	VMOVUPD Z2, (DI)
-	JMP     stored549
+	JMP     stored434
 
-partial546:
+partial431:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour547
+	JZ         noFour432
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour547:
+noFour432:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo548
+	JZ         noTwo433
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo548:
+noTwo433:
 	TESTQ  $0x00000001, R9
-	JZ     stored549
+	JZ     stored434
 	VMOVSD X0, (BX)
 
-stored549:
+stored434:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial550
+	JNZ     partial435
 	VMOVUPD Z3, (DI)
-	JMP     stored553
+	JMP     stored438
 
-partial550:
+partial435:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour551
+	JZ         noFour436
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour551:
+noFour436:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo552
+	JZ         noTwo437
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo552:
+noTwo437:
 	TESTQ  $0x00000001, R9
-	JZ     stored553
+	JZ     stored438
 	VMOVSD X0, (BX)
 
-stored553:
+stored438:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial554
+	JNZ     partial439
 	VMOVUPD Z4, (DI)
-	JMP     stored557
+	JMP     stored442
 
-partial554:
+partial439:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour555
+	JZ         noFour440
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour555:
+noFour440:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo556
+	JZ         noTwo441
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo556:
+noTwo441:
 	TESTQ  $0x00000001, R9
-	JZ     stored557
+	JZ     stored442
 	VMOVSD X0, (BX)
 
-stored557:
+stored442:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial558
+	JNZ     partial443
 	VMOVUPD Z5, (DI)
-	JMP     stored561
+	JMP     stored446
 
-partial558:
+partial443:
 	LEAQ       (DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour559
+	JZ         noFour444
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour559:
+noFour444:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo560
+	JZ         noTwo445
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo560:
+noTwo445:
 	TESTQ  $0x00000001, R9
-	JZ     stored561
+	JZ     stored446
 	VMOVSD X0, (BX)
 
-stored561:
+stored446:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial562
+	JNZ     partial447
 	VMOVUPD Z6, (DI)
-	JMP     stored565
+	JMP     stored450
 
-partial562:
+partial447:
 	LEAQ       (DI), BX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour563
+	JZ         noFour448
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour563:
+noFour448:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo564
+	JZ         noTwo449
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo564:
+noTwo449:
 	TESTQ  $0x00000001, R9
-	JZ     stored565
+	JZ     stored450
 	VMOVSD X0, (BX)
 
-stored565:
+stored450:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial566
+	JNZ     partial451
 	VMOVUPD Z7, (DI)
-	JMP     stored569
+	JMP     stored454
 
-partial566:
+partial451:
 	LEAQ       (DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour567
+	JZ         noFour452
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour567:
+noFour452:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo568
+	JZ         noTwo453
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo568:
+noTwo453:
 	TESTQ  $0x00000001, R9
-	JZ     stored569
+	JZ     stored454
 	VMOVSD X0, (BX)
 
-stored569:
+stored454:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial570
+	JNZ     partial455
 	VMOVUPD Z8, (DI)
-	JMP     stored573
+	JMP     stored458
 
-partial570:
+partial455:
 	LEAQ       (DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour571
+	JZ         noFour456
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour571:
+noFour456:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo572
+	JZ         noTwo457
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo572:
+noTwo457:
 	TESTQ  $0x00000001, R9
-	JZ     stored573
+	JZ     stored458
 	VMOVSD X0, (BX)
 
-stored573:
+stored458:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial574
+	JNZ     partial459
 	VMOVUPD Z9, (DI)
-	JMP     stored577
+	JMP     stored462
 
-partial574:
+partial459:
 	LEAQ       (DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour575
+	JZ         noFour460
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour575:
+noFour460:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo576
+	JZ         noTwo461
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo576:
+noTwo461:
 	TESTQ  $0x00000001, R9
-	JZ     stored577
+	JZ     stored462
 	VMOVSD X0, (BX)
 
-stored577:
+stored462:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial578
+	JNZ     partial463
 	VMOVUPD Z10, (DI)
-	JMP     stored581
+	JMP     stored466
 
-partial578:
+partial463:
 	LEAQ       (DI), BX
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour579
+	JZ         noFour464
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour579:
+noFour464:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo580
+	JZ         noTwo465
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo580:
+noTwo465:
 	TESTQ  $0x00000001, R9
-	JZ     stored581
+	JZ     stored466
 	VMOVSD X0, (BX)
 
-stored581:
+stored466:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial582
+	JNZ     partial467
 	VMOVUPD Z11, (DI)
-	JMP     stored585
+	JMP     stored470
 
-partial582:
+partial467:
 	LEAQ       (DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour583
+	JZ         noFour468
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour583:
+noFour468:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo584
+	JZ         noTwo469
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo584:
+noTwo469:
 	TESTQ  $0x00000001, R9
-	JZ     stored585
+	JZ     stored470
 	VMOVSD X0, (BX)
 
-stored585:
+stored470:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile534
+	JGE  tile419
 
-tiles535:
+tiles420:
 	CMPQ R10, $0x00000004
-	JLT  tiles587
+	JLT  tiles472
 
-tile586:
+tile471:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8615,9 +6272,9 @@ tile586:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done589
+	JLE    done474
 
-again588:
+again473:
 	VMOVUPD.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z5
@@ -8634,141 +6291,141 @@ again588:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again588
+	JNZ          again473
 
-done589:
+done474:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x00000007, R9
-	JNZ     partial590
+	JNZ     partial475
 	VMOVUPD Z0, (DI)
-	JMP     stored593
+	JMP     stored478
 
-partial590:
+partial475:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour591
+	JZ         noFour476
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour591:
+noFour476:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo592
+	JZ         noTwo477
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo592:
+noTwo477:
 	TESTQ  $0x00000001, R9
-	JZ     stored593
+	JZ     stored478
 	VMOVSD X0, (BX)
 
-stored593:
+stored478:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial594
+	JNZ     partial479
 	VMOVUPD Z1, (DI)
-	JMP     stored597
+	JMP     stored482
 
-partial594:
+partial479:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour595
+	JZ         noFour480
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour595:
+noFour480:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo596
+	JZ         noTwo481
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo596:
+noTwo481:
 	TESTQ  $0x00000001, R9
-	JZ     stored597
+	JZ     stored482
 	VMOVSD X0, (BX)
 
-stored597:
+stored482:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial598
+	JNZ     partial483
 	VMOVUPD Z2, (DI)
-	JMP     stored601
+	JMP     stored486
 
-partial598:
+partial483:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour599
+	JZ         noFour484
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour599:
+noFour484:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo600
+	JZ         noTwo485
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo600:
+noTwo485:
 	TESTQ  $0x00000001, R9
-	JZ     stored601
+	JZ     stored486
 	VMOVSD X0, (BX)
 
-stored601:
+stored486:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial602
+	JNZ     partial487
 	VMOVUPD Z3, (DI)
-	JMP     stored605
+	JMP     stored490
 
-partial602:
+partial487:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour603
+	JZ         noFour488
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour603:
+noFour488:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo604
+	JZ         noTwo489
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo604:
+noTwo489:
 	TESTQ  $0x00000001, R9
-	JZ     stored605
+	JZ     stored490
 	VMOVSD X0, (BX)
 
-stored605:
+stored490:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile586
+	JGE  tile471
 
-tiles587:
+tiles472:
 	CMPQ R10, $0x00000001
-	JLT  tiles607
+	JLT  tiles492
 
-tile606:
+tile491:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done609
+	JLE    done494
 
-again608:
+again493:
 	VMOVUPD.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z2
@@ -8776,47 +6433,47 @@ again608:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again608
+	JNZ          again493
 
-done609:
+done494:
 	TESTQ   $0x00000007, R9
-	JNZ     partial610
+	JNZ     partial495
 	VMOVUPD Z0, (DI)
-	JMP     stored613
+	JMP     stored498
 
-partial610:
+partial495:
 	LEAQ       (DI), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour611
+	JZ         noFour496
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour611:
+noFour496:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo612
+	JZ         noTwo497
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo612:
+noTwo497:
 	TESTQ  $0x00000001, R9
-	JZ     stored613
+	JZ     stored498
 	VMOVSD X0, (CX)
 
-stored613:
+stored498:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile606
+	JGE  tile491
 
-tiles607:
-	JMP done520
+tiles492:
+	JMP done405
 
-wider533:
+wider418:
 	CMPQ  R9, $0x00000010
-	JGT   wider614
+	JGT   wider499
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -8826,9 +6483,9 @@ wider533:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles616
+	JLT   tiles501
 
-tile615:
+tile500:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8849,9 +6506,9 @@ tile615:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done618
+	JLE    done503
 
-again617:
+again502:
 	VMOVUPD      (BX), Z16
 	VMOVUPD.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -8889,253 +6546,253 @@ again617:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again617
+	JNZ          again502
 
-done618:
+done503:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial619
+	JNZ     partial504
 	VMOVUPD Z1, 64(DI)
-	JMP     stored622
+	JMP     stored507
 
-partial619:
+partial504:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour620
+	JZ         noFour505
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour620:
+noFour505:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo621
+	JZ         noTwo506
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo621:
+noTwo506:
 	TESTQ  $0x00000001, R9
-	JZ     stored622
+	JZ     stored507
 	VMOVSD X0, (BX)
 
-stored622:
+stored507:
 	ADDQ    AX, DI
 	VMOVUPD Z2, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial623
+	JNZ     partial508
 	VMOVUPD Z3, 64(DI)
-	JMP     stored626
+	JMP     stored511
 
-partial623:
+partial508:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour624
+	JZ         noFour509
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour624:
+noFour509:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo625
+	JZ         noTwo510
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo625:
+noTwo510:
 	TESTQ  $0x00000001, R9
-	JZ     stored626
+	JZ     stored511
 	VMOVSD X0, (BX)
 
-stored626:
+stored511:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial627
+	JNZ     partial512
 	VMOVUPD Z5, 64(DI)
-	JMP     stored630
+	JMP     stored515
 
-partial627:
+partial512:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour628
+	JZ         noFour513
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour628:
+noFour513:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo629
+	JZ         noTwo514
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo629:
+noTwo514:
 	TESTQ  $0x00000001, R9
-	JZ     stored630
+	JZ     stored515
 	VMOVSD X0, (BX)
 
-stored630:
+stored515:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial631
+	JNZ     partial516
 	VMOVUPD Z7, 64(DI)
-	JMP     stored634
+	JMP     stored519
 
-partial631:
+partial516:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour632
+	JZ         noFour517
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour632:
+noFour517:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo633
+	JZ         noTwo518
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo633:
+noTwo518:
 	TESTQ  $0x00000001, R9
-	JZ     stored634
+	JZ     stored519
 	VMOVSD X0, (BX)
 
-stored634:
+stored519:
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial635
+	JNZ     partial520
 	VMOVUPD Z9, 64(DI)
-	JMP     stored638
+	JMP     stored523
 
-partial635:
+partial520:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour636
+	JZ         noFour521
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour636:
+noFour521:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo637
+	JZ         noTwo522
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo637:
+noTwo522:
 	TESTQ  $0x00000001, R9
-	JZ     stored638
+	JZ     stored523
 	VMOVSD X0, (BX)
 
-stored638:
+stored523:
 	ADDQ    AX, DI
 	VMOVUPD Z10, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial639
+	JNZ     partial524
 	VMOVUPD Z11, 64(DI)
-	JMP     stored642
+	JMP     stored527
 
-partial639:
+partial524:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour640
+	JZ         noFour525
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour640:
+noFour525:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo641
+	JZ         noTwo526
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo641:
+noTwo526:
 	TESTQ  $0x00000001, R9
-	JZ     stored642
+	JZ     stored527
 	VMOVSD X0, (BX)
 
-stored642:
+stored527:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial643
+	JNZ     partial528
 	VMOVUPD Z13, 64(DI)
-	JMP     stored646
+	JMP     stored531
 
-partial643:
+partial528:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z13, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour644
+	JZ         noFour529
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour644:
+noFour529:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo645
+	JZ         noTwo530
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo645:
+noTwo530:
 	TESTQ  $0x00000001, R9
-	JZ     stored646
+	JZ     stored531
 	VMOVSD X0, (BX)
 
-stored646:
+stored531:
 	ADDQ    AX, DI
 	VMOVUPD Z14, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial647
+	JNZ     partial532
 	VMOVUPD Z15, 64(DI)
-	JMP     stored650
+	JMP     stored535
 
-partial647:
+partial532:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour648
+	JZ         noFour533
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour648:
+noFour533:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo649
+	JZ         noTwo534
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo649:
+noTwo534:
 	TESTQ  $0x00000001, R9
-	JZ     stored650
+	JZ     stored535
 	VMOVSD X0, (BX)
 
-stored650:
+stored535:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile615
+	JGE  tile500
 
-tiles616:
+tiles501:
 	CMPQ R10, $0x00000004
-	JLT  tiles652
+	JLT  tiles537
 
-tile651:
+tile536:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9148,9 +6805,9 @@ tile651:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done654
+	JLE    done539
 
-again653:
+again538:
 	VMOVUPD      (BX), Z8
 	VMOVUPD.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -9172,146 +6829,146 @@ again653:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again653
+	JNZ          again538
 
-done654:
+done539:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial655
+	JNZ     partial540
 	VMOVUPD Z1, 64(DI)
-	JMP     stored658
+	JMP     stored543
 
-partial655:
+partial540:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour656
+	JZ         noFour541
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour656:
+noFour541:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo657
+	JZ         noTwo542
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo657:
+noTwo542:
 	TESTQ  $0x00000001, R9
-	JZ     stored658
+	JZ     stored543
 	VMOVSD X0, (BX)
 
-stored658:
+stored543:
 	ADDQ    AX, DI
 	VMOVUPD Z2, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial659
+	JNZ     partial544
 	VMOVUPD Z3, 64(DI)
-	JMP     stored662
+	JMP     stored547
 
-partial659:
+partial544:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour660
+	JZ         noFour545
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour660:
+noFour545:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo661
+	JZ         noTwo546
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo661:
+noTwo546:
 	TESTQ  $0x00000001, R9
-	JZ     stored662
+	JZ     stored547
 	VMOVSD X0, (BX)
 
-stored662:
+stored547:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial663
+	JNZ     partial548
 	VMOVUPD Z5, 64(DI)
-	JMP     stored666
+	JMP     stored551
 
-partial663:
+partial548:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour664
+	JZ         noFour549
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour664:
+noFour549:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo665
+	JZ         noTwo550
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo665:
+noTwo550:
 	TESTQ  $0x00000001, R9
-	JZ     stored666
+	JZ     stored551
 	VMOVSD X0, (BX)
 
-stored666:
+stored551:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial667
+	JNZ     partial552
 	VMOVUPD Z7, 64(DI)
-	JMP     stored670
+	JMP     stored555
 
-partial667:
+partial552:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour668
+	JZ         noFour553
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour668:
+noFour553:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo669
+	JZ         noTwo554
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo669:
+noTwo554:
 	TESTQ  $0x00000001, R9
-	JZ     stored670
+	JZ     stored555
 	VMOVSD X0, (BX)
 
-stored670:
+stored555:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile651
+	JGE  tile536
 
-tiles652:
+tiles537:
 	CMPQ R10, $0x00000001
-	JLT  tiles672
+	JLT  tiles557
 
-tile671:
+tile556:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done674
+	JLE    done559
 
-again673:
+again558:
 	VMOVUPD      (BX), Z2
 	VMOVUPD.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -9321,48 +6978,48 @@ again673:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again673
+	JNZ          again558
 
-done674:
+done559:
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial675
+	JNZ     partial560
 	VMOVUPD Z1, 64(DI)
-	JMP     stored678
+	JMP     stored563
 
-partial675:
+partial560:
 	LEAQ       64(DI), CX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour676
+	JZ         noFour561
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour676:
+noFour561:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo677
+	JZ         noTwo562
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo677:
+noTwo562:
 	TESTQ  $0x00000001, R9
-	JZ     stored678
+	JZ     stored563
 	VMOVSD X0, (CX)
 
-stored678:
+stored563:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile671
+	JGE  tile556
 
-tiles672:
-	JMP done520
+tiles557:
+	JMP done405
 
-wider614:
+wider499:
 	CMPQ  R9, $0x00000018
-	JGT   wider679
+	JGT   wider564
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9372,9 +7029,9 @@ wider614:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles681
+	JLT   tiles566
 
-tile680:
+tile565:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9403,9 +7060,9 @@ tile680:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done683
+	JLE    done568
 
-again682:
+again567:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD.Z    128(BX), K1, Z26
@@ -9452,261 +7109,261 @@ again682:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again682
+	JNZ          again567
 
-done683:
+done568:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial684
+	JNZ     partial569
 	VMOVUPD Z2, 128(DI)
-	JMP     stored687
+	JMP     stored572
 
-partial684:
+partial569:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour685
+	JZ         noFour570
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour685:
+noFour570:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo686
+	JZ         noTwo571
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo686:
+noTwo571:
 	TESTQ  $0x00000001, R9
-	JZ     stored687
+	JZ     stored572
 	VMOVSD X0, (BX)
 
-stored687:
+stored572:
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial688
+	JNZ     partial573
 	VMOVUPD Z5, 128(DI)
-	JMP     stored691
+	JMP     stored576
 
-partial688:
+partial573:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour689
+	JZ         noFour574
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour689:
+noFour574:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo690
+	JZ         noTwo575
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo690:
+noTwo575:
 	TESTQ  $0x00000001, R9
-	JZ     stored691
+	JZ     stored576
 	VMOVSD X0, (BX)
 
-stored691:
+stored576:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	VMOVUPD Z7, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial692
+	JNZ     partial577
 	VMOVUPD Z8, 128(DI)
-	JMP     stored695
+	JMP     stored580
 
-partial692:
+partial577:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour693
+	JZ         noFour578
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour693:
+noFour578:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo694
+	JZ         noTwo579
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo694:
+noTwo579:
 	TESTQ  $0x00000001, R9
-	JZ     stored695
+	JZ     stored580
 	VMOVSD X0, (BX)
 
-stored695:
+stored580:
 	ADDQ    AX, DI
 	VMOVUPD Z9, (DI)
 	VMOVUPD Z10, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial696
+	JNZ     partial581
 	VMOVUPD Z11, 128(DI)
-	JMP     stored699
+	JMP     stored584
 
-partial696:
+partial581:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour697
+	JZ         noFour582
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour697:
+noFour582:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo698
+	JZ         noTwo583
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo698:
+noTwo583:
 	TESTQ  $0x00000001, R9
-	JZ     stored699
+	JZ     stored584
 	VMOVSD X0, (BX)
 
-stored699:
+stored584:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial700
+	JNZ     partial585
 	VMOVUPD Z14, 128(DI)
-	JMP     stored703
+	JMP     stored588
 
-partial700:
+partial585:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour701
+	JZ         noFour586
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour701:
+noFour586:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo702
+	JZ         noTwo587
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo702:
+noTwo587:
 	TESTQ  $0x00000001, R9
-	JZ     stored703
+	JZ     stored588
 	VMOVSD X0, (BX)
 
-stored703:
+stored588:
 	ADDQ    AX, DI
 	VMOVUPD Z15, (DI)
 	VMOVUPD Z16, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial704
+	JNZ     partial589
 	VMOVUPD Z17, 128(DI)
-	JMP     stored707
+	JMP     stored592
 
-partial704:
+partial589:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z17, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour705
+	JZ         noFour590
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour705:
+noFour590:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo706
+	JZ         noTwo591
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo706:
+noTwo591:
 	TESTQ  $0x00000001, R9
-	JZ     stored707
+	JZ     stored592
 	VMOVSD X0, (BX)
 
-stored707:
+stored592:
 	ADDQ    AX, DI
 	VMOVUPD Z18, (DI)
 	VMOVUPD Z19, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial708
+	JNZ     partial593
 	VMOVUPD Z20, 128(DI)
-	JMP     stored711
+	JMP     stored596
 
-partial708:
+partial593:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z20, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour709
+	JZ         noFour594
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour709:
+noFour594:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo710
+	JZ         noTwo595
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo710:
+noTwo595:
 	TESTQ  $0x00000001, R9
-	JZ     stored711
+	JZ     stored596
 	VMOVSD X0, (BX)
 
-stored711:
+stored596:
 	ADDQ    AX, DI
 	VMOVUPD Z21, (DI)
 	VMOVUPD Z22, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial712
+	JNZ     partial597
 	VMOVUPD Z23, 128(DI)
-	JMP     stored715
+	JMP     stored600
 
-partial712:
+partial597:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour713
+	JZ         noFour598
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour713:
+noFour598:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo714
+	JZ         noTwo599
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo714:
+noTwo599:
 	TESTQ  $0x00000001, R9
-	JZ     stored715
+	JZ     stored600
 	VMOVSD X0, (BX)
 
-stored715:
+stored600:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile680
+	JGE  tile565
 
-tiles681:
+tiles566:
 	CMPQ R10, $0x00000002
-	JLT  tiles717
+	JLT  tiles602
 
-tile716:
+tile601:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9717,9 +7374,9 @@ tile716:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done719
+	JLE    done604
 
-again718:
+again603:
 	VMOVUPD      (BX), Z6
 	VMOVUPD      64(BX), Z7
 	VMOVUPD.Z    128(BX), K1, Z8
@@ -9736,81 +7393,81 @@ again718:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again718
+	JNZ          again603
 
-done719:
+done604:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial720
+	JNZ     partial605
 	VMOVUPD Z2, 128(DI)
-	JMP     stored723
+	JMP     stored608
 
-partial720:
+partial605:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour721
+	JZ         noFour606
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour721:
+noFour606:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo722
+	JZ         noTwo607
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo722:
+noTwo607:
 	TESTQ  $0x00000001, R9
-	JZ     stored723
+	JZ     stored608
 	VMOVSD X0, (BX)
 
-stored723:
+stored608:
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial724
+	JNZ     partial609
 	VMOVUPD Z5, 128(DI)
-	JMP     stored727
+	JMP     stored612
 
-partial724:
+partial609:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour725
+	JZ         noFour610
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour725:
+noFour610:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo726
+	JZ         noTwo611
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo726:
+noTwo611:
 	TESTQ  $0x00000001, R9
-	JZ     stored727
+	JZ     stored612
 	VMOVSD X0, (BX)
 
-stored727:
+stored612:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile716
+	JGE  tile601
 
-tiles717:
+tiles602:
 	CMPQ R10, $0x00000001
-	JLT  tiles729
+	JLT  tiles614
 
-tile728:
+tile613:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9818,9 +7475,9 @@ tile728:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done731
+	JLE    done616
 
-again730:
+again615:
 	VMOVUPD      (BX), Z3
 	VMOVUPD      64(BX), Z4
 	VMOVUPD.Z    128(BX), K1, Z5
@@ -9832,47 +7489,47 @@ again730:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again730
+	JNZ          again615
 
-done731:
+done616:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial732
+	JNZ     partial617
 	VMOVUPD Z2, 128(DI)
-	JMP     stored735
+	JMP     stored620
 
-partial732:
+partial617:
 	LEAQ       128(DI), CX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour733
+	JZ         noFour618
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour733:
+noFour618:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo734
+	JZ         noTwo619
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo734:
+noTwo619:
 	TESTQ  $0x00000001, R9
-	JZ     stored735
+	JZ     stored620
 	VMOVSD X0, (CX)
 
-stored735:
+stored620:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile728
+	JGE  tile613
 
-tiles729:
-	JMP done520
+tiles614:
+	JMP done405
 
-wider679:
+wider564:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9882,9 +7539,9 @@ wider679:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles738
+	JLT   tiles623
 
-tile737:
+tile622:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9913,9 +7570,9 @@ tile737:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done740
+	JLE    done625
 
-again739:
+again624:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -9959,9 +7616,9 @@ again739:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again739
+	JNZ          again624
 
-done740:
+done625:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -9969,197 +7626,197 @@ done740:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial741
+	JNZ     partial626
 	VMOVUPD Z3, 192(DI)
-	JMP     stored744
+	JMP     stored629
 
-partial741:
+partial626:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour742
+	JZ         noFour627
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour742:
+noFour627:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo743
+	JZ         noTwo628
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo743:
+noTwo628:
 	TESTQ  $0x00000001, R9
-	JZ     stored744
+	JZ     stored629
 	VMOVSD X0, (BX)
 
-stored744:
+stored629:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial745
+	JNZ     partial630
 	VMOVUPD Z7, 192(DI)
-	JMP     stored748
+	JMP     stored633
 
-partial745:
+partial630:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour746
+	JZ         noFour631
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour746:
+noFour631:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo747
+	JZ         noTwo632
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo747:
+noTwo632:
 	TESTQ  $0x00000001, R9
-	JZ     stored748
+	JZ     stored633
 	VMOVSD X0, (BX)
 
-stored748:
+stored633:
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
 	VMOVUPD Z9, 64(DI)
 	VMOVUPD Z10, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial749
+	JNZ     partial634
 	VMOVUPD Z11, 192(DI)
-	JMP     stored752
+	JMP     stored637
 
-partial749:
+partial634:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour750
+	JZ         noFour635
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour750:
+noFour635:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo751
+	JZ         noTwo636
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo751:
+noTwo636:
 	TESTQ  $0x00000001, R9
-	JZ     stored752
+	JZ     stored637
 	VMOVSD X0, (BX)
 
-stored752:
+stored637:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	VMOVUPD Z14, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial753
+	JNZ     partial638
 	VMOVUPD Z15, 192(DI)
-	JMP     stored756
+	JMP     stored641
 
-partial753:
+partial638:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour754
+	JZ         noFour639
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour754:
+noFour639:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo755
+	JZ         noTwo640
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo755:
+noTwo640:
 	TESTQ  $0x00000001, R9
-	JZ     stored756
+	JZ     stored641
 	VMOVSD X0, (BX)
 
-stored756:
+stored641:
 	ADDQ    AX, DI
 	VMOVUPD Z16, (DI)
 	VMOVUPD Z17, 64(DI)
 	VMOVUPD Z18, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial757
+	JNZ     partial642
 	VMOVUPD Z19, 192(DI)
-	JMP     stored760
+	JMP     stored645
 
-partial757:
+partial642:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour758
+	JZ         noFour643
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour758:
+noFour643:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo759
+	JZ         noTwo644
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo759:
+noTwo644:
 	TESTQ  $0x00000001, R9
-	JZ     stored760
+	JZ     stored645
 	VMOVSD X0, (BX)
 
-stored760:
+stored645:
 	ADDQ    AX, DI
 	VMOVUPD Z20, (DI)
 	VMOVUPD Z21, 64(DI)
 	VMOVUPD Z22, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial761
+	JNZ     partial646
 	VMOVUPD Z23, 192(DI)
-	JMP     stored764
+	JMP     stored649
 
-partial761:
+partial646:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour762
+	JZ         noFour647
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour762:
+noFour647:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo763
+	JZ         noTwo648
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo763:
+noTwo648:
 	TESTQ  $0x00000001, R9
-	JZ     stored764
+	JZ     stored649
 	VMOVSD X0, (BX)
 
-stored764:
+stored649:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile737
+	JGE  tile622
 
-tiles738:
+tiles623:
 	CMPQ R10, $0x00000002
-	JLT  tiles766
+	JLT  tiles651
 
-tile765:
+tile650:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10172,9 +7829,9 @@ tile765:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done768
+	JLE    done653
 
-again767:
+again652:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -10194,9 +7851,9 @@ again767:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again767
+	JNZ          again652
 
-done768:
+done653:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -10204,73 +7861,73 @@ done768:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial769
+	JNZ     partial654
 	VMOVUPD Z3, 192(DI)
-	JMP     stored772
+	JMP     stored657
 
-partial769:
+partial654:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour770
+	JZ         noFour655
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour770:
+noFour655:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo771
+	JZ         noTwo656
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo771:
+noTwo656:
 	TESTQ  $0x00000001, R9
-	JZ     stored772
+	JZ     stored657
 	VMOVSD X0, (BX)
 
-stored772:
+stored657:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial773
+	JNZ     partial658
 	VMOVUPD Z7, 192(DI)
-	JMP     stored776
+	JMP     stored661
 
-partial773:
+partial658:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour774
+	JZ         noFour659
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour774:
+noFour659:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo775
+	JZ         noTwo660
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo775:
+noTwo660:
 	TESTQ  $0x00000001, R9
-	JZ     stored776
+	JZ     stored661
 	VMOVSD X0, (BX)
 
-stored776:
+stored661:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile765
+	JGE  tile650
 
-tiles766:
+tiles651:
 	CMPQ R10, $0x00000001
-	JLT  tiles778
+	JLT  tiles663
 
-tile777:
+tile662:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10279,9 +7936,9 @@ tile777:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done780
+	JLE    done665
 
-again779:
+again664:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -10295,46 +7952,46 @@ again779:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again779
+	JNZ          again664
 
-done780:
+done665:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial781
+	JNZ     partial666
 	VMOVUPD Z3, 192(DI)
-	JMP     stored784
+	JMP     stored669
 
-partial781:
+partial666:
 	LEAQ       192(DI), CX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour782
+	JZ         noFour667
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour782:
+noFour667:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo783
+	JZ         noTwo668
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo783:
+noTwo668:
 	TESTQ  $0x00000001, R9
-	JZ     stored784
+	JZ     stored669
 	VMOVSD X0, (CX)
 
-stored784:
+stored669:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile777
+	JGE  tile662
 
-tiles778:
-done520:
+tiles663:
+done405:
 	VZEROUPPER
 	RET
 
@@ -10349,17 +8006,17 @@ TEXT ·scatterMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest786
+	JLT  rest671
 
-panel785:
+panel670:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles789
+	JLT  tiles674
 
-tile788:
+tile673:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10385,9 +8042,9 @@ tile788:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done791
+	JLE    done676
 
-again790:
+again675:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -10420,9 +8077,9 @@ again790:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again790
+	JNZ          again675
 
-done791:
+done676:
 	VMOVUPD (DI), Z20
 	VADDPD  Z20, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -10491,13 +8148,13 @@ done791:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile788
+	JGE     tile673
 
-tiles789:
+tiles674:
 	CMPQ R10, $0x00000002
-	JLT  tiles793
+	JLT  tiles678
 
-tile792:
+tile677:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10511,9 +8168,9 @@ tile792:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done795
+	JLE    done680
 
-again794:
+again679:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -10531,9 +8188,9 @@ again794:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again794
+	JNZ          again679
 
-done795:
+done680:
 	VMOVUPD (DI), Z8
 	VADDPD  Z8, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -10563,13 +8220,13 @@ done795:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile792
+	JGE     tile677
 
-tiles793:
+tiles678:
 	CMPQ R10, $0x00000001
-	JLT  tiles797
+	JLT  tiles682
 
-tile796:
+tile681:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10579,9 +8236,9 @@ tile796:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done799
+	JLE    done684
 
-again798:
+again683:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -10594,9 +8251,9 @@ again798:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again798
+	JNZ          again683
 
-done799:
+done684:
 	VMOVUPD (DI), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -10613,19 +8270,19 @@ done799:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile796
+	JGE     tile681
 
-tiles797:
+tiles682:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel785
+	JGE  panel670
 
-rest786:
+rest671:
 	TESTQ R9, R9
-	JZ    done787
+	JZ    done672
 	CMPQ  R9, $0x00000008
-	JGT   wider800
+	JGT   wider685
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -10634,9 +8291,9 @@ rest786:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles802
+	JLT   tiles687
 
-tile801:
+tile686:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10647,9 +8304,9 @@ tile801:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done804
+	JLE    done689
 
-again803:
+again688:
 	VMOVUPD.Z    (SI), K1, Z5
 	VBROADCASTSD (BX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -10664,169 +8321,169 @@ again803:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again803
+	JNZ          again688
 
-done804:
+done689:
 	VMOVUPD.Z (DI), K1, Z5
 	VADDPD    Z5, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial805
+	JNZ       partial690
 	VMOVUPD   Z0, (DI)
-	JMP       stored808
+	JMP       stored693
 
-partial805:
+partial690:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour806
+	JZ         noFour691
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour806:
+noFour691:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo807
+	JZ         noTwo692
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo807:
+noTwo692:
 	TESTQ  $0x00000001, R9
-	JZ     stored808
+	JZ     stored693
 	VMOVSD X0, (BX)
 
-stored808:
+stored693:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial809
+	JNZ       partial694
 	VMOVUPD   Z1, (DI)
-	JMP       stored812
+	JMP       stored697
 
-partial809:
+partial694:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour810
+	JZ         noFour695
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour810:
+noFour695:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo811
+	JZ         noTwo696
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo811:
+noTwo696:
 	TESTQ  $0x00000001, R9
-	JZ     stored812
+	JZ     stored697
 	VMOVSD X0, (BX)
 
-stored812:
+stored697:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial813
+	JNZ       partial698
 	VMOVUPD   Z2, (DI)
-	JMP       stored816
+	JMP       stored701
 
-partial813:
+partial698:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour814
+	JZ         noFour699
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour814:
+noFour699:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo815
+	JZ         noTwo700
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo815:
+noTwo700:
 	TESTQ  $0x00000001, R9
-	JZ     stored816
+	JZ     stored701
 	VMOVSD X0, (BX)
 
-stored816:
+stored701:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial817
+	JNZ       partial702
 	VMOVUPD   Z3, (DI)
-	JMP       stored820
+	JMP       stored705
 
-partial817:
+partial702:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour818
+	JZ         noFour703
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour818:
+noFour703:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo819
+	JZ         noTwo704
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo819:
+noTwo704:
 	TESTQ  $0x00000001, R9
-	JZ     stored820
+	JZ     stored705
 	VMOVSD X0, (BX)
 
-stored820:
+stored705:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z4, Z4
 	TESTQ     $0x00000007, R9
-	JNZ       partial821
+	JNZ       partial706
 	VMOVUPD   Z4, (DI)
-	JMP       stored824
+	JMP       stored709
 
-partial821:
+partial706:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour822
+	JZ         noFour707
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour822:
+noFour707:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo823
+	JZ         noTwo708
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo823:
+noTwo708:
 	TESTQ  $0x00000001, R9
-	JZ     stored824
+	JZ     stored709
 	VMOVSD X0, (BX)
 
-stored824:
+stored709:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile801
+	JGE  tile686
 
-tiles802:
+tiles687:
 	CMPQ R10, $0x00000002
-	JLT  tiles826
+	JLT  tiles711
 
-tile825:
+tile710:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -10834,9 +8491,9 @@ tile825:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done828
+	JLE    done713
 
-again827:
+again712:
 	VMOVUPD.Z    (SI), K1, Z2
 	VBROADCASTSD (BX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -10845,138 +8502,138 @@ again827:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again827
+	JNZ          again712
 
-done828:
+done713:
 	VMOVUPD.Z (DI), K1, Z2
 	VADDPD    Z2, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial829
+	JNZ       partial714
 	VMOVUPD   Z0, (DI)
-	JMP       stored832
+	JMP       stored717
 
-partial829:
+partial714:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour830
+	JZ         noFour715
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour830:
+noFour715:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo831
+	JZ         noTwo716
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo831:
+noTwo716:
 	TESTQ  $0x00000001, R9
-	JZ     stored832
+	JZ     stored717
 	VMOVSD X0, (BX)
 
-stored832:
+stored717:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial833
+	JNZ       partial718
 	VMOVUPD   Z1, (DI)
-	JMP       stored836
+	JMP       stored721
 
-partial833:
+partial718:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour834
+	JZ         noFour719
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour834:
+noFour719:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo835
+	JZ         noTwo720
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo835:
+noTwo720:
 	TESTQ  $0x00000001, R9
-	JZ     stored836
+	JZ     stored721
 	VMOVSD X0, (BX)
 
-stored836:
+stored721:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile825
+	JGE  tile710
 
-tiles826:
+tiles711:
 	CMPQ R10, $0x00000001
-	JLT  tiles838
+	JLT  tiles723
 
-tile837:
+tile722:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done840
+	JLE    done725
 
-again839:
+again724:
 	VMOVUPD.Z    (SI), K1, Z1
 	VBROADCASTSD (BX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again839
+	JNZ          again724
 
-done840:
+done725:
 	VMOVUPD.Z (DI), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial841
+	JNZ       partial726
 	VMOVUPD   Z0, (DI)
-	JMP       stored844
+	JMP       stored729
 
-partial841:
+partial726:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour842
+	JZ         noFour727
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour842:
+noFour727:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo843
+	JZ         noTwo728
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo843:
+noTwo728:
 	TESTQ  $0x00000001, R9
-	JZ     stored844
+	JZ     stored729
 	VMOVSD X0, (BX)
 
-stored844:
+stored729:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile837
+	JGE  tile722
 
-tiles838:
-	JMP done787
+tiles723:
+	JMP done672
 
-wider800:
+wider685:
 	CMPQ  R9, $0x00000010
-	JGT   wider845
+	JGT   wider730
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -10986,9 +8643,9 @@ wider800:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles847
+	JLT   tiles732
 
-tile846:
+tile731:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -11004,9 +8661,9 @@ tile846:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done849
+	JLE    done734
 
-again848:
+again733:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (BX), Z12
@@ -11027,41 +8684,41 @@ again848:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again848
+	JNZ          again733
 
-done849:
+done734:
 	VMOVUPD   (DI), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial850
+	JNZ       partial735
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored853
+	JMP       stored738
 
-partial850:
+partial735:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour851
+	JZ         noFour736
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour851:
+noFour736:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo852
+	JZ         noTwo737
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo852:
+noTwo737:
 	TESTQ  $0x00000001, R9
-	JZ     stored853
+	JZ     stored738
 	VMOVSD X0, (BX)
 
-stored853:
+stored738:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
@@ -11069,32 +8726,32 @@ stored853:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial854
+	JNZ       partial739
 	VMOVUPD   Z3, 64(DI)
-	JMP       stored857
+	JMP       stored742
 
-partial854:
+partial739:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour855
+	JZ         noFour740
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour855:
+noFour740:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo856
+	JZ         noTwo741
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo856:
+noTwo741:
 	TESTQ  $0x00000001, R9
-	JZ     stored857
+	JZ     stored742
 	VMOVSD X0, (BX)
 
-stored857:
+stored742:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -11102,32 +8759,32 @@ stored857:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial858
+	JNZ       partial743
 	VMOVUPD   Z5, 64(DI)
-	JMP       stored861
+	JMP       stored746
 
-partial858:
+partial743:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour859
+	JZ         noFour744
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour859:
+noFour744:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo860
+	JZ         noTwo745
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo860:
+noTwo745:
 	TESTQ  $0x00000001, R9
-	JZ     stored861
+	JZ     stored746
 	VMOVSD X0, (BX)
 
-stored861:
+stored746:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -11135,32 +8792,32 @@ stored861:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial862
+	JNZ       partial747
 	VMOVUPD   Z7, 64(DI)
-	JMP       stored865
+	JMP       stored750
 
-partial862:
+partial747:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour863
+	JZ         noFour748
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour863:
+noFour748:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo864
+	JZ         noTwo749
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo864:
+noTwo749:
 	TESTQ  $0x00000001, R9
-	JZ     stored865
+	JZ     stored750
 	VMOVSD X0, (BX)
 
-stored865:
+stored750:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
@@ -11168,43 +8825,43 @@ stored865:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z9, Z9
 	TESTQ     $0x00000007, R9
-	JNZ       partial866
+	JNZ       partial751
 	VMOVUPD   Z9, 64(DI)
-	JMP       stored869
+	JMP       stored754
 
-partial866:
+partial751:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour867
+	JZ         noFour752
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour867:
+noFour752:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo868
+	JZ         noTwo753
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo868:
+noTwo753:
 	TESTQ  $0x00000001, R9
-	JZ     stored869
+	JZ     stored754
 	VMOVSD X0, (BX)
 
-stored869:
+stored754:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile846
+	JGE  tile731
 
-tiles847:
+tiles732:
 	CMPQ R10, $0x00000002
-	JLT  tiles871
+	JLT  tiles756
 
-tile870:
+tile755:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -11214,9 +8871,9 @@ tile870:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done873
+	JLE    done758
 
-again872:
+again757:
 	VMOVUPD      (SI), Z4
 	VMOVUPD.Z    64(SI), K1, Z5
 	VBROADCASTSD (BX), Z6
@@ -11228,41 +8885,41 @@ again872:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again872
+	JNZ          again757
 
-done873:
+done758:
 	VMOVUPD   (DI), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial874
+	JNZ       partial759
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored877
+	JMP       stored762
 
-partial874:
+partial759:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour875
+	JZ         noFour760
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour875:
+noFour760:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo876
+	JZ         noTwo761
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo876:
+noTwo761:
 	TESTQ  $0x00000001, R9
-	JZ     stored877
+	JZ     stored762
 	VMOVSD X0, (BX)
 
-stored877:
+stored762:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
@@ -11270,43 +8927,43 @@ stored877:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial878
+	JNZ       partial763
 	VMOVUPD   Z3, 64(DI)
-	JMP       stored881
+	JMP       stored766
 
-partial878:
+partial763:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour879
+	JZ         noFour764
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour879:
+noFour764:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo880
+	JZ         noTwo765
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo880:
+noTwo765:
 	TESTQ  $0x00000001, R9
-	JZ     stored881
+	JZ     stored766
 	VMOVSD X0, (BX)
 
-stored881:
+stored766:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile870
+	JGE  tile755
 
-tiles871:
+tiles756:
 	CMPQ R10, $0x00000001
-	JLT  tiles883
+	JLT  tiles768
 
-tile882:
+tile767:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -11314,9 +8971,9 @@ tile882:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done885
+	JLE    done770
 
-again884:
+again769:
 	VMOVUPD      (SI), Z2
 	VMOVUPD.Z    64(SI), K1, Z3
 	VBROADCASTSD (BX), Z4
@@ -11325,53 +8982,53 @@ again884:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again884
+	JNZ          again769
 
-done885:
+done770:
 	VMOVUPD   (DI), Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial886
+	JNZ       partial771
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored889
+	JMP       stored774
 
-partial886:
+partial771:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour887
+	JZ         noFour772
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour887:
+noFour772:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo888
+	JZ         noTwo773
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo888:
+noTwo773:
 	TESTQ  $0x00000001, R9
-	JZ     stored889
+	JZ     stored774
 	VMOVSD X0, (BX)
 
-stored889:
+stored774:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile882
+	JGE  tile767
 
-tiles883:
-	JMP done787
+tiles768:
+	JMP done672
 
-wider845:
+wider730:
 	CMPQ  R9, $0x00000018
-	JGT   wider890
+	JGT   wider775
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -11381,9 +9038,9 @@ wider845:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles892
+	JLT   tiles777
 
-tile891:
+tile776:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -11404,9 +9061,9 @@ tile891:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done894
+	JLE    done779
 
-again893:
+again778:
 	VMOVUPD      (SI), Z15
 	VMOVUPD      64(SI), Z16
 	VMOVUPD.Z    128(SI), K1, Z17
@@ -11433,9 +9090,9 @@ again893:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again893
+	JNZ          again778
 
-done894:
+done779:
 	VMOVUPD   (DI), Z15
 	VADDPD    Z15, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -11445,32 +9102,32 @@ done894:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial895
+	JNZ       partial780
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored898
+	JMP       stored783
 
-partial895:
+partial780:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour896
+	JZ         noFour781
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour896:
+noFour781:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo897
+	JZ         noTwo782
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo897:
+noTwo782:
 	TESTQ  $0x00000001, R9
-	JZ     stored898
+	JZ     stored783
 	VMOVSD X0, (BX)
 
-stored898:
+stored783:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -11481,32 +9138,32 @@ stored898:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial899
+	JNZ       partial784
 	VMOVUPD   Z5, 128(DI)
-	JMP       stored902
+	JMP       stored787
 
-partial899:
+partial784:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour900
+	JZ         noFour785
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour900:
+noFour785:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo901
+	JZ         noTwo786
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo901:
+noTwo786:
 	TESTQ  $0x00000001, R9
-	JZ     stored902
+	JZ     stored787
 	VMOVSD X0, (BX)
 
-stored902:
+stored787:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -11517,32 +9174,32 @@ stored902:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z8, Z8
 	TESTQ     $0x00000007, R9
-	JNZ       partial903
+	JNZ       partial788
 	VMOVUPD   Z8, 128(DI)
-	JMP       stored906
+	JMP       stored791
 
-partial903:
+partial788:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour904
+	JZ         noFour789
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour904:
+noFour789:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo905
+	JZ         noTwo790
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo905:
+noTwo790:
 	TESTQ  $0x00000001, R9
-	JZ     stored906
+	JZ     stored791
 	VMOVSD X0, (BX)
 
-stored906:
+stored791:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z9, Z9
@@ -11553,32 +9210,32 @@ stored906:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
 	TESTQ     $0x00000007, R9
-	JNZ       partial907
+	JNZ       partial792
 	VMOVUPD   Z11, 128(DI)
-	JMP       stored910
+	JMP       stored795
 
-partial907:
+partial792:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour908
+	JZ         noFour793
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour908:
+noFour793:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo909
+	JZ         noTwo794
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo909:
+noTwo794:
 	TESTQ  $0x00000001, R9
-	JZ     stored910
+	JZ     stored795
 	VMOVSD X0, (BX)
 
-stored910:
+stored795:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -11589,43 +9246,43 @@ stored910:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z14, Z14
 	TESTQ     $0x00000007, R9
-	JNZ       partial911
+	JNZ       partial796
 	VMOVUPD   Z14, 128(DI)
-	JMP       stored914
+	JMP       stored799
 
-partial911:
+partial796:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour912
+	JZ         noFour797
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour912:
+noFour797:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo913
+	JZ         noTwo798
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo913:
+noTwo798:
 	TESTQ  $0x00000001, R9
-	JZ     stored914
+	JZ     stored799
 	VMOVSD X0, (BX)
 
-stored914:
+stored799:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile891
+	JGE  tile776
 
-tiles892:
+tiles777:
 	CMPQ R10, $0x00000002
-	JLT  tiles916
+	JLT  tiles801
 
-tile915:
+tile800:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -11637,9 +9294,9 @@ tile915:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done918
+	JLE    done803
 
-again917:
+again802:
 	VMOVUPD      (SI), Z6
 	VMOVUPD      64(SI), Z7
 	VMOVUPD.Z    128(SI), K1, Z8
@@ -11654,9 +9311,9 @@ again917:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again917
+	JNZ          again802
 
-done918:
+done803:
 	VMOVUPD   (DI), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -11666,32 +9323,32 @@ done918:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial919
+	JNZ       partial804
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored922
+	JMP       stored807
 
-partial919:
+partial804:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour920
+	JZ         noFour805
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour920:
+noFour805:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo921
+	JZ         noTwo806
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo921:
+noTwo806:
 	TESTQ  $0x00000001, R9
-	JZ     stored922
+	JZ     stored807
 	VMOVSD X0, (BX)
 
-stored922:
+stored807:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -11702,43 +9359,43 @@ stored922:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial923
+	JNZ       partial808
 	VMOVUPD   Z5, 128(DI)
-	JMP       stored926
+	JMP       stored811
 
-partial923:
+partial808:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour924
+	JZ         noFour809
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour924:
+noFour809:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo925
+	JZ         noTwo810
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo925:
+noTwo810:
 	TESTQ  $0x00000001, R9
-	JZ     stored926
+	JZ     stored811
 	VMOVSD X0, (BX)
 
-stored926:
+stored811:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile915
+	JGE  tile800
 
-tiles916:
+tiles801:
 	CMPQ R10, $0x00000001
-	JLT  tiles928
+	JLT  tiles813
 
-tile927:
+tile812:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -11747,9 +9404,9 @@ tile927:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done930
+	JLE    done815
 
-again929:
+again814:
 	VMOVUPD      (SI), Z3
 	VMOVUPD      64(SI), Z4
 	VMOVUPD.Z    128(SI), K1, Z5
@@ -11760,9 +9417,9 @@ again929:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again929
+	JNZ          again814
 
-done930:
+done815:
 	VMOVUPD   (DI), Z3
 	VADDPD    Z3, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -11772,42 +9429,42 @@ done930:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial931
+	JNZ       partial816
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored934
+	JMP       stored819
 
-partial931:
+partial816:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour932
+	JZ         noFour817
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour932:
+noFour817:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo933
+	JZ         noTwo818
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo933:
+noTwo818:
 	TESTQ  $0x00000001, R9
-	JZ     stored934
+	JZ     stored819
 	VMOVSD X0, (BX)
 
-stored934:
+stored819:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile927
+	JGE  tile812
 
-tiles928:
-	JMP done787
+tiles813:
+	JMP done672
 
-wider890:
+wider775:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -11817,9 +9474,9 @@ wider890:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles937
+	JLT   tiles822
 
-tile936:
+tile821:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -11845,9 +9502,9 @@ tile936:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done939
+	JLE    done824
 
-again938:
+again823:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -11880,9 +9537,9 @@ again938:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again938
+	JNZ          again823
 
-done939:
+done824:
 	VMOVUPD   (DI), Z20
 	VADDPD    Z20, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -11895,32 +9552,32 @@ done939:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial940
+	JNZ       partial825
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored943
+	JMP       stored828
 
-partial940:
+partial825:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour941
+	JZ         noFour826
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour941:
+noFour826:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo942
+	JZ         noTwo827
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo942:
+noTwo827:
 	TESTQ  $0x00000001, R9
-	JZ     stored943
+	JZ     stored828
 	VMOVSD X0, (BX)
 
-stored943:
+stored828:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -11934,32 +9591,32 @@ stored943:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial944
+	JNZ       partial829
 	VMOVUPD   Z7, 192(DI)
-	JMP       stored947
+	JMP       stored832
 
-partial944:
+partial829:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour945
+	JZ         noFour830
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour945:
+noFour830:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo946
+	JZ         noTwo831
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo946:
+noTwo831:
 	TESTQ  $0x00000001, R9
-	JZ     stored947
+	JZ     stored832
 	VMOVSD X0, (BX)
 
-stored947:
+stored832:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
@@ -11973,32 +9630,32 @@ stored947:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
 	TESTQ     $0x00000007, R9
-	JNZ       partial948
+	JNZ       partial833
 	VMOVUPD   Z11, 192(DI)
-	JMP       stored951
+	JMP       stored836
 
-partial948:
+partial833:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour949
+	JZ         noFour834
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour949:
+noFour834:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo950
+	JZ         noTwo835
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo950:
+noTwo835:
 	TESTQ  $0x00000001, R9
-	JZ     stored951
+	JZ     stored836
 	VMOVSD X0, (BX)
 
-stored951:
+stored836:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -12012,32 +9669,32 @@ stored951:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z15, Z15
 	TESTQ     $0x00000007, R9
-	JNZ       partial952
+	JNZ       partial837
 	VMOVUPD   Z15, 192(DI)
-	JMP       stored955
+	JMP       stored840
 
-partial952:
+partial837:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour953
+	JZ         noFour838
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour953:
+noFour838:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo954
+	JZ         noTwo839
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo954:
+noTwo839:
 	TESTQ  $0x00000001, R9
-	JZ     stored955
+	JZ     stored840
 	VMOVSD X0, (BX)
 
-stored955:
+stored840:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z16, Z16
@@ -12051,43 +9708,43 @@ stored955:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z19, Z19
 	TESTQ     $0x00000007, R9
-	JNZ       partial956
+	JNZ       partial841
 	VMOVUPD   Z19, 192(DI)
-	JMP       stored959
+	JMP       stored844
 
-partial956:
+partial841:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour957
+	JZ         noFour842
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour957:
+noFour842:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo958
+	JZ         noTwo843
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo958:
+noTwo843:
 	TESTQ  $0x00000001, R9
-	JZ     stored959
+	JZ     stored844
 	VMOVSD X0, (BX)
 
-stored959:
+stored844:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile936
+	JGE  tile821
 
-tiles937:
+tiles822:
 	CMPQ R10, $0x00000002
-	JLT  tiles961
+	JLT  tiles846
 
-tile960:
+tile845:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -12101,9 +9758,9 @@ tile960:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done963
+	JLE    done848
 
-again962:
+again847:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -12121,9 +9778,9 @@ again962:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again962
+	JNZ          again847
 
-done963:
+done848:
 	VMOVUPD   (DI), Z8
 	VADDPD    Z8, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -12136,32 +9793,32 @@ done963:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial964
+	JNZ       partial849
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored967
+	JMP       stored852
 
-partial964:
+partial849:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour965
+	JZ         noFour850
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour965:
+noFour850:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo966
+	JZ         noTwo851
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo966:
+noTwo851:
 	TESTQ  $0x00000001, R9
-	JZ     stored967
+	JZ     stored852
 	VMOVSD X0, (BX)
 
-stored967:
+stored852:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -12175,43 +9832,43 @@ stored967:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial968
+	JNZ       partial853
 	VMOVUPD   Z7, 192(DI)
-	JMP       stored971
+	JMP       stored856
 
-partial968:
+partial853:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour969
+	JZ         noFour854
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour969:
+noFour854:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo970
+	JZ         noTwo855
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo970:
+noTwo855:
 	TESTQ  $0x00000001, R9
-	JZ     stored971
+	JZ     stored856
 	VMOVSD X0, (BX)
 
-stored971:
+stored856:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile960
+	JGE  tile845
 
-tiles961:
+tiles846:
 	CMPQ R10, $0x00000001
-	JLT  tiles973
+	JLT  tiles858
 
-tile972:
+tile857:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -12221,9 +9878,9 @@ tile972:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done975
+	JLE    done860
 
-again974:
+again859:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -12236,9 +9893,9 @@ again974:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again974
+	JNZ          again859
 
-done975:
+done860:
 	VMOVUPD   (DI), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -12251,3563 +9908,1105 @@ done975:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial976
+	JNZ       partial861
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored979
+	JMP       stored864
 
-partial976:
+partial861:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour977
+	JZ         noFour862
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour977:
+noFour862:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo978
+	JZ         noTwo863
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo978:
+noTwo863:
 	TESTQ  $0x00000001, R9
-	JZ     stored979
+	JZ     stored864
 	VMOVSD X0, (BX)
 
-stored979:
+stored864:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile972
+	JGE  tile857
 
-tiles973:
-done787:
+tiles858:
+done672:
 	VZEROUPPER
 	RET
 
-// func nodeUpdate512(belief []float64, sum []float64, beliefs []float64, messages []float64, tables []float64, in *int, count int, rho float64, damping float64, normalise bool) (residual float64, left int, status int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
-TEXT ·nodeUpdate512(SB), $320-184
+// func cavities512(weights []float64, beliefs []float64, messages []float64, list *int, count int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·cavities512(SB), $0-88
+	MOVQ  weights_base+0(FP), AX
+	MOVQ  beliefs_base+24(FP), CX
+	MOVQ  messages_base+48(FP), DX
+	MOVQ  list+72(FP), BX
+	MOVQ  count+80(FP), SI
+	TESTQ SI, SI
+	JLE   done866
+
+item865:
+	MOVLQSX      40(BX), DI
+	LEAQ         (AX)(DI*8), DI
+	MOVQ         (BX), R8
+	LEAQ         (CX)(R8*8), R8
+	MOVQ         8(BX), R9
+	LEAQ         (DX)(R9*8), R9
+	MOVLQSX      52(BX), R10
+	XORQ         R11, R11
+	CMPQ         R10, $0x08
+	JNE          wide867
+	VBROADCASTSD constants<>+704(SB), Z0
+	VMOVUPD      (R9)(R11*8), Z1
+	VCMPPD       $0x04, Z0, Z1, K1
+	VMOVUPD      (R8)(R11*8), Z2
+	VSUBPD       Z1, Z2, K1, Z0
+	VMOVUPD      Z0, (DI)(R11*8)
+	JMP          row870
+
+wide867:
+	CMPQ R10, $0x08
+	JLE  rest869
+
+vector868:
+	VBROADCASTSD constants<>+704(SB), Z0
+	VMOVUPD      (R9)(R11*8), Z1
+	VCMPPD       $0x04, Z0, Z1, K1
+	VMOVUPD      (R8)(R11*8), Z2
+	VSUBPD       Z1, Z2, K1, Z0
+	VMOVUPD      Z0, (DI)(R11*8)
+	ADDQ         $0x08, R11
+	SUBQ         $0x08, R10
+	CMPQ         R10, $0x08
+	JG           vector868
+
+rest869:
+	MOVQ         $-1, R12
+	BZHIQ        R10, R12, R12
+	KMOVB        R12, K1
+	VBROADCASTSD constants<>+704(SB), Z0
+	VMOVUPD.Z    (R9)(R11*8), K1, Z1
+	VCMPPD       $0x04, Z0, Z1, K1, K2
+	VMOVUPD.Z    (R8)(R11*8), K1, Z2
+	VSUBPD       Z1, Z2, K2, Z0
+	VMOVUPD      Z0, (DI)(R11*8)
+
+row870:
+	ADDQ $0x00000040, BX
+	DECQ SI
+	JNZ  item865
+
+done866:
+	VZEROUPPER
+	RET
+
+// func products512(out []float64, weights []float64, tables []float64, list *int, count int) (left int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·products512(SB), $0-96
+	MOVQ  out_base+0(FP), AX
+	MOVQ  weights_base+24(FP), CX
+	MOVQ  tables_base+48(FP), DX
+	MOVQ  list+72(FP), BX
+	MOVQ  count+80(FP), SI
+	TESTQ SI, SI
+	JLE   done873
+
+item871:
+	MOVLQSX          44(BX), DI
+	LEAQ             (AX)(DI*8), DI
+	MOVLQSX          40(BX), R8
+	LEAQ             (CX)(R8*8), R8
+	MOVQ             24(BX), R9
+	LEAQ             (DX)(R9*8), R9
+	MOVLQSX          52(BX), R10
+	MOVLQSX          56(BX), R11
+	LEAQ             (R10)(R11*1), R12
+	CMPQ             R10, $0x08
+	JNE              some874
+	CMPQ             R11, $0x08
+	JNE              some874
+	CMPL             60(BX), $0x00
+	JNE              backward875
+	VMOVUPD          (R9), Z0
+	VMULPD.BCST      (R8), Z0, Z0
+	VMOVUPD          64(R9), Z1
+	VMULPD.BCST      8(R8), Z1, Z1
+	VMOVUPD          128(R9), Z2
+	VMULPD.BCST      16(R8), Z2, Z2
+	VMOVUPD          192(R9), Z3
+	VMULPD.BCST      24(R8), Z3, Z3
+	VMOVUPD          256(R9), Z4
+	VFMADD231PD.BCST 32(R8), Z4, Z0
+	VMOVUPD          320(R9), Z4
+	VFMADD231PD.BCST 40(R8), Z4, Z1
+	VMOVUPD          384(R9), Z4
+	VFMADD231PD.BCST 48(R8), Z4, Z2
+	VMOVUPD          448(R9), Z4
+	VFMADD231PD.BCST 56(R8), Z4, Z3
+	VADDPD           Z2, Z0, Z0
+	VADDPD           Z3, Z1, Z1
+	VADDPD           Z1, Z0, Z0
+	VMOVUPD          Z0, (DI)
+	JMP              next872
+
+backward875:
+	VMOVUPD    (R8), Z0
+	VMULPD     (R9), Z0, Z1
+	VMULPD     64(R9), Z0, Z2
+	VMULPD     128(R9), Z0, Z3
+	VMULPD     192(R9), Z0, Z4
+	VMULPD     256(R9), Z0, Z5
+	VMULPD     320(R9), Z0, Z6
+	VMULPD     384(R9), Z0, Z7
+	VMULPD     448(R9), Z0, Z0
+	VUNPCKLPD  Z2, Z1, Z8
+	VUNPCKHPD  Z2, Z1, Z1
+	VADDPD     Z1, Z8, Z8
+	VUNPCKLPD  Z4, Z3, Z1
+	VUNPCKHPD  Z4, Z3, Z2
+	VADDPD     Z2, Z1, Z1
+	VUNPCKLPD  Z6, Z5, Z2
+	VUNPCKHPD  Z6, Z5, Z3
+	VADDPD     Z3, Z2, Z2
+	VUNPCKLPD  Z0, Z7, Z3
+	VUNPCKHPD  Z0, Z7, Z0
+	VADDPD     Z0, Z3, Z3
+	VSHUFF64X2 $0x88, Z1, Z8, Z0
+	VSHUFF64X2 $0xdd, Z1, Z8, Z1
+	VADDPD     Z1, Z0, Z0
+	VSHUFF64X2 $0x88, Z3, Z2, Z1
+	VSHUFF64X2 $0xdd, Z3, Z2, Z2
+	VADDPD     Z2, Z1, Z1
+	VSHUFF64X2 $0x88, Z1, Z0, Z2
+	VSHUFF64X2 $0xdd, Z1, Z0, Z0
+	VADDPD     Z0, Z2, Z2
+	VMOVUPD    Z2, (DI)
+	JMP        next872
+
+some874:
+	CMPQ         R10, $0x08
+	JG           done873
+	CMPQ         R11, $0x08
+	JG           done873
+	CMPL         60(BX), $0x00
+	JNE          fewBackward876
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVB        R12, K1
+	SHLQ         $0x03, R11
+	LEAQ         (R11)(R11*2), R12
+	LEAQ         (R11)(R11*4), R13
+	LEAQ         (R12)(R11*4), R14
+	VXORPD       Z0, Z0, Z0
 	VXORPD       Z1, Z1, Z1
-	VBROADCASTSD constants<>+760(SB), Z3
-	VXORPD       Z4, Z4, Z4
-	MOVQ         in+120(FP), AX
-	MOVQ         count+128(FP), CX
-	MOVQ         belief_len+8(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VBROADCASTSD rho+136(FP), Z0
-	VMOVSD       constants<>+760(SB), X2
-	VDIVSD       X0, X2, X2
-	VBROADCASTSD X2, Z5
-	VBROADCASTSD damping+144(FP), Z2
-	VSUBPD       Z2, Z3, Z3
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVB        SI, K1
-	MOVQ         sum_base+24(FP), SI
-	VMOVUPD.Z    (SI), K1, Z0
-	CMPQ         DX, $0x08
-	JNE          masked981
-
-messages985:
-	CMPQ              CX, $0x04
-	JLT               fewer986
-	CMPQ              DX, 32(AX)
-	JNE               fewer986
-	MOVQ              DX, SI
-	IMULQ             DX, SI
-	MOVQ              beliefs_len+56(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer986
-	CMPQ              (AX), DI
-	JHI               fewer986
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer986
-	CMPQ              8(AX), DI
-	JHI               fewer986
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer986
-	CMPQ              16(AX), DI
-	JHI               fewer986
-	MOVQ              tables_len+104(FP), DI
-	SUBQ              SI, DI
-	JLT               fewer986
-	CMPQ              24(AX), DI
-	JHI               fewer986
-	CMPQ              DX, 88(AX)
-	JNE               fewer986
-	MOVQ              DX, SI
-	IMULQ             DX, SI
-	MOVQ              beliefs_len+56(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer986
-	CMPQ              56(AX), DI
-	JHI               fewer986
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer986
-	CMPQ              64(AX), DI
-	JHI               fewer986
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer986
-	CMPQ              72(AX), DI
-	JHI               fewer986
-	MOVQ              tables_len+104(FP), DI
-	SUBQ              SI, DI
-	JLT               fewer986
-	CMPQ              80(AX), DI
-	JHI               fewer986
-	CMPQ              DX, 144(AX)
-	JNE               fewer986
-	MOVQ              DX, SI
-	IMULQ             DX, SI
-	MOVQ              beliefs_len+56(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer986
-	CMPQ              112(AX), DI
-	JHI               fewer986
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer986
-	CMPQ              120(AX), DI
-	JHI               fewer986
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer986
-	CMPQ              128(AX), DI
-	JHI               fewer986
-	MOVQ              tables_len+104(FP), DI
-	SUBQ              SI, DI
-	JLT               fewer986
-	CMPQ              136(AX), DI
-	JHI               fewer986
-	CMPQ              DX, 200(AX)
-	JNE               fewer986
-	MOVQ              DX, SI
-	IMULQ             DX, SI
-	MOVQ              beliefs_len+56(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer986
-	CMPQ              168(AX), DI
-	JHI               fewer986
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer986
-	CMPQ              176(AX), DI
-	JHI               fewer986
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer986
-	CMPQ              184(AX), DI
-	JHI               fewer986
-	MOVQ              tables_len+104(FP), DI
-	SUBQ              SI, DI
-	JLT               fewer986
-	CMPQ              192(AX), DI
-	JHI               fewer986
-	MOVQ              beliefs_base+48(FP), DI
-	MOVQ              (AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              messages_base+72(FP), R8
-	MOVQ              8(AX), DI
-	LEAQ              (R8)(DI*8), DI
-	VBROADCASTSD      constants<>+704(SB), Z6
-	VMOVUPD           (DI), Z7
-	VCMPPD            $0x04, Z6, Z7, K2
-	VMOVUPD           (SI), Z8
-	VSUBPD            Z7, Z8, K2, Z6
-	MOVQ              beliefs_base+48(FP), DI
-	MOVQ              56(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              messages_base+72(FP), R8
-	MOVQ              64(AX), DI
-	LEAQ              (R8)(DI*8), DI
-	VBROADCASTSD      constants<>+704(SB), Z7
-	VMOVUPD           (DI), Z8
-	VCMPPD            $0x04, Z7, Z8, K2
-	VMOVUPD           (SI), Z9
-	VSUBPD            Z8, Z9, K2, Z7
-	MOVQ              beliefs_base+48(FP), DI
-	MOVQ              112(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              messages_base+72(FP), R8
-	MOVQ              120(AX), DI
-	LEAQ              (R8)(DI*8), DI
-	VBROADCASTSD      constants<>+704(SB), Z8
-	VMOVUPD           (DI), Z9
-	VCMPPD            $0x04, Z8, Z9, K2
-	VMOVUPD           (SI), Z10
-	VSUBPD            Z9, Z10, K2, Z8
-	MOVQ              beliefs_base+48(FP), DI
-	MOVQ              168(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              messages_base+72(FP), R8
-	MOVQ              176(AX), DI
-	LEAQ              (R8)(DI*8), DI
-	VBROADCASTSD      constants<>+704(SB), Z9
-	VMOVUPD           (DI), Z10
-	VCMPPD            $0x04, Z9, Z10, K2
-	VMOVUPD           (SI), Z11
-	VSUBPD            Z10, Z11, K2, Z9
-	VCMPPD.BCST       $0x06, constants<>+800(SB), Z6, K2
-	KORTESTB          K2, K2
-	JNZ               fewer986
-	VCMPPD.BCST       $0x06, constants<>+800(SB), Z7, K2
-	KORTESTB          K2, K2
-	JNZ               fewer986
-	VCMPPD.BCST       $0x06, constants<>+800(SB), Z8, K2
-	KORTESTB          K2, K2
-	JNZ               fewer986
-	VCMPPD.BCST       $0x06, constants<>+800(SB), Z9, K2
-	KORTESTB          K2, K2
-	JNZ               fewer986
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K2
-	VBROADCASTSD      constants<>+832(SB), Z10
-	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z10
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z7, K3
-	VBROADCASTSD      constants<>+832(SB), Z11
-	VFMADD231PD.BCST  constants<>+824(SB), Z7, Z11
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z8, K4
-	VBROADCASTSD      constants<>+832(SB), Z12
-	VFMADD231PD.BCST  constants<>+824(SB), Z8, Z12
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z9, K5
-	VBROADCASTSD      constants<>+832(SB), Z13
-	VFMADD231PD.BCST  constants<>+824(SB), Z9, Z13
-	VSUBPD.BCST       constants<>+832(SB), Z10, Z14
-	VSUBPD.BCST       constants<>+832(SB), Z11, Z15
-	VSUBPD.BCST       constants<>+832(SB), Z12, Z16
-	VSUBPD.BCST       constants<>+832(SB), Z13, Z17
-	VFNMADD231PD.BCST constants<>+848(SB), Z14, Z6
-	VFNMADD231PD.BCST constants<>+848(SB), Z15, Z7
-	VFNMADD231PD.BCST constants<>+848(SB), Z16, Z8
-	VFNMADD231PD.BCST constants<>+848(SB), Z17, Z9
-	VFNMADD231PD.BCST constants<>+856(SB), Z14, Z6
-	VFNMADD231PD.BCST constants<>+856(SB), Z15, Z7
-	VFNMADD231PD.BCST constants<>+856(SB), Z16, Z8
-	VFNMADD231PD.BCST constants<>+856(SB), Z17, Z9
-	VMULPD            Z6, Z6, Z14
-	VBROADCASTSD      constants<>+896(SB), Z22
-	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z22
-	VMULPD            Z7, Z7, Z15
-	VBROADCASTSD      constants<>+896(SB), Z23
-	VFMADD231PD.BCST  constants<>+904(SB), Z7, Z23
-	VMULPD            Z8, Z8, Z16
-	VBROADCASTSD      constants<>+896(SB), Z24
-	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z24
-	VMULPD            Z9, Z9, Z17
-	VBROADCASTSD      constants<>+896(SB), Z25
-	VFMADD231PD.BCST  constants<>+904(SB), Z9, Z25
-	VBROADCASTSD      constants<>+880(SB), Z18
-	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z18
-	VFMADD213PD       Z18, Z14, Z22
-	VBROADCASTSD      constants<>+864(SB), Z18
-	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z18
-	VBROADCASTSD      constants<>+880(SB), Z19
-	VFMADD231PD.BCST  constants<>+888(SB), Z7, Z19
-	VFMADD213PD       Z19, Z15, Z23
-	VBROADCASTSD      constants<>+864(SB), Z19
-	VFMADD231PD.BCST  constants<>+872(SB), Z7, Z19
-	VBROADCASTSD      constants<>+880(SB), Z20
-	VFMADD231PD.BCST  constants<>+888(SB), Z8, Z20
-	VFMADD213PD       Z20, Z16, Z24
-	VBROADCASTSD      constants<>+864(SB), Z20
-	VFMADD231PD.BCST  constants<>+872(SB), Z8, Z20
-	VBROADCASTSD      constants<>+880(SB), Z21
-	VFMADD231PD.BCST  constants<>+888(SB), Z9, Z21
-	VFMADD213PD       Z21, Z17, Z25
-	VBROADCASTSD      constants<>+864(SB), Z21
-	VFMADD231PD.BCST  constants<>+872(SB), Z9, Z21
-	VFMADD231PD       Z22, Z14, Z18
-	VFMADD231PD       Z23, Z15, Z19
-	VFMADD231PD       Z24, Z16, Z20
-	VFMADD231PD       Z25, Z17, Z21
-	VFMADD213PD       Z6, Z14, Z18
-	VFMADD213PD       Z7, Z15, Z19
-	VFMADD213PD       Z8, Z16, Z20
-	VFMADD213PD       Z9, Z17, Z21
-	VPSLLQ            $0x30, Z10, Z14
-	VMOVUPD           constants<>+0(SB), Z6
-	VPERMI2PD         constants<>+64(SB), Z6, Z10
-	VPSLLQ            $0x30, Z11, Z15
-	VMOVUPD           constants<>+0(SB), Z6
-	VPERMI2PD         constants<>+64(SB), Z6, Z11
-	VPSLLQ            $0x30, Z12, Z16
-	VMOVUPD           constants<>+0(SB), Z6
-	VPERMI2PD         constants<>+64(SB), Z6, Z12
-	VPSLLQ            $0x30, Z13, Z17
-	VMOVUPD           constants<>+0(SB), Z6
-	VPERMI2PD         constants<>+64(SB), Z6, Z13
-	VPADDQ            Z14, Z10, Z10
-	VFMADD213PD.Z     Z10, Z10, K2, Z18
-	VPADDQ            Z15, Z11, Z11
-	VFMADD213PD.Z     Z11, Z11, K3, Z19
-	VPADDQ            Z16, Z12, Z12
-	VFMADD213PD.Z     Z12, Z12, K4, Z20
-	VPADDQ            Z17, Z13, Z13
-	VFMADD213PD.Z     Z13, Z13, K5, Z21
-	VMOVUPD           Z18, (BX)
-	VMOVUPD           Z19, 64(BX)
-	VMOVUPD           Z20, 128(BX)
-	VMOVUPD           Z21, 192(BX)
-	MOVQ              tables_base+96(FP), DI
-	MOVQ              24(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	CMPB              48(AX), $0x00
-	JNE               backward987
-	VXORPD            Z6, Z6, Z6
-	VXORPD            Z7, Z7, Z7
-	VXORPD            Z8, Z8, Z8
-	VXORPD            Z9, Z9, Z9
-	VBROADCASTSD      (BX), Z10
-	VFMADD231PD       (SI), Z10, Z6
-	VBROADCASTSD      8(BX), Z10
-	VFMADD231PD       64(SI), Z10, Z7
-	VBROADCASTSD      16(BX), Z10
-	VFMADD231PD       128(SI), Z10, Z8
-	VBROADCASTSD      24(BX), Z10
-	VFMADD231PD       192(SI), Z10, Z9
-	VBROADCASTSD      32(BX), Z10
-	VFMADD231PD       256(SI), Z10, Z6
-	VBROADCASTSD      40(BX), Z10
-	VFMADD231PD       320(SI), Z10, Z7
-	VBROADCASTSD      48(BX), Z10
-	VFMADD231PD       384(SI), Z10, Z8
-	VBROADCASTSD      56(BX), Z10
-	VFMADD231PD       448(SI), Z10, Z9
-	VADDPD            Z8, Z6, Z6
-	VADDPD            Z9, Z7, Z7
-	VADDPD            Z7, Z6, Z6
-	VMOVAPD           Z6, Z6
-	JMP               weighed988
-
-backward987:
-	VMULPD     (SI), Z18, Z6
-	VMULPD     64(SI), Z18, Z7
-	VMULPD     128(SI), Z18, Z8
-	VMULPD     192(SI), Z18, Z9
-	VMULPD     256(SI), Z18, Z10
-	VMULPD     320(SI), Z18, Z11
-	VMULPD     384(SI), Z18, Z12
-	VMULPD     448(SI), Z18, Z13
-	VUNPCKLPD  Z7, Z6, Z14
-	VUNPCKHPD  Z7, Z6, Z6
-	VADDPD     Z6, Z14, Z14
-	VUNPCKLPD  Z9, Z8, Z6
-	VUNPCKHPD  Z9, Z8, Z7
-	VADDPD     Z7, Z6, Z6
-	VUNPCKLPD  Z11, Z10, Z7
-	VUNPCKHPD  Z11, Z10, Z8
-	VADDPD     Z8, Z7, Z7
-	VUNPCKLPD  Z13, Z12, Z8
-	VUNPCKHPD  Z13, Z12, Z9
-	VADDPD     Z9, Z8, Z8
-	VSHUFF64X2 $0x88, Z6, Z14, Z9
-	VSHUFF64X2 $0xdd, Z6, Z14, Z6
-	VADDPD     Z6, Z9, Z9
-	VSHUFF64X2 $0x88, Z8, Z7, Z6
-	VSHUFF64X2 $0xdd, Z8, Z7, Z7
-	VADDPD     Z7, Z6, Z6
-	VSHUFF64X2 $0x88, Z6, Z9, Z7
-	VSHUFF64X2 $0xdd, Z6, Z9, Z6
-	VADDPD     Z6, Z7, Z7
-	VMOVAPD    Z7, Z6
-
-weighed988:
-	MOVQ         tables_base+96(FP), DI
-	MOVQ         80(AX), SI
-	LEAQ         (DI)(SI*8), SI
-	CMPB         104(AX), $0x00
-	JNE          backward990
-	VXORPD       Z7, Z7, Z7
-	VXORPD       Z8, Z8, Z8
-	VXORPD       Z9, Z9, Z9
-	VXORPD       Z10, Z10, Z10
-	VBROADCASTSD 64(BX), Z11
-	VFMADD231PD  (SI), Z11, Z7
-	VBROADCASTSD 72(BX), Z11
-	VFMADD231PD  64(SI), Z11, Z8
-	VBROADCASTSD 80(BX), Z11
-	VFMADD231PD  128(SI), Z11, Z9
-	VBROADCASTSD 88(BX), Z11
-	VFMADD231PD  192(SI), Z11, Z10
-	VBROADCASTSD 96(BX), Z11
-	VFMADD231PD  256(SI), Z11, Z7
-	VBROADCASTSD 104(BX), Z11
-	VFMADD231PD  320(SI), Z11, Z8
-	VBROADCASTSD 112(BX), Z11
-	VFMADD231PD  384(SI), Z11, Z9
-	VBROADCASTSD 120(BX), Z11
-	VFMADD231PD  448(SI), Z11, Z10
-	VADDPD       Z9, Z7, Z7
-	VADDPD       Z10, Z8, Z8
-	VADDPD       Z8, Z7, Z7
-	VMOVAPD      Z7, Z7
-	JMP          weighed991
-
-backward990:
-	VMULPD     (SI), Z19, Z7
-	VMULPD     64(SI), Z19, Z8
-	VMULPD     128(SI), Z19, Z9
-	VMULPD     192(SI), Z19, Z10
-	VMULPD     256(SI), Z19, Z11
-	VMULPD     320(SI), Z19, Z12
-	VMULPD     384(SI), Z19, Z13
-	VMULPD     448(SI), Z19, Z14
-	VUNPCKLPD  Z8, Z7, Z15
-	VUNPCKHPD  Z8, Z7, Z7
-	VADDPD     Z7, Z15, Z15
-	VUNPCKLPD  Z10, Z9, Z7
-	VUNPCKHPD  Z10, Z9, Z8
-	VADDPD     Z8, Z7, Z7
-	VUNPCKLPD  Z12, Z11, Z8
-	VUNPCKHPD  Z12, Z11, Z9
-	VADDPD     Z9, Z8, Z8
-	VUNPCKLPD  Z14, Z13, Z9
-	VUNPCKHPD  Z14, Z13, Z10
-	VADDPD     Z10, Z9, Z9
-	VSHUFF64X2 $0x88, Z7, Z15, Z10
-	VSHUFF64X2 $0xdd, Z7, Z15, Z7
-	VADDPD     Z7, Z10, Z10
-	VSHUFF64X2 $0x88, Z9, Z8, Z7
-	VSHUFF64X2 $0xdd, Z9, Z8, Z8
-	VADDPD     Z8, Z7, Z7
-	VSHUFF64X2 $0x88, Z7, Z10, Z8
-	VSHUFF64X2 $0xdd, Z7, Z10, Z7
-	VADDPD     Z7, Z8, Z8
-	VMOVAPD    Z8, Z7
-
-weighed991:
-	MOVQ         tables_base+96(FP), DI
-	MOVQ         136(AX), SI
-	LEAQ         (DI)(SI*8), SI
-	CMPB         160(AX), $0x00
-	JNE          backward993
-	VXORPD       Z8, Z8, Z8
-	VXORPD       Z9, Z9, Z9
-	VXORPD       Z10, Z10, Z10
-	VXORPD       Z11, Z11, Z11
-	VBROADCASTSD 128(BX), Z12
-	VFMADD231PD  (SI), Z12, Z8
-	VBROADCASTSD 136(BX), Z12
-	VFMADD231PD  64(SI), Z12, Z9
-	VBROADCASTSD 144(BX), Z12
-	VFMADD231PD  128(SI), Z12, Z10
-	VBROADCASTSD 152(BX), Z12
-	VFMADD231PD  192(SI), Z12, Z11
-	VBROADCASTSD 160(BX), Z12
-	VFMADD231PD  256(SI), Z12, Z8
-	VBROADCASTSD 168(BX), Z12
-	VFMADD231PD  320(SI), Z12, Z9
-	VBROADCASTSD 176(BX), Z12
-	VFMADD231PD  384(SI), Z12, Z10
-	VBROADCASTSD 184(BX), Z12
-	VFMADD231PD  448(SI), Z12, Z11
-	VADDPD       Z10, Z8, Z8
-	VADDPD       Z11, Z9, Z9
-	VADDPD       Z9, Z8, Z8
-	VMOVAPD      Z8, Z8
-	JMP          weighed994
-
-backward993:
-	VMULPD     (SI), Z20, Z8
-	VMULPD     64(SI), Z20, Z9
-	VMULPD     128(SI), Z20, Z10
-	VMULPD     192(SI), Z20, Z11
-	VMULPD     256(SI), Z20, Z12
-	VMULPD     320(SI), Z20, Z13
-	VMULPD     384(SI), Z20, Z14
-	VMULPD     448(SI), Z20, Z15
-	VUNPCKLPD  Z9, Z8, Z16
-	VUNPCKHPD  Z9, Z8, Z8
-	VADDPD     Z8, Z16, Z16
-	VUNPCKLPD  Z11, Z10, Z8
-	VUNPCKHPD  Z11, Z10, Z9
-	VADDPD     Z9, Z8, Z8
-	VUNPCKLPD  Z13, Z12, Z9
-	VUNPCKHPD  Z13, Z12, Z10
-	VADDPD     Z10, Z9, Z9
-	VUNPCKLPD  Z15, Z14, Z10
-	VUNPCKHPD  Z15, Z14, Z11
-	VADDPD     Z11, Z10, Z10
-	VSHUFF64X2 $0x88, Z8, Z16, Z11
-	VSHUFF64X2 $0xdd, Z8, Z16, Z8
-	VADDPD     Z8, Z11, Z11
-	VSHUFF64X2 $0x88, Z10, Z9, Z8
-	VSHUFF64X2 $0xdd, Z10, Z9, Z9
-	VADDPD     Z9, Z8, Z8
-	VSHUFF64X2 $0x88, Z8, Z11, Z9
-	VSHUFF64X2 $0xdd, Z8, Z11, Z8
-	VADDPD     Z8, Z9, Z9
-	VMOVAPD    Z9, Z8
-
-weighed994:
-	MOVQ         tables_base+96(FP), DI
-	MOVQ         192(AX), SI
-	LEAQ         (DI)(SI*8), SI
-	CMPB         216(AX), $0x00
-	JNE          backward996
-	VXORPD       Z9, Z9, Z9
-	VXORPD       Z10, Z10, Z10
-	VXORPD       Z11, Z11, Z11
-	VXORPD       Z12, Z12, Z12
-	VBROADCASTSD 192(BX), Z13
-	VFMADD231PD  (SI), Z13, Z9
-	VBROADCASTSD 200(BX), Z13
-	VFMADD231PD  64(SI), Z13, Z10
-	VBROADCASTSD 208(BX), Z13
-	VFMADD231PD  128(SI), Z13, Z11
-	VBROADCASTSD 216(BX), Z13
-	VFMADD231PD  192(SI), Z13, Z12
-	VBROADCASTSD 224(BX), Z13
-	VFMADD231PD  256(SI), Z13, Z9
-	VBROADCASTSD 232(BX), Z13
-	VFMADD231PD  320(SI), Z13, Z10
-	VBROADCASTSD 240(BX), Z13
-	VFMADD231PD  384(SI), Z13, Z11
-	VBROADCASTSD 248(BX), Z13
-	VFMADD231PD  448(SI), Z13, Z12
-	VADDPD       Z11, Z9, Z9
-	VADDPD       Z12, Z10, Z10
-	VADDPD       Z10, Z9, Z9
-	VMOVAPD      Z9, Z9
-	JMP          weighed997
-
-backward996:
-	VMULPD     (SI), Z21, Z9
-	VMULPD     64(SI), Z21, Z10
-	VMULPD     128(SI), Z21, Z11
-	VMULPD     192(SI), Z21, Z12
-	VMULPD     256(SI), Z21, Z13
-	VMULPD     320(SI), Z21, Z14
-	VMULPD     384(SI), Z21, Z15
-	VMULPD     448(SI), Z21, Z16
-	VUNPCKLPD  Z10, Z9, Z17
-	VUNPCKHPD  Z10, Z9, Z9
-	VADDPD     Z9, Z17, Z17
-	VUNPCKLPD  Z12, Z11, Z9
-	VUNPCKHPD  Z12, Z11, Z10
-	VADDPD     Z10, Z9, Z9
-	VUNPCKLPD  Z14, Z13, Z10
-	VUNPCKHPD  Z14, Z13, Z11
-	VADDPD     Z11, Z10, Z10
-	VUNPCKLPD  Z16, Z15, Z11
-	VUNPCKHPD  Z16, Z15, Z12
-	VADDPD     Z12, Z11, Z11
-	VSHUFF64X2 $0x88, Z9, Z17, Z12
-	VSHUFF64X2 $0xdd, Z9, Z17, Z9
-	VADDPD     Z9, Z12, Z12
-	VSHUFF64X2 $0x88, Z11, Z10, Z9
-	VSHUFF64X2 $0xdd, Z11, Z10, Z10
-	VADDPD     Z10, Z9, Z9
-	VSHUFF64X2 $0x88, Z9, Z12, Z10
-	VSHUFF64X2 $0xdd, Z9, Z12, Z9
-	VADDPD     Z9, Z10, Z10
-	VMOVAPD    Z10, Z9
-
-weighed997:
-	VPSUBQ.BCST      constants<>+728(SB), Z6, Z10
-	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K2
-	KORTESTB         K2, K2
-	JNZ              fewer986
-	VPSUBQ.BCST      constants<>+728(SB), Z7, Z10
-	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K2
-	KORTESTB         K2, K2
-	JNZ              fewer986
-	VPSUBQ.BCST      constants<>+728(SB), Z8, Z10
-	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K2
-	KORTESTB         K2, K2
-	JNZ              fewer986
-	VPSUBQ.BCST      constants<>+728(SB), Z9, Z10
-	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K2
-	KORTESTB         K2, K2
-	JNZ              fewer986
-	VGETMANTPD       $0x08, Z6, Z10
-	VGETMANTPD       $0x08, Z7, Z11
-	VGETMANTPD       $0x08, Z8, Z12
-	VGETMANTPD       $0x08, Z9, Z13
-	VRCP14PD         Z10, Z14
-	VRCP14PD         Z11, Z15
-	VRCP14PD         Z12, Z16
-	VRCP14PD         Z13, Z17
-	VGETEXPPD        Z6, Z6
-	VGETEXPPD        Z7, Z7
-	VGETEXPPD        Z8, Z8
-	VGETEXPPD        Z9, Z9
-	VRNDSCALEPD      $0x58, Z14, Z14
-	VRNDSCALEPD      $0x58, Z15, Z15
-	VRNDSCALEPD      $0x58, Z16, Z16
-	VRNDSCALEPD      $0x58, Z17, Z17
-	VFMSUB213PD.BCST constants<>+760(SB), Z14, Z10
-	VFMSUB213PD.BCST constants<>+760(SB), Z15, Z11
-	VFMSUB213PD.BCST constants<>+760(SB), Z16, Z12
-	VFMSUB213PD.BCST constants<>+760(SB), Z17, Z13
-	VGETEXPPD        Z14, Z18
-	VSUBPD           Z18, Z6, Z6
-	VPSRLQ           $0x30, Z14, Z14
-	VMOVUPD          constants<>+512(SB), Z18
-	VPERMI2PD        constants<>+576(SB), Z18, Z14
-	VFMADD231PD.BCST constants<>+1008(SB), Z6, Z14
-	VGETEXPPD        Z15, Z6
-	VSUBPD           Z6, Z7, Z7
-	VPSRLQ           $0x30, Z15, Z15
-	VMOVUPD          constants<>+512(SB), Z6
-	VPERMI2PD        constants<>+576(SB), Z6, Z15
-	VFMADD231PD.BCST constants<>+1008(SB), Z7, Z15
-	VGETEXPPD        Z16, Z6
-	VSUBPD           Z6, Z8, Z8
-	VPSRLQ           $0x30, Z16, Z16
-	VMOVUPD          constants<>+512(SB), Z6
-	VPERMI2PD        constants<>+576(SB), Z6, Z16
-	VFMADD231PD.BCST constants<>+1008(SB), Z8, Z16
-	VGETEXPPD        Z17, Z6
-	VSUBPD           Z6, Z9, Z9
-	VPSRLQ           $0x30, Z17, Z17
-	VMOVUPD          constants<>+512(SB), Z6
-	VPERMI2PD        constants<>+576(SB), Z6, Z17
-	VFMADD231PD.BCST constants<>+1008(SB), Z9, Z17
-	VMULPD           Z10, Z10, Z6
-	VMULPD           Z11, Z11, Z7
-	VMULPD           Z12, Z12, Z8
-	VMULPD           Z13, Z13, Z9
-	VBROADCASTSD     constants<>+1064(SB), Z18
-	VFMADD231PD.BCST constants<>+1072(SB), Z10, Z18
-	VBROADCASTSD     constants<>+1064(SB), Z19
-	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z19
-	VBROADCASTSD     constants<>+1064(SB), Z20
-	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z20
-	VBROADCASTSD     constants<>+1064(SB), Z21
-	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z21
-	VFMADD231PD.BCST constants<>+1080(SB), Z6, Z18
-	VFMADD231PD.BCST constants<>+1080(SB), Z7, Z19
-	VFMADD231PD.BCST constants<>+1080(SB), Z8, Z20
-	VFMADD231PD.BCST constants<>+1080(SB), Z9, Z21
-	VBROADCASTSD     constants<>+1048(SB), Z22
-	VFMADD231PD.BCST constants<>+1056(SB), Z10, Z22
-	VFMADD213PD      Z22, Z6, Z18
-	VBROADCASTSD     constants<>+1048(SB), Z22
-	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z22
-	VFMADD213PD      Z22, Z7, Z19
-	VBROADCASTSD     constants<>+1048(SB), Z22
-	VFMADD231PD.BCST constants<>+1056(SB), Z12, Z22
-	VFMADD213PD      Z22, Z8, Z20
-	VBROADCASTSD     constants<>+1048(SB), Z22
-	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z22
-	VFMADD213PD      Z22, Z9, Z21
-	VBROADCASTSD     constants<>+1016(SB), Z22
-	VFMADD231PD.BCST constants<>+1024(SB), Z10, Z22
-	VBROADCASTSD     constants<>+1016(SB), Z23
-	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z23
-	VBROADCASTSD     constants<>+1016(SB), Z24
-	VFMADD231PD.BCST constants<>+1024(SB), Z12, Z24
-	VBROADCASTSD     constants<>+1016(SB), Z25
-	VFMADD231PD.BCST constants<>+1024(SB), Z13, Z25
-	VBROADCASTSD     constants<>+1032(SB), Z26
-	VFMADD231PD.BCST constants<>+1040(SB), Z10, Z26
-	VFMADD231PD      Z26, Z6, Z22
-	VBROADCASTSD     constants<>+1032(SB), Z26
-	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z26
-	VFMADD231PD      Z26, Z7, Z23
-	VBROADCASTSD     constants<>+1032(SB), Z26
-	VFMADD231PD.BCST constants<>+1040(SB), Z12, Z26
-	VFMADD231PD      Z26, Z8, Z24
-	VBROADCASTSD     constants<>+1032(SB), Z26
-	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z26
-	VFMADD231PD      Z26, Z9, Z25
-	VADDPD           Z10, Z14, Z14
-	VADDPD           Z11, Z15, Z15
-	VADDPD           Z12, Z16, Z16
-	VADDPD           Z13, Z17, Z17
-	VMULPD           Z6, Z6, Z10
-	VFMADD231PD      Z18, Z10, Z22
-	VMULPD           Z7, Z7, Z11
-	VFMADD231PD      Z19, Z11, Z23
-	VMULPD           Z8, Z8, Z12
-	VFMADD231PD      Z20, Z12, Z24
-	VMULPD           Z9, Z9, Z13
-	VFMADD231PD      Z21, Z13, Z25
-	VFMADD213PD      Z14, Z6, Z22
-	VFMADD213PD      Z15, Z7, Z23
-	VFMADD213PD      Z16, Z8, Z24
-	VFMADD213PD      Z17, Z9, Z25
-	VMOVAPD          Z22, Z6
-	VMOVAPD          Z23, Z7
-	VMOVAPD          Z24, Z8
-	VMOVAPD          Z25, Z9
-	VSHUFF64X2       $0x4e, Z6, Z6, Z10
-	VSHUFF64X2       $0x4e, Z7, Z7, Z11
-	VSHUFF64X2       $0x4e, Z8, Z8, Z12
-	VSHUFF64X2       $0x4e, Z9, Z9, Z13
-	VMAXPD           Z10, Z6, Z6
-	VMAXPD           Z11, Z7, Z7
-	VMAXPD           Z12, Z8, Z8
-	VMAXPD           Z13, Z9, Z9
-	VSHUFF64X2       $0xb1, Z6, Z6, Z10
-	VSHUFF64X2       $0xb1, Z7, Z7, Z11
-	VSHUFF64X2       $0xb1, Z8, Z8, Z12
-	VSHUFF64X2       $0xb1, Z9, Z9, Z13
-	VMAXPD           Z10, Z6, Z6
-	VMAXPD           Z11, Z7, Z7
-	VMAXPD           Z12, Z8, Z8
-	VMAXPD           Z13, Z9, Z9
-	VPERMILPD        $0x55, Z6, Z10
-	VPERMILPD        $0x55, Z7, Z11
-	VPERMILPD        $0x55, Z8, Z12
-	VPERMILPD        $0x55, Z9, Z13
-	VMAXPD           Z10, Z6, Z6
-	VMAXPD           Z11, Z7, Z7
-	VMAXPD           Z12, Z8, Z8
-	VMAXPD           Z13, Z9, Z9
-	VSUBPD           Z6, Z22, Z22
-	VSUBPD           Z7, Z23, Z23
-	VSUBPD           Z8, Z24, Z24
-	VSUBPD           Z9, Z25, Z25
-	MOVQ             messages_base+72(FP), DI
-	MOVQ             16(AX), SI
-	LEAQ             (DI)(SI*8), SI
-	VMOVUPD          (SI), Z6
-	VUCOMISD         X4, X2
-	JBE              undamped999
-	VCMPPD           $0x04, Z6, Z22, K2
-	VMULPD           Z2, Z6, Z7
-	VMULPD           Z3, Z22, Z8
-	VADDPD           Z7, Z8, K2, Z22
-
-undamped999:
-	VCMPPD       $0x04, Z6, Z22, K2
-	VSUBPD.Z     Z6, Z22, K2, Z6
-	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
-	VPMAXUQ      Z6, Z1, Z1
-	VBROADCASTSD 40(AX), Z6
-	VFMADD231PD  Z22, Z6, Z0
-	VMOVUPD      Z22, (SI)
-	MOVQ         messages_base+72(FP), DI
-	MOVQ         72(AX), SI
-	LEAQ         (DI)(SI*8), SI
-	VMOVUPD      (SI), Z6
-	VUCOMISD     X4, X2
-	JBE          undamped1000
-	VCMPPD       $0x04, Z6, Z23, K2
-	VMULPD       Z2, Z6, Z7
-	VMULPD       Z3, Z23, Z8
-	VADDPD       Z7, Z8, K2, Z23
-
-undamped1000:
-	VCMPPD       $0x04, Z6, Z23, K2
-	VSUBPD.Z     Z6, Z23, K2, Z6
-	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
-	VPMAXUQ      Z6, Z1, Z1
-	VBROADCASTSD 96(AX), Z6
-	VFMADD231PD  Z23, Z6, Z0
-	VMOVUPD      Z23, (SI)
-	MOVQ         messages_base+72(FP), DI
-	MOVQ         128(AX), SI
-	LEAQ         (DI)(SI*8), SI
-	VMOVUPD      (SI), Z6
-	VUCOMISD     X4, X2
-	JBE          undamped1001
-	VCMPPD       $0x04, Z6, Z24, K2
-	VMULPD       Z2, Z6, Z7
-	VMULPD       Z3, Z24, Z8
-	VADDPD       Z7, Z8, K2, Z24
-
-undamped1001:
-	VCMPPD       $0x04, Z6, Z24, K2
-	VSUBPD.Z     Z6, Z24, K2, Z6
-	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
-	VPMAXUQ      Z6, Z1, Z1
-	VBROADCASTSD 152(AX), Z6
-	VFMADD231PD  Z24, Z6, Z0
-	VMOVUPD      Z24, (SI)
-	MOVQ         messages_base+72(FP), DI
-	MOVQ         184(AX), SI
-	LEAQ         (DI)(SI*8), SI
-	VMOVUPD      (SI), Z6
-	VUCOMISD     X4, X2
-	JBE          undamped1002
-	VCMPPD       $0x04, Z6, Z25, K2
-	VMULPD       Z2, Z6, Z7
-	VMULPD       Z3, Z25, Z8
-	VADDPD       Z7, Z8, K2, Z25
-
-undamped1002:
-	VCMPPD       $0x04, Z6, Z25, K2
-	VSUBPD.Z     Z6, Z25, K2, Z6
-	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
-	VPMAXUQ      Z6, Z1, Z1
-	VBROADCASTSD 208(AX), Z6
-	VFMADD231PD  Z25, Z6, Z0
-	VMOVUPD      Z25, (SI)
-	ADDQ         $0x000000e0, AX
-	SUBQ         $0x04, CX
-	JMP          messages985
-
-fewer986:
-	CMPQ              CX, $0x02
-	JLT               fewer1003
-	CMPQ              DX, 32(AX)
-	JNE               fewer1003
-	MOVQ              DX, SI
-	IMULQ             DX, SI
-	MOVQ              beliefs_len+56(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1003
-	CMPQ              (AX), DI
-	JHI               fewer1003
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1003
-	CMPQ              8(AX), DI
-	JHI               fewer1003
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1003
-	CMPQ              16(AX), DI
-	JHI               fewer1003
-	MOVQ              tables_len+104(FP), DI
-	SUBQ              SI, DI
-	JLT               fewer1003
-	CMPQ              24(AX), DI
-	JHI               fewer1003
-	CMPQ              DX, 88(AX)
-	JNE               fewer1003
-	MOVQ              DX, SI
-	IMULQ             DX, SI
-	MOVQ              beliefs_len+56(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1003
-	CMPQ              56(AX), DI
-	JHI               fewer1003
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1003
-	CMPQ              64(AX), DI
-	JHI               fewer1003
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1003
-	CMPQ              72(AX), DI
-	JHI               fewer1003
-	MOVQ              tables_len+104(FP), DI
-	SUBQ              SI, DI
-	JLT               fewer1003
-	CMPQ              80(AX), DI
-	JHI               fewer1003
-	MOVQ              beliefs_base+48(FP), DI
-	MOVQ              (AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              messages_base+72(FP), R8
-	MOVQ              8(AX), DI
-	LEAQ              (R8)(DI*8), DI
-	VBROADCASTSD      constants<>+704(SB), Z6
-	VMOVUPD           (DI), Z7
-	VCMPPD            $0x04, Z6, Z7, K2
-	VMOVUPD           (SI), Z8
-	VSUBPD            Z7, Z8, K2, Z6
-	MOVQ              beliefs_base+48(FP), DI
-	MOVQ              56(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              messages_base+72(FP), R8
-	MOVQ              64(AX), DI
-	LEAQ              (R8)(DI*8), DI
-	VBROADCASTSD      constants<>+704(SB), Z7
-	VMOVUPD           (DI), Z8
-	VCMPPD            $0x04, Z7, Z8, K2
-	VMOVUPD           (SI), Z9
-	VSUBPD            Z8, Z9, K2, Z7
-	VCMPPD.BCST       $0x06, constants<>+800(SB), Z6, K2
-	KORTESTB          K2, K2
-	JNZ               fewer1003
-	VCMPPD.BCST       $0x06, constants<>+800(SB), Z7, K2
-	KORTESTB          K2, K2
-	JNZ               fewer1003
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K2
-	VBROADCASTSD      constants<>+832(SB), Z8
-	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z8
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z7, K3
-	VBROADCASTSD      constants<>+832(SB), Z9
-	VFMADD231PD.BCST  constants<>+824(SB), Z7, Z9
-	VSUBPD.BCST       constants<>+832(SB), Z8, Z10
-	VSUBPD.BCST       constants<>+832(SB), Z9, Z11
-	VFNMADD231PD.BCST constants<>+848(SB), Z10, Z6
-	VFNMADD231PD.BCST constants<>+848(SB), Z11, Z7
-	VFNMADD231PD.BCST constants<>+856(SB), Z10, Z6
-	VFNMADD231PD.BCST constants<>+856(SB), Z11, Z7
-	VMULPD            Z6, Z6, Z10
-	VBROADCASTSD      constants<>+896(SB), Z14
-	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z14
-	VMULPD            Z7, Z7, Z11
-	VBROADCASTSD      constants<>+896(SB), Z15
-	VFMADD231PD.BCST  constants<>+904(SB), Z7, Z15
-	VBROADCASTSD      constants<>+880(SB), Z12
-	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z12
-	VFMADD213PD       Z12, Z10, Z14
-	VBROADCASTSD      constants<>+864(SB), Z12
-	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z12
-	VBROADCASTSD      constants<>+880(SB), Z13
-	VFMADD231PD.BCST  constants<>+888(SB), Z7, Z13
-	VFMADD213PD       Z13, Z11, Z15
-	VBROADCASTSD      constants<>+864(SB), Z13
-	VFMADD231PD.BCST  constants<>+872(SB), Z7, Z13
-	VFMADD231PD       Z14, Z10, Z12
-	VFMADD231PD       Z15, Z11, Z13
-	VFMADD213PD       Z6, Z10, Z12
-	VFMADD213PD       Z7, Z11, Z13
-	VPSLLQ            $0x30, Z8, Z10
-	VMOVUPD           constants<>+0(SB), Z6
-	VPERMI2PD         constants<>+64(SB), Z6, Z8
-	VPSLLQ            $0x30, Z9, Z11
-	VMOVUPD           constants<>+0(SB), Z6
-	VPERMI2PD         constants<>+64(SB), Z6, Z9
-	VPADDQ            Z10, Z8, Z8
-	VFMADD213PD.Z     Z8, Z8, K2, Z12
-	VPADDQ            Z11, Z9, Z9
-	VFMADD213PD.Z     Z9, Z9, K3, Z13
-	VMOVUPD           Z12, (BX)
-	VMOVUPD           Z13, 64(BX)
-	MOVQ              tables_base+96(FP), DI
-	MOVQ              24(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	CMPB              48(AX), $0x00
-	JNE               backward1004
-	VXORPD            Z6, Z6, Z6
-	VXORPD            Z7, Z7, Z7
-	VXORPD            Z8, Z8, Z8
-	VXORPD            Z9, Z9, Z9
-	VBROADCASTSD      (BX), Z10
-	VFMADD231PD       (SI), Z10, Z6
-	VBROADCASTSD      8(BX), Z10
-	VFMADD231PD       64(SI), Z10, Z7
-	VBROADCASTSD      16(BX), Z10
-	VFMADD231PD       128(SI), Z10, Z8
-	VBROADCASTSD      24(BX), Z10
-	VFMADD231PD       192(SI), Z10, Z9
-	VBROADCASTSD      32(BX), Z10
-	VFMADD231PD       256(SI), Z10, Z6
-	VBROADCASTSD      40(BX), Z10
-	VFMADD231PD       320(SI), Z10, Z7
-	VBROADCASTSD      48(BX), Z10
-	VFMADD231PD       384(SI), Z10, Z8
-	VBROADCASTSD      56(BX), Z10
-	VFMADD231PD       448(SI), Z10, Z9
-	VADDPD            Z8, Z6, Z6
-	VADDPD            Z9, Z7, Z7
-	VADDPD            Z7, Z6, Z6
-	VMOVAPD           Z6, Z6
-	JMP               weighed1005
-
-backward1004:
-	VMULPD     (SI), Z12, Z6
-	VMULPD     64(SI), Z12, Z7
-	VMULPD     128(SI), Z12, Z8
-	VMULPD     192(SI), Z12, Z9
-	VMULPD     256(SI), Z12, Z10
-	VMULPD     320(SI), Z12, Z11
-	VMULPD     384(SI), Z12, Z14
-	VMULPD     448(SI), Z12, Z12
-	VUNPCKLPD  Z7, Z6, Z15
-	VUNPCKHPD  Z7, Z6, Z6
-	VADDPD     Z6, Z15, Z15
-	VUNPCKLPD  Z9, Z8, Z6
-	VUNPCKHPD  Z9, Z8, Z7
-	VADDPD     Z7, Z6, Z6
-	VUNPCKLPD  Z11, Z10, Z7
-	VUNPCKHPD  Z11, Z10, Z8
-	VADDPD     Z8, Z7, Z7
-	VUNPCKLPD  Z12, Z14, Z8
-	VUNPCKHPD  Z12, Z14, Z9
-	VADDPD     Z9, Z8, Z8
-	VSHUFF64X2 $0x88, Z6, Z15, Z9
-	VSHUFF64X2 $0xdd, Z6, Z15, Z6
-	VADDPD     Z6, Z9, Z9
-	VSHUFF64X2 $0x88, Z8, Z7, Z6
-	VSHUFF64X2 $0xdd, Z8, Z7, Z7
-	VADDPD     Z7, Z6, Z6
-	VSHUFF64X2 $0x88, Z6, Z9, Z7
-	VSHUFF64X2 $0xdd, Z6, Z9, Z6
-	VADDPD     Z6, Z7, Z7
-	VMOVAPD    Z7, Z6
-
-weighed1005:
-	MOVQ         tables_base+96(FP), DI
-	MOVQ         80(AX), SI
-	LEAQ         (DI)(SI*8), SI
-	CMPB         104(AX), $0x00
-	JNE          backward1007
-	VXORPD       Z7, Z7, Z7
-	VXORPD       Z8, Z8, Z8
-	VXORPD       Z9, Z9, Z9
-	VXORPD       Z10, Z10, Z10
-	VBROADCASTSD 64(BX), Z11
-	VFMADD231PD  (SI), Z11, Z7
-	VBROADCASTSD 72(BX), Z11
-	VFMADD231PD  64(SI), Z11, Z8
-	VBROADCASTSD 80(BX), Z11
-	VFMADD231PD  128(SI), Z11, Z9
-	VBROADCASTSD 88(BX), Z11
-	VFMADD231PD  192(SI), Z11, Z10
-	VBROADCASTSD 96(BX), Z11
-	VFMADD231PD  256(SI), Z11, Z7
-	VBROADCASTSD 104(BX), Z11
-	VFMADD231PD  320(SI), Z11, Z8
-	VBROADCASTSD 112(BX), Z11
-	VFMADD231PD  384(SI), Z11, Z9
-	VBROADCASTSD 120(BX), Z11
-	VFMADD231PD  448(SI), Z11, Z10
-	VADDPD       Z9, Z7, Z7
-	VADDPD       Z10, Z8, Z8
-	VADDPD       Z8, Z7, Z7
-	VMOVAPD      Z7, Z7
-	JMP          weighed1008
-
-backward1007:
-	VMULPD     (SI), Z13, Z7
-	VMULPD     64(SI), Z13, Z8
-	VMULPD     128(SI), Z13, Z9
-	VMULPD     192(SI), Z13, Z10
-	VMULPD     256(SI), Z13, Z11
-	VMULPD     320(SI), Z13, Z12
-	VMULPD     384(SI), Z13, Z14
-	VMULPD     448(SI), Z13, Z13
-	VUNPCKLPD  Z8, Z7, Z15
-	VUNPCKHPD  Z8, Z7, Z7
-	VADDPD     Z7, Z15, Z15
-	VUNPCKLPD  Z10, Z9, Z7
-	VUNPCKHPD  Z10, Z9, Z8
-	VADDPD     Z8, Z7, Z7
-	VUNPCKLPD  Z12, Z11, Z8
-	VUNPCKHPD  Z12, Z11, Z9
-	VADDPD     Z9, Z8, Z8
-	VUNPCKLPD  Z13, Z14, Z9
-	VUNPCKHPD  Z13, Z14, Z10
-	VADDPD     Z10, Z9, Z9
-	VSHUFF64X2 $0x88, Z7, Z15, Z10
-	VSHUFF64X2 $0xdd, Z7, Z15, Z7
-	VADDPD     Z7, Z10, Z10
-	VSHUFF64X2 $0x88, Z9, Z8, Z7
-	VSHUFF64X2 $0xdd, Z9, Z8, Z8
-	VADDPD     Z8, Z7, Z7
-	VSHUFF64X2 $0x88, Z7, Z10, Z8
-	VSHUFF64X2 $0xdd, Z7, Z10, Z7
-	VADDPD     Z7, Z8, Z8
-	VMOVAPD    Z8, Z7
-
-weighed1008:
-	VPSUBQ.BCST      constants<>+728(SB), Z6, Z8
-	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z8, K2
-	KORTESTB         K2, K2
-	JNZ              fewer1003
-	VPSUBQ.BCST      constants<>+728(SB), Z7, Z8
-	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z8, K2
-	KORTESTB         K2, K2
-	JNZ              fewer1003
-	VGETMANTPD       $0x08, Z6, Z8
-	VGETMANTPD       $0x08, Z7, Z9
-	VRCP14PD         Z8, Z10
-	VRCP14PD         Z9, Z11
-	VGETEXPPD        Z6, Z6
-	VGETEXPPD        Z7, Z7
-	VRNDSCALEPD      $0x58, Z10, Z10
-	VRNDSCALEPD      $0x58, Z11, Z11
-	VFMSUB213PD.BCST constants<>+760(SB), Z10, Z8
-	VFMSUB213PD.BCST constants<>+760(SB), Z11, Z9
-	VGETEXPPD        Z10, Z12
-	VSUBPD           Z12, Z6, Z6
-	VPSRLQ           $0x30, Z10, Z10
-	VMOVUPD          constants<>+512(SB), Z12
-	VPERMI2PD        constants<>+576(SB), Z12, Z10
-	VFMADD231PD.BCST constants<>+1008(SB), Z6, Z10
-	VGETEXPPD        Z11, Z6
-	VSUBPD           Z6, Z7, Z7
-	VPSRLQ           $0x30, Z11, Z11
-	VMOVUPD          constants<>+512(SB), Z6
-	VPERMI2PD        constants<>+576(SB), Z6, Z11
-	VFMADD231PD.BCST constants<>+1008(SB), Z7, Z11
-	VMULPD           Z8, Z8, Z6
-	VMULPD           Z9, Z9, Z7
-	VBROADCASTSD     constants<>+1064(SB), Z12
-	VFMADD231PD.BCST constants<>+1072(SB), Z8, Z12
-	VBROADCASTSD     constants<>+1064(SB), Z13
-	VFMADD231PD.BCST constants<>+1072(SB), Z9, Z13
-	VFMADD231PD.BCST constants<>+1080(SB), Z6, Z12
-	VFMADD231PD.BCST constants<>+1080(SB), Z7, Z13
-	VBROADCASTSD     constants<>+1048(SB), Z14
-	VFMADD231PD.BCST constants<>+1056(SB), Z8, Z14
-	VFMADD213PD      Z14, Z6, Z12
-	VBROADCASTSD     constants<>+1048(SB), Z14
-	VFMADD231PD.BCST constants<>+1056(SB), Z9, Z14
-	VFMADD213PD      Z14, Z7, Z13
-	VBROADCASTSD     constants<>+1016(SB), Z14
-	VFMADD231PD.BCST constants<>+1024(SB), Z8, Z14
-	VBROADCASTSD     constants<>+1016(SB), Z15
-	VFMADD231PD.BCST constants<>+1024(SB), Z9, Z15
-	VBROADCASTSD     constants<>+1032(SB), Z16
-	VFMADD231PD.BCST constants<>+1040(SB), Z8, Z16
-	VFMADD231PD      Z16, Z6, Z14
-	VBROADCASTSD     constants<>+1032(SB), Z16
-	VFMADD231PD.BCST constants<>+1040(SB), Z9, Z16
-	VFMADD231PD      Z16, Z7, Z15
-	VADDPD           Z8, Z10, Z10
-	VADDPD           Z9, Z11, Z11
-	VMULPD           Z6, Z6, Z8
-	VFMADD231PD      Z12, Z8, Z14
-	VMULPD           Z7, Z7, Z9
-	VFMADD231PD      Z13, Z9, Z15
-	VFMADD213PD      Z10, Z6, Z14
-	VFMADD213PD      Z11, Z7, Z15
-	VMOVAPD          Z14, Z6
-	VMOVAPD          Z15, Z7
-	VSHUFF64X2       $0x4e, Z6, Z6, Z8
-	VSHUFF64X2       $0x4e, Z7, Z7, Z9
-	VMAXPD           Z8, Z6, Z6
-	VMAXPD           Z9, Z7, Z7
-	VSHUFF64X2       $0xb1, Z6, Z6, Z8
-	VSHUFF64X2       $0xb1, Z7, Z7, Z9
-	VMAXPD           Z8, Z6, Z6
-	VMAXPD           Z9, Z7, Z7
-	VPERMILPD        $0x55, Z6, Z8
-	VPERMILPD        $0x55, Z7, Z9
-	VMAXPD           Z8, Z6, Z6
-	VMAXPD           Z9, Z7, Z7
-	VSUBPD           Z6, Z14, Z14
-	VSUBPD           Z7, Z15, Z15
-	MOVQ             messages_base+72(FP), DI
-	MOVQ             16(AX), SI
-	LEAQ             (DI)(SI*8), SI
-	VMOVUPD          (SI), Z6
-	VUCOMISD         X4, X2
-	JBE              undamped1010
-	VCMPPD           $0x04, Z6, Z14, K2
-	VMULPD           Z2, Z6, Z7
-	VMULPD           Z3, Z14, Z8
-	VADDPD           Z7, Z8, K2, Z14
-
-undamped1010:
-	VCMPPD       $0x04, Z6, Z14, K2
-	VSUBPD.Z     Z6, Z14, K2, Z6
-	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
-	VPMAXUQ      Z6, Z1, Z1
-	VBROADCASTSD 40(AX), Z6
-	VFMADD231PD  Z14, Z6, Z0
-	VMOVUPD      Z14, (SI)
-	MOVQ         messages_base+72(FP), DI
-	MOVQ         72(AX), SI
-	LEAQ         (DI)(SI*8), SI
-	VMOVUPD      (SI), Z6
-	VUCOMISD     X4, X2
-	JBE          undamped1011
-	VCMPPD       $0x04, Z6, Z15, K2
-	VMULPD       Z2, Z6, Z7
-	VMULPD       Z3, Z15, Z8
-	VADDPD       Z7, Z8, K2, Z15
-
-undamped1011:
-	VCMPPD       $0x04, Z6, Z15, K2
-	VSUBPD.Z     Z6, Z15, K2, Z6
-	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
-	VPMAXUQ      Z6, Z1, Z1
-	VBROADCASTSD 96(AX), Z6
-	VFMADD231PD  Z15, Z6, Z0
-	VMOVUPD      Z15, (SI)
-	ADDQ         $0x00000070, AX
-	SUBQ         $0x02, CX
-	JMP          messages985
-
-fewer1003:
-	CMPQ              CX, $0x01
-	JLT               fewer1012
-	MOVQ              32(AX), SI
-	CMPQ              SI, $0x08
-	JHI               wide984
-	TESTQ             SI, SI
-	JZ                unsafe982
-	MOVQ              SI, DI
-	IMULQ             DX, DI
-	MOVQ              beliefs_len+56(FP), R8
-	SUBQ              SI, R8
-	JLT               outside983
-	CMPQ              (AX), R8
-	JHI               outside983
-	MOVQ              messages_len+80(FP), R8
-	SUBQ              SI, R8
-	JLT               outside983
-	CMPQ              8(AX), R8
-	JHI               outside983
-	MOVQ              messages_len+80(FP), R8
-	SUBQ              DX, R8
-	JLT               outside983
-	CMPQ              16(AX), R8
-	JHI               outside983
-	MOVQ              tables_len+104(FP), R8
-	SUBQ              DI, R8
-	JLT               outside983
-	CMPQ              24(AX), R8
-	JHI               outside983
-	MOVQ              $-1, DI
-	BZHIQ             SI, DI, DI
-	KMOVB             DI, K2
-	MOVQ              beliefs_base+48(FP), R8
-	MOVQ              (AX), DI
-	LEAQ              (R8)(DI*8), DI
-	MOVQ              messages_base+72(FP), R9
-	MOVQ              8(AX), R8
-	LEAQ              (R9)(R8*8), R8
-	VBROADCASTSD      constants<>+704(SB), Z6
-	VMOVUPD.Z         (R8), K2, Z7
-	VCMPPD            $0x04, Z6, Z7, K2, K3
-	VMOVUPD.Z         (DI), K2, Z8
-	VSUBPD            Z7, Z8, K3, Z6
-	VMOVAPD           Z6, Z7
-	VSHUFF64X2        $0x4e, Z7, Z7, Z8
-	VMAXPD            Z8, Z7, Z7
-	VSHUFF64X2        $0xb1, Z7, Z7, Z8
-	VMAXPD            Z8, Z7, Z7
-	VPERMILPD         $0x55, Z7, Z8
-	VMAXPD            Z8, Z7, Z7
-	VSUBPD            Z7, Z6, Z6
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K3
-	VBROADCASTSD      constants<>+832(SB), Z7
-	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z7
-	VSUBPD.BCST       constants<>+832(SB), Z7, Z8
-	VFNMADD231PD.BCST constants<>+848(SB), Z8, Z6
-	VFNMADD231PD.BCST constants<>+856(SB), Z8, Z6
-	VMULPD            Z6, Z6, Z8
-	VBROADCASTSD      constants<>+896(SB), Z10
-	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z10
-	VBROADCASTSD      constants<>+880(SB), Z9
-	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z9
-	VFMADD213PD       Z9, Z8, Z10
-	VBROADCASTSD      constants<>+864(SB), Z9
-	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z9
-	VFMADD231PD       Z10, Z8, Z9
-	VFMADD213PD       Z6, Z8, Z9
-	VPSLLQ            $0x30, Z7, Z8
-	VMOVUPD           constants<>+0(SB), Z6
-	VPERMI2PD         constants<>+64(SB), Z6, Z7
-	VPADDQ            Z8, Z7, Z7
-	VFMADD213PD.Z     Z7, Z7, K3, Z9
-	VMOVUPD           Z9, (BX)
-	MOVQ              tables_base+96(FP), R8
-	MOVQ              24(AX), DI
-	LEAQ              (R8)(DI*8), DI
-	CMPB              48(AX), $0x00
-	JNE               backward1013
-	VXORPD            Z6, Z6, Z6
-	VXORPD            Z7, Z7, Z7
-	VXORPD            Z8, Z8, Z8
-	VXORPD            Z9, Z9, Z9
-	MOVQ              DX, R8
-	SHLQ              $0x03, R8
-	LEAQ              (R8)(R8*2), R9
-	LEAQ              (R8)(R8*4), R10
-	LEAQ              (R9)(R8*4), R11
-	VBROADCASTSD      (BX), Z10
-	VFMADD231PD       (DI), Z10, K1, Z6
-	VBROADCASTSD      8(BX), Z10
-	CMPQ              SI, $0x00000001
-	JLE               end1015
-	VFMADD231PD       (DI)(R8*1), Z10, K1, Z7
-	VBROADCASTSD      16(BX), Z10
-	CMPQ              SI, $0x00000002
-	JLE               end1015
-	VFMADD231PD       (DI)(R8*2), Z10, K1, Z8
-	VBROADCASTSD      24(BX), Z10
-	CMPQ              SI, $0x00000003
-	JLE               end1015
-	VFMADD231PD       (DI)(R9*1), Z10, K1, Z9
-	VBROADCASTSD      32(BX), Z10
-	CMPQ              SI, $0x00000004
-	JLE               end1015
-	VFMADD231PD       (DI)(R8*4), Z10, K1, Z6
-	VBROADCASTSD      40(BX), Z10
-	CMPQ              SI, $0x00000005
-	JLE               end1015
-	VFMADD231PD       (DI)(R10*1), Z10, K1, Z7
-	VBROADCASTSD      48(BX), Z10
-	CMPQ              SI, $0x00000006
-	JLE               end1015
-	VFMADD231PD       (DI)(R9*2), Z10, K1, Z8
-	VBROADCASTSD      56(BX), Z10
-	CMPQ              SI, $0x00000007
-	JLE               end1015
-	VFMADD231PD       (DI)(R11*1), Z10, K1, Z9
-
-end1015:
-	VADDPD  Z8, Z6, Z6
-	VADDPD  Z9, Z7, Z7
-	VADDPD  Z7, Z6, Z6
-	VMOVAPD Z6, Z6
-	JMP     weighed1014
-
-backward1013:
-	VXORPD   Z6, Z6, Z6
-	VXORPD   Z7, Z7, Z7
-	VXORPD   Z8, Z8, Z8
-	VXORPD   Z10, Z10, Z10
-	VXORPD   Z11, Z11, Z11
-	VXORPD   Z12, Z12, Z12
-	VXORPD   Z13, Z13, Z13
-	VXORPD   Z14, Z14, Z14
-	SHLQ     $0x03, SI
-	LEAQ     (SI)(SI*2), R8
-	LEAQ     (SI)(SI*4), R9
-	LEAQ     (R8)(SI*4), R10
-	VMULPD.Z (DI), Z9, K2, Z6
-	CMPQ     DX, $0x00000001
-	JLE      end1016
-	VMULPD.Z (DI)(SI*1), Z9, K2, Z7
-	CMPQ     DX, $0x00000002
-	JLE      end1016
-	VMULPD.Z (DI)(SI*2), Z9, K2, Z8
-	CMPQ     DX, $0x00000003
-	JLE      end1016
-	VMULPD.Z (DI)(R8*1), Z9, K2, Z10
-	CMPQ     DX, $0x00000004
-	JLE      end1016
-	VMULPD.Z (DI)(SI*4), Z9, K2, Z11
-	CMPQ     DX, $0x00000005
-	JLE      end1016
-	VMULPD.Z (DI)(R9*1), Z9, K2, Z12
-	CMPQ     DX, $0x00000006
-	JLE      end1016
-	VMULPD.Z (DI)(R8*2), Z9, K2, Z13
-	CMPQ     DX, $0x00000007
-	JLE      end1016
-	VMULPD.Z (DI)(R10*1), Z9, K2, Z14
-
-end1016:
-	VUNPCKLPD  Z7, Z6, Z9
-	VUNPCKHPD  Z7, Z6, Z6
-	VADDPD     Z6, Z9, Z9
-	VUNPCKLPD  Z10, Z8, Z6
-	VUNPCKHPD  Z10, Z8, Z7
-	VADDPD     Z7, Z6, Z6
-	VUNPCKLPD  Z12, Z11, Z7
-	VUNPCKHPD  Z12, Z11, Z8
-	VADDPD     Z8, Z7, Z7
-	VUNPCKLPD  Z14, Z13, Z8
-	VUNPCKHPD  Z14, Z13, Z10
-	VADDPD     Z10, Z8, Z8
-	VSHUFF64X2 $0x88, Z6, Z9, Z10
-	VSHUFF64X2 $0xdd, Z6, Z9, Z6
-	VADDPD     Z6, Z10, Z10
-	VSHUFF64X2 $0x88, Z8, Z7, Z6
-	VSHUFF64X2 $0xdd, Z8, Z7, Z7
-	VADDPD     Z7, Z6, Z6
-	VSHUFF64X2 $0x88, Z6, Z10, Z7
-	VSHUFF64X2 $0xdd, Z6, Z10, Z6
-	VADDPD     Z6, Z7, Z7
-	VMOVAPD    Z7, Z6
-
-weighed1014:
-	VPSUBQ.BCST      constants<>+728(SB), Z6, Z7
-	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z7, K2
-	KORTESTB         K2, K2
-	JNZ              unsafe982
-	VGETMANTPD       $0x08, Z6, Z7
-	VRCP14PD         Z7, Z8
-	VGETEXPPD        Z6, Z6
-	VRNDSCALEPD      $0x58, Z8, Z8
-	VFMSUB213PD.BCST constants<>+760(SB), Z8, Z7
-	VGETEXPPD        Z8, Z9
-	VSUBPD           Z9, Z6, Z6
-	VPSRLQ           $0x30, Z8, Z8
-	VMOVUPD          constants<>+512(SB), Z9
-	VPERMI2PD        constants<>+576(SB), Z9, Z8
-	VFMADD231PD.BCST constants<>+1008(SB), Z6, Z8
-	VMULPD           Z7, Z7, Z6
-	VBROADCASTSD     constants<>+1064(SB), Z9
-	VFMADD231PD.BCST constants<>+1072(SB), Z7, Z9
-	VFMADD231PD.BCST constants<>+1080(SB), Z6, Z9
-	VBROADCASTSD     constants<>+1048(SB), Z10
-	VFMADD231PD.BCST constants<>+1056(SB), Z7, Z10
-	VFMADD213PD      Z10, Z6, Z9
-	VBROADCASTSD     constants<>+1016(SB), Z10
-	VFMADD231PD.BCST constants<>+1024(SB), Z7, Z10
-	VBROADCASTSD     constants<>+1032(SB), Z11
-	VFMADD231PD.BCST constants<>+1040(SB), Z7, Z11
-	VFMADD231PD      Z11, Z6, Z10
-	VADDPD           Z7, Z8, Z8
-	VMULPD           Z6, Z6, Z7
-	VFMADD231PD      Z9, Z7, Z10
-	VFMADD213PD      Z8, Z6, Z10
-	VMOVAPD          Z10, Z6
-	VSHUFF64X2       $0x4e, Z6, Z6, Z7
-	VMAXPD           Z7, Z6, Z6
-	VSHUFF64X2       $0xb1, Z6, Z6, Z7
-	VMAXPD           Z7, Z6, Z6
-	VPERMILPD        $0x55, Z6, Z7
-	VMAXPD           Z7, Z6, Z6
-	VSUBPD           Z6, Z10, Z10
-	MOVQ             messages_base+72(FP), DI
-	MOVQ             16(AX), SI
-	LEAQ             (DI)(SI*8), SI
-	VMOVUPD          (SI), Z6
-	VUCOMISD         X4, X2
-	JBE              undamped1017
-	VCMPPD           $0x04, Z6, Z10, K2
-	VMULPD           Z2, Z6, Z7
-	VMULPD           Z3, Z10, Z8
-	VADDPD           Z7, Z8, K2, Z10
-
-undamped1017:
-	VCMPPD       $0x04, Z6, Z10, K2
-	VSUBPD.Z     Z6, Z10, K2, Z6
-	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
-	VPMAXUQ      Z6, Z1, Z1
-	VBROADCASTSD 40(AX), Z6
-	VFMADD231PD  Z10, Z6, Z0
-	VMOVUPD      Z10, (SI)
-	ADDQ         $0x00000038, AX
-	SUBQ         $0x01, CX
-	JMP          messages985
-
-fewer1012:
-	JMP done980
-
-masked981:
-messages1018:
-	CMPQ              CX, $0x04
-	JLT               fewer1019
-	CMPQ              DX, 32(AX)
-	JNE               fewer1019
-	MOVQ              DX, SI
-	IMULQ             DX, SI
-	MOVQ              beliefs_len+56(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1019
-	CMPQ              (AX), DI
-	JHI               fewer1019
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1019
-	CMPQ              8(AX), DI
-	JHI               fewer1019
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1019
-	CMPQ              16(AX), DI
-	JHI               fewer1019
-	MOVQ              tables_len+104(FP), DI
-	SUBQ              SI, DI
-	JLT               fewer1019
-	CMPQ              24(AX), DI
-	JHI               fewer1019
-	CMPQ              DX, 88(AX)
-	JNE               fewer1019
-	MOVQ              DX, SI
-	IMULQ             DX, SI
-	MOVQ              beliefs_len+56(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1019
-	CMPQ              56(AX), DI
-	JHI               fewer1019
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1019
-	CMPQ              64(AX), DI
-	JHI               fewer1019
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1019
-	CMPQ              72(AX), DI
-	JHI               fewer1019
-	MOVQ              tables_len+104(FP), DI
-	SUBQ              SI, DI
-	JLT               fewer1019
-	CMPQ              80(AX), DI
-	JHI               fewer1019
-	CMPQ              DX, 144(AX)
-	JNE               fewer1019
-	MOVQ              DX, SI
-	IMULQ             DX, SI
-	MOVQ              beliefs_len+56(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1019
-	CMPQ              112(AX), DI
-	JHI               fewer1019
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1019
-	CMPQ              120(AX), DI
-	JHI               fewer1019
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1019
-	CMPQ              128(AX), DI
-	JHI               fewer1019
-	MOVQ              tables_len+104(FP), DI
-	SUBQ              SI, DI
-	JLT               fewer1019
-	CMPQ              136(AX), DI
-	JHI               fewer1019
-	CMPQ              DX, 200(AX)
-	JNE               fewer1019
-	MOVQ              DX, SI
-	IMULQ             DX, SI
-	MOVQ              beliefs_len+56(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1019
-	CMPQ              168(AX), DI
-	JHI               fewer1019
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1019
-	CMPQ              176(AX), DI
-	JHI               fewer1019
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1019
-	CMPQ              184(AX), DI
-	JHI               fewer1019
-	MOVQ              tables_len+104(FP), DI
-	SUBQ              SI, DI
-	JLT               fewer1019
-	CMPQ              192(AX), DI
-	JHI               fewer1019
-	MOVQ              beliefs_base+48(FP), DI
-	MOVQ              (AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              messages_base+72(FP), R8
-	MOVQ              8(AX), DI
-	LEAQ              (R8)(DI*8), DI
-	VBROADCASTSD      constants<>+704(SB), Z6
-	VMOVUPD.Z         (DI), K1, Z7
-	VCMPPD            $0x04, Z6, Z7, K1, K2
-	VMOVUPD.Z         (SI), K1, Z8
-	VSUBPD            Z7, Z8, K2, Z6
-	MOVQ              beliefs_base+48(FP), DI
-	MOVQ              56(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              messages_base+72(FP), R8
-	MOVQ              64(AX), DI
-	LEAQ              (R8)(DI*8), DI
-	VBROADCASTSD      constants<>+704(SB), Z7
-	VMOVUPD.Z         (DI), K1, Z8
-	VCMPPD            $0x04, Z7, Z8, K1, K2
-	VMOVUPD.Z         (SI), K1, Z9
-	VSUBPD            Z8, Z9, K2, Z7
-	MOVQ              beliefs_base+48(FP), DI
-	MOVQ              112(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              messages_base+72(FP), R8
-	MOVQ              120(AX), DI
-	LEAQ              (R8)(DI*8), DI
-	VBROADCASTSD      constants<>+704(SB), Z8
-	VMOVUPD.Z         (DI), K1, Z9
-	VCMPPD            $0x04, Z8, Z9, K1, K2
-	VMOVUPD.Z         (SI), K1, Z10
-	VSUBPD            Z9, Z10, K2, Z8
-	MOVQ              beliefs_base+48(FP), DI
-	MOVQ              168(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              messages_base+72(FP), R8
-	MOVQ              176(AX), DI
-	LEAQ              (R8)(DI*8), DI
-	VBROADCASTSD      constants<>+704(SB), Z9
-	VMOVUPD.Z         (DI), K1, Z10
-	VCMPPD            $0x04, Z9, Z10, K1, K2
-	VMOVUPD.Z         (SI), K1, Z11
-	VSUBPD            Z10, Z11, K2, Z9
-	VCMPPD.BCST       $0x06, constants<>+800(SB), Z6, K2
-	KORTESTB          K2, K2
-	JNZ               fewer1019
-	VCMPPD.BCST       $0x06, constants<>+800(SB), Z7, K2
-	KORTESTB          K2, K2
-	JNZ               fewer1019
-	VCMPPD.BCST       $0x06, constants<>+800(SB), Z8, K2
-	KORTESTB          K2, K2
-	JNZ               fewer1019
-	VCMPPD.BCST       $0x06, constants<>+800(SB), Z9, K2
-	KORTESTB          K2, K2
-	JNZ               fewer1019
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K2
-	VBROADCASTSD      constants<>+832(SB), Z10
-	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z10
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z7, K3
-	VBROADCASTSD      constants<>+832(SB), Z11
-	VFMADD231PD.BCST  constants<>+824(SB), Z7, Z11
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z8, K4
-	VBROADCASTSD      constants<>+832(SB), Z12
-	VFMADD231PD.BCST  constants<>+824(SB), Z8, Z12
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z9, K5
-	VBROADCASTSD      constants<>+832(SB), Z13
-	VFMADD231PD.BCST  constants<>+824(SB), Z9, Z13
-	VSUBPD.BCST       constants<>+832(SB), Z10, Z14
-	VSUBPD.BCST       constants<>+832(SB), Z11, Z15
-	VSUBPD.BCST       constants<>+832(SB), Z12, Z16
-	VSUBPD.BCST       constants<>+832(SB), Z13, Z17
-	VFNMADD231PD.BCST constants<>+848(SB), Z14, Z6
-	VFNMADD231PD.BCST constants<>+848(SB), Z15, Z7
-	VFNMADD231PD.BCST constants<>+848(SB), Z16, Z8
-	VFNMADD231PD.BCST constants<>+848(SB), Z17, Z9
-	VFNMADD231PD.BCST constants<>+856(SB), Z14, Z6
-	VFNMADD231PD.BCST constants<>+856(SB), Z15, Z7
-	VFNMADD231PD.BCST constants<>+856(SB), Z16, Z8
-	VFNMADD231PD.BCST constants<>+856(SB), Z17, Z9
-	VMULPD            Z6, Z6, Z14
-	VBROADCASTSD      constants<>+896(SB), Z22
-	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z22
-	VMULPD            Z7, Z7, Z15
-	VBROADCASTSD      constants<>+896(SB), Z23
-	VFMADD231PD.BCST  constants<>+904(SB), Z7, Z23
-	VMULPD            Z8, Z8, Z16
-	VBROADCASTSD      constants<>+896(SB), Z24
-	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z24
-	VMULPD            Z9, Z9, Z17
-	VBROADCASTSD      constants<>+896(SB), Z25
-	VFMADD231PD.BCST  constants<>+904(SB), Z9, Z25
-	VBROADCASTSD      constants<>+880(SB), Z18
-	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z18
-	VFMADD213PD       Z18, Z14, Z22
-	VBROADCASTSD      constants<>+864(SB), Z18
-	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z18
-	VBROADCASTSD      constants<>+880(SB), Z19
-	VFMADD231PD.BCST  constants<>+888(SB), Z7, Z19
-	VFMADD213PD       Z19, Z15, Z23
-	VBROADCASTSD      constants<>+864(SB), Z19
-	VFMADD231PD.BCST  constants<>+872(SB), Z7, Z19
-	VBROADCASTSD      constants<>+880(SB), Z20
-	VFMADD231PD.BCST  constants<>+888(SB), Z8, Z20
-	VFMADD213PD       Z20, Z16, Z24
-	VBROADCASTSD      constants<>+864(SB), Z20
-	VFMADD231PD.BCST  constants<>+872(SB), Z8, Z20
-	VBROADCASTSD      constants<>+880(SB), Z21
-	VFMADD231PD.BCST  constants<>+888(SB), Z9, Z21
-	VFMADD213PD       Z21, Z17, Z25
-	VBROADCASTSD      constants<>+864(SB), Z21
-	VFMADD231PD.BCST  constants<>+872(SB), Z9, Z21
-	VFMADD231PD       Z22, Z14, Z18
-	VFMADD231PD       Z23, Z15, Z19
-	VFMADD231PD       Z24, Z16, Z20
-	VFMADD231PD       Z25, Z17, Z21
-	VFMADD213PD       Z6, Z14, Z18
-	VFMADD213PD       Z7, Z15, Z19
-	VFMADD213PD       Z8, Z16, Z20
-	VFMADD213PD       Z9, Z17, Z21
-	VPSLLQ            $0x30, Z10, Z14
-	VMOVUPD           constants<>+0(SB), Z6
-	VPERMI2PD         constants<>+64(SB), Z6, Z10
-	VPSLLQ            $0x30, Z11, Z15
-	VMOVUPD           constants<>+0(SB), Z6
-	VPERMI2PD         constants<>+64(SB), Z6, Z11
-	VPSLLQ            $0x30, Z12, Z16
-	VMOVUPD           constants<>+0(SB), Z6
-	VPERMI2PD         constants<>+64(SB), Z6, Z12
-	VPSLLQ            $0x30, Z13, Z17
-	VMOVUPD           constants<>+0(SB), Z6
-	VPERMI2PD         constants<>+64(SB), Z6, Z13
-	VPADDQ            Z14, Z10, Z10
-	VFMADD213PD.Z     Z10, Z10, K2, Z18
-	VPADDQ            Z15, Z11, Z11
-	VFMADD213PD.Z     Z11, Z11, K3, Z19
-	VPADDQ            Z16, Z12, Z12
-	VFMADD213PD.Z     Z12, Z12, K4, Z20
-	VPADDQ            Z17, Z13, Z13
-	VFMADD213PD.Z     Z13, Z13, K5, Z21
-	VMOVUPD           Z18, (BX)
-	VMOVUPD           Z19, 64(BX)
-	VMOVUPD           Z20, 128(BX)
-	VMOVUPD           Z21, 192(BX)
-	MOVQ              tables_base+96(FP), DI
-	MOVQ              24(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	CMPB              48(AX), $0x00
-	JNE               backward1020
-	VXORPD            Z6, Z6, Z6
-	VXORPD            Z7, Z7, Z7
-	VXORPD            Z8, Z8, Z8
-	VXORPD            Z9, Z9, Z9
-	MOVQ              DX, DI
-	SHLQ              $0x03, DI
-	LEAQ              (DI)(DI*2), R8
-	LEAQ              (DI)(DI*4), R9
-	LEAQ              (R8)(DI*4), R10
-	VBROADCASTSD      (BX), Z10
-	VFMADD231PD       (SI), Z10, K1, Z6
-	VBROADCASTSD      8(BX), Z10
-	CMPQ              DX, $0x00000001
-	JLE               end1022
-	VFMADD231PD       (SI)(DI*1), Z10, K1, Z7
-	VBROADCASTSD      16(BX), Z10
-	CMPQ              DX, $0x00000002
-	JLE               end1022
-	VFMADD231PD       (SI)(DI*2), Z10, K1, Z8
-	VBROADCASTSD      24(BX), Z10
-	CMPQ              DX, $0x00000003
-	JLE               end1022
-	VFMADD231PD       (SI)(R8*1), Z10, K1, Z9
-	VBROADCASTSD      32(BX), Z10
-	CMPQ              DX, $0x00000004
-	JLE               end1022
-	VFMADD231PD       (SI)(DI*4), Z10, K1, Z6
-	VBROADCASTSD      40(BX), Z10
-	CMPQ              DX, $0x00000005
-	JLE               end1022
-	VFMADD231PD       (SI)(R9*1), Z10, K1, Z7
-	VBROADCASTSD      48(BX), Z10
-	CMPQ              DX, $0x00000006
-	JLE               end1022
-	VFMADD231PD       (SI)(R8*2), Z10, K1, Z8
-	VBROADCASTSD      56(BX), Z10
-	CMPQ              DX, $0x00000007
-	JLE               end1022
-	VFMADD231PD       (SI)(R10*1), Z10, K1, Z9
-
-end1022:
-	VADDPD  Z8, Z6, Z6
-	VADDPD  Z9, Z7, Z7
-	VADDPD  Z7, Z6, Z6
-	VMOVAPD Z6, Z6
-	JMP     weighed1021
-
-backward1020:
-	VXORPD   Z6, Z6, Z6
-	VXORPD   Z7, Z7, Z7
-	VXORPD   Z8, Z8, Z8
-	VXORPD   Z9, Z9, Z9
-	VXORPD   Z10, Z10, Z10
-	VXORPD   Z11, Z11, Z11
-	VXORPD   Z12, Z12, Z12
-	VXORPD   Z13, Z13, Z13
-	MOVQ     DX, DI
-	SHLQ     $0x03, DI
-	LEAQ     (DI)(DI*2), R8
-	LEAQ     (DI)(DI*4), R9
-	LEAQ     (R8)(DI*4), R10
-	VMULPD.Z (SI), Z18, K1, Z6
-	CMPQ     DX, $0x00000001
-	JLE      end1023
-	VMULPD.Z (SI)(DI*1), Z18, K1, Z7
-	CMPQ     DX, $0x00000002
-	JLE      end1023
-	VMULPD.Z (SI)(DI*2), Z18, K1, Z8
-	CMPQ     DX, $0x00000003
-	JLE      end1023
-	VMULPD.Z (SI)(R8*1), Z18, K1, Z9
-	CMPQ     DX, $0x00000004
-	JLE      end1023
-	VMULPD.Z (SI)(DI*4), Z18, K1, Z10
-	CMPQ     DX, $0x00000005
-	JLE      end1023
-	VMULPD.Z (SI)(R9*1), Z18, K1, Z11
-	CMPQ     DX, $0x00000006
-	JLE      end1023
-	VMULPD.Z (SI)(R8*2), Z18, K1, Z12
-	CMPQ     DX, $0x00000007
-	JLE      end1023
-	VMULPD.Z (SI)(R10*1), Z18, K1, Z13
-
-end1023:
-	VUNPCKLPD  Z7, Z6, Z14
-	VUNPCKHPD  Z7, Z6, Z6
-	VADDPD     Z6, Z14, Z14
-	VUNPCKLPD  Z9, Z8, Z6
-	VUNPCKHPD  Z9, Z8, Z7
-	VADDPD     Z7, Z6, Z6
-	VUNPCKLPD  Z11, Z10, Z7
-	VUNPCKHPD  Z11, Z10, Z8
-	VADDPD     Z8, Z7, Z7
-	VUNPCKLPD  Z13, Z12, Z8
-	VUNPCKHPD  Z13, Z12, Z9
-	VADDPD     Z9, Z8, Z8
-	VSHUFF64X2 $0x88, Z6, Z14, Z9
-	VSHUFF64X2 $0xdd, Z6, Z14, Z6
-	VADDPD     Z6, Z9, Z9
-	VSHUFF64X2 $0x88, Z8, Z7, Z6
-	VSHUFF64X2 $0xdd, Z8, Z7, Z7
-	VADDPD     Z7, Z6, Z6
-	VSHUFF64X2 $0x88, Z6, Z9, Z7
-	VSHUFF64X2 $0xdd, Z6, Z9, Z6
-	VADDPD     Z6, Z7, Z7
-	VMOVAPD    Z7, Z6
-
-weighed1021:
-	MOVQ         tables_base+96(FP), DI
-	MOVQ         80(AX), SI
-	LEAQ         (DI)(SI*8), SI
-	CMPB         104(AX), $0x00
-	JNE          backward1024
-	VXORPD       Z7, Z7, Z7
-	VXORPD       Z8, Z8, Z8
-	VXORPD       Z9, Z9, Z9
-	VXORPD       Z10, Z10, Z10
-	MOVQ         DX, DI
-	SHLQ         $0x03, DI
-	LEAQ         (DI)(DI*2), R8
-	LEAQ         (DI)(DI*4), R9
-	LEAQ         (R8)(DI*4), R10
-	VBROADCASTSD 64(BX), Z11
-	VFMADD231PD  (SI), Z11, K1, Z7
-	VBROADCASTSD 72(BX), Z11
-	CMPQ         DX, $0x00000001
-	JLE          end1026
-	VFMADD231PD  (SI)(DI*1), Z11, K1, Z8
-	VBROADCASTSD 80(BX), Z11
-	CMPQ         DX, $0x00000002
-	JLE          end1026
-	VFMADD231PD  (SI)(DI*2), Z11, K1, Z9
-	VBROADCASTSD 88(BX), Z11
-	CMPQ         DX, $0x00000003
-	JLE          end1026
-	VFMADD231PD  (SI)(R8*1), Z11, K1, Z10
-	VBROADCASTSD 96(BX), Z11
-	CMPQ         DX, $0x00000004
-	JLE          end1026
-	VFMADD231PD  (SI)(DI*4), Z11, K1, Z7
-	VBROADCASTSD 104(BX), Z11
-	CMPQ         DX, $0x00000005
-	JLE          end1026
-	VFMADD231PD  (SI)(R9*1), Z11, K1, Z8
-	VBROADCASTSD 112(BX), Z11
-	CMPQ         DX, $0x00000006
-	JLE          end1026
-	VFMADD231PD  (SI)(R8*2), Z11, K1, Z9
-	VBROADCASTSD 120(BX), Z11
-	CMPQ         DX, $0x00000007
-	JLE          end1026
-	VFMADD231PD  (SI)(R10*1), Z11, K1, Z10
-
-end1026:
-	VADDPD  Z9, Z7, Z7
-	VADDPD  Z10, Z8, Z8
-	VADDPD  Z8, Z7, Z7
-	VMOVAPD Z7, Z7
-	JMP     weighed1025
-
-backward1024:
-	VXORPD   Z7, Z7, Z7
-	VXORPD   Z8, Z8, Z8
-	VXORPD   Z9, Z9, Z9
-	VXORPD   Z10, Z10, Z10
-	VXORPD   Z11, Z11, Z11
-	VXORPD   Z12, Z12, Z12
-	VXORPD   Z13, Z13, Z13
-	VXORPD   Z14, Z14, Z14
-	MOVQ     DX, DI
-	SHLQ     $0x03, DI
-	LEAQ     (DI)(DI*2), R8
-	LEAQ     (DI)(DI*4), R9
-	LEAQ     (R8)(DI*4), R10
-	VMULPD.Z (SI), Z19, K1, Z7
-	CMPQ     DX, $0x00000001
-	JLE      end1027
-	VMULPD.Z (SI)(DI*1), Z19, K1, Z8
-	CMPQ     DX, $0x00000002
-	JLE      end1027
-	VMULPD.Z (SI)(DI*2), Z19, K1, Z9
-	CMPQ     DX, $0x00000003
-	JLE      end1027
-	VMULPD.Z (SI)(R8*1), Z19, K1, Z10
-	CMPQ     DX, $0x00000004
-	JLE      end1027
-	VMULPD.Z (SI)(DI*4), Z19, K1, Z11
-	CMPQ     DX, $0x00000005
-	JLE      end1027
-	VMULPD.Z (SI)(R9*1), Z19, K1, Z12
-	CMPQ     DX, $0x00000006
-	JLE      end1027
-	VMULPD.Z (SI)(R8*2), Z19, K1, Z13
-	CMPQ     DX, $0x00000007
-	JLE      end1027
-	VMULPD.Z (SI)(R10*1), Z19, K1, Z14
-
-end1027:
-	VUNPCKLPD  Z8, Z7, Z15
-	VUNPCKHPD  Z8, Z7, Z7
-	VADDPD     Z7, Z15, Z15
-	VUNPCKLPD  Z10, Z9, Z7
-	VUNPCKHPD  Z10, Z9, Z8
-	VADDPD     Z8, Z7, Z7
-	VUNPCKLPD  Z12, Z11, Z8
-	VUNPCKHPD  Z12, Z11, Z9
-	VADDPD     Z9, Z8, Z8
-	VUNPCKLPD  Z14, Z13, Z9
-	VUNPCKHPD  Z14, Z13, Z10
-	VADDPD     Z10, Z9, Z9
-	VSHUFF64X2 $0x88, Z7, Z15, Z10
-	VSHUFF64X2 $0xdd, Z7, Z15, Z7
-	VADDPD     Z7, Z10, Z10
-	VSHUFF64X2 $0x88, Z9, Z8, Z7
-	VSHUFF64X2 $0xdd, Z9, Z8, Z8
-	VADDPD     Z8, Z7, Z7
-	VSHUFF64X2 $0x88, Z7, Z10, Z8
-	VSHUFF64X2 $0xdd, Z7, Z10, Z7
-	VADDPD     Z7, Z8, Z8
-	VMOVAPD    Z8, Z7
-
-weighed1025:
-	MOVQ         tables_base+96(FP), DI
-	MOVQ         136(AX), SI
-	LEAQ         (DI)(SI*8), SI
-	CMPB         160(AX), $0x00
-	JNE          backward1028
-	VXORPD       Z8, Z8, Z8
-	VXORPD       Z9, Z9, Z9
-	VXORPD       Z10, Z10, Z10
-	VXORPD       Z11, Z11, Z11
-	MOVQ         DX, DI
-	SHLQ         $0x03, DI
-	LEAQ         (DI)(DI*2), R8
-	LEAQ         (DI)(DI*4), R9
-	LEAQ         (R8)(DI*4), R10
-	VBROADCASTSD 128(BX), Z12
-	VFMADD231PD  (SI), Z12, K1, Z8
-	VBROADCASTSD 136(BX), Z12
-	CMPQ         DX, $0x00000001
-	JLE          end1030
-	VFMADD231PD  (SI)(DI*1), Z12, K1, Z9
-	VBROADCASTSD 144(BX), Z12
-	CMPQ         DX, $0x00000002
-	JLE          end1030
-	VFMADD231PD  (SI)(DI*2), Z12, K1, Z10
-	VBROADCASTSD 152(BX), Z12
-	CMPQ         DX, $0x00000003
-	JLE          end1030
-	VFMADD231PD  (SI)(R8*1), Z12, K1, Z11
-	VBROADCASTSD 160(BX), Z12
-	CMPQ         DX, $0x00000004
-	JLE          end1030
-	VFMADD231PD  (SI)(DI*4), Z12, K1, Z8
-	VBROADCASTSD 168(BX), Z12
-	CMPQ         DX, $0x00000005
-	JLE          end1030
-	VFMADD231PD  (SI)(R9*1), Z12, K1, Z9
-	VBROADCASTSD 176(BX), Z12
-	CMPQ         DX, $0x00000006
-	JLE          end1030
-	VFMADD231PD  (SI)(R8*2), Z12, K1, Z10
-	VBROADCASTSD 184(BX), Z12
-	CMPQ         DX, $0x00000007
-	JLE          end1030
-	VFMADD231PD  (SI)(R10*1), Z12, K1, Z11
-
-end1030:
-	VADDPD  Z10, Z8, Z8
-	VADDPD  Z11, Z9, Z9
-	VADDPD  Z9, Z8, Z8
-	VMOVAPD Z8, Z8
-	JMP     weighed1029
-
-backward1028:
-	VXORPD   Z8, Z8, Z8
-	VXORPD   Z9, Z9, Z9
-	VXORPD   Z10, Z10, Z10
-	VXORPD   Z11, Z11, Z11
-	VXORPD   Z12, Z12, Z12
-	VXORPD   Z13, Z13, Z13
-	VXORPD   Z14, Z14, Z14
-	VXORPD   Z15, Z15, Z15
-	MOVQ     DX, DI
-	SHLQ     $0x03, DI
-	LEAQ     (DI)(DI*2), R8
-	LEAQ     (DI)(DI*4), R9
-	LEAQ     (R8)(DI*4), R10
-	VMULPD.Z (SI), Z20, K1, Z8
-	CMPQ     DX, $0x00000001
-	JLE      end1031
-	VMULPD.Z (SI)(DI*1), Z20, K1, Z9
-	CMPQ     DX, $0x00000002
-	JLE      end1031
-	VMULPD.Z (SI)(DI*2), Z20, K1, Z10
-	CMPQ     DX, $0x00000003
-	JLE      end1031
-	VMULPD.Z (SI)(R8*1), Z20, K1, Z11
-	CMPQ     DX, $0x00000004
-	JLE      end1031
-	VMULPD.Z (SI)(DI*4), Z20, K1, Z12
-	CMPQ     DX, $0x00000005
-	JLE      end1031
-	VMULPD.Z (SI)(R9*1), Z20, K1, Z13
-	CMPQ     DX, $0x00000006
-	JLE      end1031
-	VMULPD.Z (SI)(R8*2), Z20, K1, Z14
-	CMPQ     DX, $0x00000007
-	JLE      end1031
-	VMULPD.Z (SI)(R10*1), Z20, K1, Z15
-
-end1031:
-	VUNPCKLPD  Z9, Z8, Z16
-	VUNPCKHPD  Z9, Z8, Z8
-	VADDPD     Z8, Z16, Z16
-	VUNPCKLPD  Z11, Z10, Z8
-	VUNPCKHPD  Z11, Z10, Z9
-	VADDPD     Z9, Z8, Z8
-	VUNPCKLPD  Z13, Z12, Z9
-	VUNPCKHPD  Z13, Z12, Z10
-	VADDPD     Z10, Z9, Z9
-	VUNPCKLPD  Z15, Z14, Z10
-	VUNPCKHPD  Z15, Z14, Z11
-	VADDPD     Z11, Z10, Z10
-	VSHUFF64X2 $0x88, Z8, Z16, Z11
-	VSHUFF64X2 $0xdd, Z8, Z16, Z8
-	VADDPD     Z8, Z11, Z11
-	VSHUFF64X2 $0x88, Z10, Z9, Z8
-	VSHUFF64X2 $0xdd, Z10, Z9, Z9
-	VADDPD     Z9, Z8, Z8
-	VSHUFF64X2 $0x88, Z8, Z11, Z9
-	VSHUFF64X2 $0xdd, Z8, Z11, Z8
-	VADDPD     Z8, Z9, Z9
-	VMOVAPD    Z9, Z8
-
-weighed1029:
-	MOVQ         tables_base+96(FP), DI
-	MOVQ         192(AX), SI
-	LEAQ         (DI)(SI*8), SI
-	CMPB         216(AX), $0x00
-	JNE          backward1032
-	VXORPD       Z9, Z9, Z9
-	VXORPD       Z10, Z10, Z10
-	VXORPD       Z11, Z11, Z11
-	VXORPD       Z12, Z12, Z12
-	MOVQ         DX, DI
-	SHLQ         $0x03, DI
-	LEAQ         (DI)(DI*2), R8
-	LEAQ         (DI)(DI*4), R9
-	LEAQ         (R8)(DI*4), R10
-	VBROADCASTSD 192(BX), Z13
-	VFMADD231PD  (SI), Z13, K1, Z9
-	VBROADCASTSD 200(BX), Z13
-	CMPQ         DX, $0x00000001
-	JLE          end1034
-	VFMADD231PD  (SI)(DI*1), Z13, K1, Z10
-	VBROADCASTSD 208(BX), Z13
-	CMPQ         DX, $0x00000002
-	JLE          end1034
-	VFMADD231PD  (SI)(DI*2), Z13, K1, Z11
-	VBROADCASTSD 216(BX), Z13
-	CMPQ         DX, $0x00000003
-	JLE          end1034
-	VFMADD231PD  (SI)(R8*1), Z13, K1, Z12
-	VBROADCASTSD 224(BX), Z13
-	CMPQ         DX, $0x00000004
-	JLE          end1034
-	VFMADD231PD  (SI)(DI*4), Z13, K1, Z9
-	VBROADCASTSD 232(BX), Z13
-	CMPQ         DX, $0x00000005
-	JLE          end1034
-	VFMADD231PD  (SI)(R9*1), Z13, K1, Z10
-	VBROADCASTSD 240(BX), Z13
-	CMPQ         DX, $0x00000006
-	JLE          end1034
-	VFMADD231PD  (SI)(R8*2), Z13, K1, Z11
-	VBROADCASTSD 248(BX), Z13
-	CMPQ         DX, $0x00000007
-	JLE          end1034
-	VFMADD231PD  (SI)(R10*1), Z13, K1, Z12
-
-end1034:
-	VADDPD  Z11, Z9, Z9
-	VADDPD  Z12, Z10, Z10
-	VADDPD  Z10, Z9, Z9
-	VMOVAPD Z9, Z9
-	JMP     weighed1033
-
-backward1032:
-	VXORPD   Z9, Z9, Z9
-	VXORPD   Z10, Z10, Z10
-	VXORPD   Z11, Z11, Z11
-	VXORPD   Z12, Z12, Z12
-	VXORPD   Z13, Z13, Z13
-	VXORPD   Z14, Z14, Z14
-	VXORPD   Z15, Z15, Z15
-	VXORPD   Z16, Z16, Z16
-	MOVQ     DX, DI
-	SHLQ     $0x03, DI
-	LEAQ     (DI)(DI*2), R8
-	LEAQ     (DI)(DI*4), R9
-	LEAQ     (R8)(DI*4), R10
-	VMULPD.Z (SI), Z21, K1, Z9
-	CMPQ     DX, $0x00000001
-	JLE      end1035
-	VMULPD.Z (SI)(DI*1), Z21, K1, Z10
-	CMPQ     DX, $0x00000002
-	JLE      end1035
-	VMULPD.Z (SI)(DI*2), Z21, K1, Z11
-	CMPQ     DX, $0x00000003
-	JLE      end1035
-	VMULPD.Z (SI)(R8*1), Z21, K1, Z12
-	CMPQ     DX, $0x00000004
-	JLE      end1035
-	VMULPD.Z (SI)(DI*4), Z21, K1, Z13
-	CMPQ     DX, $0x00000005
-	JLE      end1035
-	VMULPD.Z (SI)(R9*1), Z21, K1, Z14
-	CMPQ     DX, $0x00000006
-	JLE      end1035
-	VMULPD.Z (SI)(R8*2), Z21, K1, Z15
-	CMPQ     DX, $0x00000007
-	JLE      end1035
-	VMULPD.Z (SI)(R10*1), Z21, K1, Z16
-
-end1035:
-	VUNPCKLPD  Z10, Z9, Z17
-	VUNPCKHPD  Z10, Z9, Z9
-	VADDPD     Z9, Z17, Z17
-	VUNPCKLPD  Z12, Z11, Z9
-	VUNPCKHPD  Z12, Z11, Z10
-	VADDPD     Z10, Z9, Z9
-	VUNPCKLPD  Z14, Z13, Z10
-	VUNPCKHPD  Z14, Z13, Z11
-	VADDPD     Z11, Z10, Z10
-	VUNPCKLPD  Z16, Z15, Z11
-	VUNPCKHPD  Z16, Z15, Z12
-	VADDPD     Z12, Z11, Z11
-	VSHUFF64X2 $0x88, Z9, Z17, Z12
-	VSHUFF64X2 $0xdd, Z9, Z17, Z9
-	VADDPD     Z9, Z12, Z12
-	VSHUFF64X2 $0x88, Z11, Z10, Z9
-	VSHUFF64X2 $0xdd, Z11, Z10, Z10
-	VADDPD     Z10, Z9, Z9
-	VSHUFF64X2 $0x88, Z9, Z12, Z10
-	VSHUFF64X2 $0xdd, Z9, Z12, Z9
-	VADDPD     Z9, Z10, Z10
-	VMOVAPD    Z10, Z9
-
-weighed1033:
-	VPSUBQ.BCST      constants<>+728(SB), Z6, Z10
-	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K1, K2
-	KORTESTB         K2, K2
-	JNZ              fewer1019
-	VPSUBQ.BCST      constants<>+728(SB), Z7, Z10
-	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K1, K2
-	KORTESTB         K2, K2
-	JNZ              fewer1019
-	VPSUBQ.BCST      constants<>+728(SB), Z8, Z10
-	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K1, K2
-	KORTESTB         K2, K2
-	JNZ              fewer1019
-	VPSUBQ.BCST      constants<>+728(SB), Z9, Z10
-	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z10, K1, K2
-	KORTESTB         K2, K2
-	JNZ              fewer1019
-	VGETMANTPD       $0x08, Z6, Z10
-	VGETMANTPD       $0x08, Z7, Z11
-	VGETMANTPD       $0x08, Z8, Z12
-	VGETMANTPD       $0x08, Z9, Z13
-	VRCP14PD         Z10, Z14
-	VRCP14PD         Z11, Z15
-	VRCP14PD         Z12, Z16
-	VRCP14PD         Z13, Z17
-	VGETEXPPD        Z6, Z6
-	VGETEXPPD        Z7, Z7
-	VGETEXPPD        Z8, Z8
-	VGETEXPPD        Z9, Z9
-	VRNDSCALEPD      $0x58, Z14, Z14
-	VRNDSCALEPD      $0x58, Z15, Z15
-	VRNDSCALEPD      $0x58, Z16, Z16
-	VRNDSCALEPD      $0x58, Z17, Z17
-	VFMSUB213PD.BCST constants<>+760(SB), Z14, Z10
-	VFMSUB213PD.BCST constants<>+760(SB), Z15, Z11
-	VFMSUB213PD.BCST constants<>+760(SB), Z16, Z12
-	VFMSUB213PD.BCST constants<>+760(SB), Z17, Z13
-	VGETEXPPD        Z14, Z18
-	VSUBPD           Z18, Z6, Z6
-	VPSRLQ           $0x30, Z14, Z14
-	VMOVUPD          constants<>+512(SB), Z18
-	VPERMI2PD        constants<>+576(SB), Z18, Z14
-	VFMADD231PD.BCST constants<>+1008(SB), Z6, Z14
-	VGETEXPPD        Z15, Z6
-	VSUBPD           Z6, Z7, Z7
-	VPSRLQ           $0x30, Z15, Z15
-	VMOVUPD          constants<>+512(SB), Z6
-	VPERMI2PD        constants<>+576(SB), Z6, Z15
-	VFMADD231PD.BCST constants<>+1008(SB), Z7, Z15
-	VGETEXPPD        Z16, Z6
-	VSUBPD           Z6, Z8, Z8
-	VPSRLQ           $0x30, Z16, Z16
-	VMOVUPD          constants<>+512(SB), Z6
-	VPERMI2PD        constants<>+576(SB), Z6, Z16
-	VFMADD231PD.BCST constants<>+1008(SB), Z8, Z16
-	VGETEXPPD        Z17, Z6
-	VSUBPD           Z6, Z9, Z9
-	VPSRLQ           $0x30, Z17, Z17
-	VMOVUPD          constants<>+512(SB), Z6
-	VPERMI2PD        constants<>+576(SB), Z6, Z17
-	VFMADD231PD.BCST constants<>+1008(SB), Z9, Z17
-	VMULPD           Z10, Z10, Z6
-	VMULPD           Z11, Z11, Z7
-	VMULPD           Z12, Z12, Z8
-	VMULPD           Z13, Z13, Z9
-	VBROADCASTSD     constants<>+1064(SB), Z18
-	VFMADD231PD.BCST constants<>+1072(SB), Z10, Z18
-	VBROADCASTSD     constants<>+1064(SB), Z19
-	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z19
-	VBROADCASTSD     constants<>+1064(SB), Z20
-	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z20
-	VBROADCASTSD     constants<>+1064(SB), Z21
-	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z21
-	VFMADD231PD.BCST constants<>+1080(SB), Z6, Z18
-	VFMADD231PD.BCST constants<>+1080(SB), Z7, Z19
-	VFMADD231PD.BCST constants<>+1080(SB), Z8, Z20
-	VFMADD231PD.BCST constants<>+1080(SB), Z9, Z21
-	VBROADCASTSD     constants<>+1048(SB), Z22
-	VFMADD231PD.BCST constants<>+1056(SB), Z10, Z22
-	VFMADD213PD      Z22, Z6, Z18
-	VBROADCASTSD     constants<>+1048(SB), Z22
-	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z22
-	VFMADD213PD      Z22, Z7, Z19
-	VBROADCASTSD     constants<>+1048(SB), Z22
-	VFMADD231PD.BCST constants<>+1056(SB), Z12, Z22
-	VFMADD213PD      Z22, Z8, Z20
-	VBROADCASTSD     constants<>+1048(SB), Z22
-	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z22
-	VFMADD213PD      Z22, Z9, Z21
-	VBROADCASTSD     constants<>+1016(SB), Z22
-	VFMADD231PD.BCST constants<>+1024(SB), Z10, Z22
-	VBROADCASTSD     constants<>+1016(SB), Z23
-	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z23
-	VBROADCASTSD     constants<>+1016(SB), Z24
-	VFMADD231PD.BCST constants<>+1024(SB), Z12, Z24
-	VBROADCASTSD     constants<>+1016(SB), Z25
-	VFMADD231PD.BCST constants<>+1024(SB), Z13, Z25
-	VBROADCASTSD     constants<>+1032(SB), Z26
-	VFMADD231PD.BCST constants<>+1040(SB), Z10, Z26
-	VFMADD231PD      Z26, Z6, Z22
-	VBROADCASTSD     constants<>+1032(SB), Z26
-	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z26
-	VFMADD231PD      Z26, Z7, Z23
-	VBROADCASTSD     constants<>+1032(SB), Z26
-	VFMADD231PD.BCST constants<>+1040(SB), Z12, Z26
-	VFMADD231PD      Z26, Z8, Z24
-	VBROADCASTSD     constants<>+1032(SB), Z26
-	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z26
-	VFMADD231PD      Z26, Z9, Z25
-	VADDPD           Z10, Z14, Z14
-	VADDPD           Z11, Z15, Z15
-	VADDPD           Z12, Z16, Z16
-	VADDPD           Z13, Z17, Z17
-	VMULPD           Z6, Z6, Z10
-	VFMADD231PD      Z18, Z10, Z22
-	VMULPD           Z7, Z7, Z11
-	VFMADD231PD      Z19, Z11, Z23
-	VMULPD           Z8, Z8, Z12
-	VFMADD231PD      Z20, Z12, Z24
-	VMULPD           Z9, Z9, Z13
-	VFMADD231PD      Z21, Z13, Z25
-	VFMADD213PD      Z14, Z6, Z22
-	VFMADD213PD      Z15, Z7, Z23
-	VFMADD213PD      Z16, Z8, Z24
-	VFMADD213PD      Z17, Z9, Z25
-	VBROADCASTSD     constants<>+704(SB), Z6
-	VMOVAPD          Z22, K1, Z6
-	VBROADCASTSD     constants<>+704(SB), Z7
-	VMOVAPD          Z23, K1, Z7
-	VBROADCASTSD     constants<>+704(SB), Z8
-	VMOVAPD          Z24, K1, Z8
-	VBROADCASTSD     constants<>+704(SB), Z9
-	VMOVAPD          Z25, K1, Z9
-	VSHUFF64X2       $0x4e, Z6, Z6, Z10
-	VSHUFF64X2       $0x4e, Z7, Z7, Z11
-	VSHUFF64X2       $0x4e, Z8, Z8, Z12
-	VSHUFF64X2       $0x4e, Z9, Z9, Z13
-	VMAXPD           Z10, Z6, Z6
-	VMAXPD           Z11, Z7, Z7
-	VMAXPD           Z12, Z8, Z8
-	VMAXPD           Z13, Z9, Z9
-	VSHUFF64X2       $0xb1, Z6, Z6, Z10
-	VSHUFF64X2       $0xb1, Z7, Z7, Z11
-	VSHUFF64X2       $0xb1, Z8, Z8, Z12
-	VSHUFF64X2       $0xb1, Z9, Z9, Z13
-	VMAXPD           Z10, Z6, Z6
-	VMAXPD           Z11, Z7, Z7
-	VMAXPD           Z12, Z8, Z8
-	VMAXPD           Z13, Z9, Z9
-	VPERMILPD        $0x55, Z6, Z10
-	VPERMILPD        $0x55, Z7, Z11
-	VPERMILPD        $0x55, Z8, Z12
-	VPERMILPD        $0x55, Z9, Z13
-	VMAXPD           Z10, Z6, Z6
-	VMAXPD           Z11, Z7, Z7
-	VMAXPD           Z12, Z8, Z8
-	VMAXPD           Z13, Z9, Z9
-	VSUBPD           Z6, Z22, Z22
-	VMOVAPD.Z        Z22, K1, Z22
-	VSUBPD           Z7, Z23, Z23
-	VMOVAPD.Z        Z23, K1, Z23
-	VSUBPD           Z8, Z24, Z24
-	VMOVAPD.Z        Z24, K1, Z24
-	VSUBPD           Z9, Z25, Z25
-	VMOVAPD.Z        Z25, K1, Z25
-	MOVQ             messages_base+72(FP), DI
-	MOVQ             16(AX), SI
-	LEAQ             (DI)(SI*8), SI
-	VMOVUPD.Z        (SI), K1, Z6
-	VUCOMISD         X4, X2
-	JBE              undamped1036
-	VCMPPD           $0x04, Z6, Z22, K2
-	VMULPD           Z2, Z6, Z7
-	VMULPD           Z3, Z22, Z8
-	VADDPD           Z7, Z8, K2, Z22
-
-undamped1036:
-	VCMPPD       $0x04, Z6, Z22, K2
-	VSUBPD.Z     Z6, Z22, K2, Z6
-	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
-	VPMAXUQ      Z6, Z1, Z1
-	VBROADCASTSD 40(AX), Z6
-	VFMADD231PD  Z22, Z6, Z0
-	TESTQ        $0x00000007, DX
-	JNZ          partial1037
-	VMOVUPD      Z22, (SI)
-	JMP          stored1040
-
-partial1037:
-	LEAQ       (SI), SI
-	VMOVAPD    Z22, Z6
-	TESTQ      $0x00000004, DX
-	JZ         noFour1038
-	VMOVUPD    Y6, (SI)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
-	ADDQ       $0x00000020, SI
-
-noFour1038:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo1039
-	VMOVUPD    X6, (SI)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
-	ADDQ       $0x00000010, SI
-
-noTwo1039:
-	TESTQ  $0x00000001, DX
-	JZ     stored1040
-	VMOVSD X6, (SI)
-
-stored1040:
-	MOVQ      messages_base+72(FP), DI
-	MOVQ      72(AX), SI
-	LEAQ      (DI)(SI*8), SI
-	VMOVUPD.Z (SI), K1, Z6
-	VUCOMISD  X4, X2
-	JBE       undamped1041
-	VCMPPD    $0x04, Z6, Z23, K2
-	VMULPD    Z2, Z6, Z7
-	VMULPD    Z3, Z23, Z8
-	VADDPD    Z7, Z8, K2, Z23
-
-undamped1041:
-	VCMPPD       $0x04, Z6, Z23, K2
-	VSUBPD.Z     Z6, Z23, K2, Z6
-	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
-	VPMAXUQ      Z6, Z1, Z1
-	VBROADCASTSD 96(AX), Z6
-	VFMADD231PD  Z23, Z6, Z0
-	TESTQ        $0x00000007, DX
-	JNZ          partial1042
-	VMOVUPD      Z23, (SI)
-	JMP          stored1045
-
-partial1042:
-	LEAQ       (SI), SI
-	VMOVAPD    Z23, Z6
-	TESTQ      $0x00000004, DX
-	JZ         noFour1043
-	VMOVUPD    Y6, (SI)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
-	ADDQ       $0x00000020, SI
-
-noFour1043:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo1044
-	VMOVUPD    X6, (SI)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
-	ADDQ       $0x00000010, SI
-
-noTwo1044:
-	TESTQ  $0x00000001, DX
-	JZ     stored1045
-	VMOVSD X6, (SI)
-
-stored1045:
-	MOVQ      messages_base+72(FP), DI
-	MOVQ      128(AX), SI
-	LEAQ      (DI)(SI*8), SI
-	VMOVUPD.Z (SI), K1, Z6
-	VUCOMISD  X4, X2
-	JBE       undamped1046
-	VCMPPD    $0x04, Z6, Z24, K2
-	VMULPD    Z2, Z6, Z7
-	VMULPD    Z3, Z24, Z8
-	VADDPD    Z7, Z8, K2, Z24
-
-undamped1046:
-	VCMPPD       $0x04, Z6, Z24, K2
-	VSUBPD.Z     Z6, Z24, K2, Z6
-	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
-	VPMAXUQ      Z6, Z1, Z1
-	VBROADCASTSD 152(AX), Z6
-	VFMADD231PD  Z24, Z6, Z0
-	TESTQ        $0x00000007, DX
-	JNZ          partial1047
-	VMOVUPD      Z24, (SI)
-	JMP          stored1050
-
-partial1047:
-	LEAQ       (SI), SI
-	VMOVAPD    Z24, Z6
-	TESTQ      $0x00000004, DX
-	JZ         noFour1048
-	VMOVUPD    Y6, (SI)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
-	ADDQ       $0x00000020, SI
-
-noFour1048:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo1049
-	VMOVUPD    X6, (SI)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
-	ADDQ       $0x00000010, SI
-
-noTwo1049:
-	TESTQ  $0x00000001, DX
-	JZ     stored1050
-	VMOVSD X6, (SI)
-
-stored1050:
-	MOVQ      messages_base+72(FP), DI
-	MOVQ      184(AX), SI
-	LEAQ      (DI)(SI*8), SI
-	VMOVUPD.Z (SI), K1, Z6
-	VUCOMISD  X4, X2
-	JBE       undamped1051
-	VCMPPD    $0x04, Z6, Z25, K2
-	VMULPD    Z2, Z6, Z7
-	VMULPD    Z3, Z25, Z8
-	VADDPD    Z7, Z8, K2, Z25
-
-undamped1051:
-	VCMPPD       $0x04, Z6, Z25, K2
-	VSUBPD.Z     Z6, Z25, K2, Z6
-	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
-	VPMAXUQ      Z6, Z1, Z1
-	VBROADCASTSD 208(AX), Z6
-	VFMADD231PD  Z25, Z6, Z0
-	TESTQ        $0x00000007, DX
-	JNZ          partial1052
-	VMOVUPD      Z25, (SI)
-	JMP          stored1055
-
-partial1052:
-	LEAQ       (SI), SI
-	VMOVAPD    Z25, Z6
-	TESTQ      $0x00000004, DX
-	JZ         noFour1053
-	VMOVUPD    Y6, (SI)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
-	ADDQ       $0x00000020, SI
-
-noFour1053:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo1054
-	VMOVUPD    X6, (SI)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
-	ADDQ       $0x00000010, SI
-
-noTwo1054:
-	TESTQ  $0x00000001, DX
-	JZ     stored1055
-	VMOVSD X6, (SI)
-
-stored1055:
-	ADDQ $0x000000e0, AX
-	SUBQ $0x04, CX
-	JMP  messages1018
-
-fewer1019:
-	CMPQ              CX, $0x02
-	JLT               fewer1056
-	CMPQ              DX, 32(AX)
-	JNE               fewer1056
-	MOVQ              DX, SI
-	IMULQ             DX, SI
-	MOVQ              beliefs_len+56(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1056
-	CMPQ              (AX), DI
-	JHI               fewer1056
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1056
-	CMPQ              8(AX), DI
-	JHI               fewer1056
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1056
-	CMPQ              16(AX), DI
-	JHI               fewer1056
-	MOVQ              tables_len+104(FP), DI
-	SUBQ              SI, DI
-	JLT               fewer1056
-	CMPQ              24(AX), DI
-	JHI               fewer1056
-	CMPQ              DX, 88(AX)
-	JNE               fewer1056
-	MOVQ              DX, SI
-	IMULQ             DX, SI
-	MOVQ              beliefs_len+56(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1056
-	CMPQ              56(AX), DI
-	JHI               fewer1056
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1056
-	CMPQ              64(AX), DI
-	JHI               fewer1056
-	MOVQ              messages_len+80(FP), DI
-	SUBQ              DX, DI
-	JLT               fewer1056
-	CMPQ              72(AX), DI
-	JHI               fewer1056
-	MOVQ              tables_len+104(FP), DI
-	SUBQ              SI, DI
-	JLT               fewer1056
-	CMPQ              80(AX), DI
-	JHI               fewer1056
-	MOVQ              beliefs_base+48(FP), DI
-	MOVQ              (AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              messages_base+72(FP), R8
-	MOVQ              8(AX), DI
-	LEAQ              (R8)(DI*8), DI
-	VBROADCASTSD      constants<>+704(SB), Z6
-	VMOVUPD.Z         (DI), K1, Z7
-	VCMPPD            $0x04, Z6, Z7, K1, K2
-	VMOVUPD.Z         (SI), K1, Z8
-	VSUBPD            Z7, Z8, K2, Z6
-	MOVQ              beliefs_base+48(FP), DI
-	MOVQ              56(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              messages_base+72(FP), R8
-	MOVQ              64(AX), DI
-	LEAQ              (R8)(DI*8), DI
-	VBROADCASTSD      constants<>+704(SB), Z7
-	VMOVUPD.Z         (DI), K1, Z8
-	VCMPPD            $0x04, Z7, Z8, K1, K2
-	VMOVUPD.Z         (SI), K1, Z9
-	VSUBPD            Z8, Z9, K2, Z7
-	VCMPPD.BCST       $0x06, constants<>+800(SB), Z6, K2
-	KORTESTB          K2, K2
-	JNZ               fewer1056
-	VCMPPD.BCST       $0x06, constants<>+800(SB), Z7, K2
-	KORTESTB          K2, K2
-	JNZ               fewer1056
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K2
-	VBROADCASTSD      constants<>+832(SB), Z8
-	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z8
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z7, K3
-	VBROADCASTSD      constants<>+832(SB), Z9
-	VFMADD231PD.BCST  constants<>+824(SB), Z7, Z9
-	VSUBPD.BCST       constants<>+832(SB), Z8, Z10
-	VSUBPD.BCST       constants<>+832(SB), Z9, Z11
-	VFNMADD231PD.BCST constants<>+848(SB), Z10, Z6
-	VFNMADD231PD.BCST constants<>+848(SB), Z11, Z7
-	VFNMADD231PD.BCST constants<>+856(SB), Z10, Z6
-	VFNMADD231PD.BCST constants<>+856(SB), Z11, Z7
-	VMULPD            Z6, Z6, Z10
-	VBROADCASTSD      constants<>+896(SB), Z14
-	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z14
-	VMULPD            Z7, Z7, Z11
-	VBROADCASTSD      constants<>+896(SB), Z15
-	VFMADD231PD.BCST  constants<>+904(SB), Z7, Z15
-	VBROADCASTSD      constants<>+880(SB), Z12
-	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z12
-	VFMADD213PD       Z12, Z10, Z14
-	VBROADCASTSD      constants<>+864(SB), Z12
-	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z12
-	VBROADCASTSD      constants<>+880(SB), Z13
-	VFMADD231PD.BCST  constants<>+888(SB), Z7, Z13
-	VFMADD213PD       Z13, Z11, Z15
-	VBROADCASTSD      constants<>+864(SB), Z13
-	VFMADD231PD.BCST  constants<>+872(SB), Z7, Z13
-	VFMADD231PD       Z14, Z10, Z12
-	VFMADD231PD       Z15, Z11, Z13
-	VFMADD213PD       Z6, Z10, Z12
-	VFMADD213PD       Z7, Z11, Z13
-	VPSLLQ            $0x30, Z8, Z10
-	VMOVUPD           constants<>+0(SB), Z6
-	VPERMI2PD         constants<>+64(SB), Z6, Z8
-	VPSLLQ            $0x30, Z9, Z11
-	VMOVUPD           constants<>+0(SB), Z6
-	VPERMI2PD         constants<>+64(SB), Z6, Z9
-	VPADDQ            Z10, Z8, Z8
-	VFMADD213PD.Z     Z8, Z8, K2, Z12
-	VPADDQ            Z11, Z9, Z9
-	VFMADD213PD.Z     Z9, Z9, K3, Z13
-	VMOVUPD           Z12, (BX)
-	VMOVUPD           Z13, 64(BX)
-	MOVQ              tables_base+96(FP), DI
-	MOVQ              24(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	CMPB              48(AX), $0x00
-	JNE               backward1057
-	VXORPD            Z6, Z6, Z6
-	VXORPD            Z7, Z7, Z7
-	VXORPD            Z8, Z8, Z8
-	VXORPD            Z9, Z9, Z9
-	MOVQ              DX, DI
-	SHLQ              $0x03, DI
-	LEAQ              (DI)(DI*2), R8
-	LEAQ              (DI)(DI*4), R9
-	LEAQ              (R8)(DI*4), R10
-	VBROADCASTSD      (BX), Z10
-	VFMADD231PD       (SI), Z10, K1, Z6
-	VBROADCASTSD      8(BX), Z10
-	CMPQ              DX, $0x00000001
-	JLE               end1059
-	VFMADD231PD       (SI)(DI*1), Z10, K1, Z7
-	VBROADCASTSD      16(BX), Z10
-	CMPQ              DX, $0x00000002
-	JLE               end1059
-	VFMADD231PD       (SI)(DI*2), Z10, K1, Z8
-	VBROADCASTSD      24(BX), Z10
-	CMPQ              DX, $0x00000003
-	JLE               end1059
-	VFMADD231PD       (SI)(R8*1), Z10, K1, Z9
-	VBROADCASTSD      32(BX), Z10
-	CMPQ              DX, $0x00000004
-	JLE               end1059
-	VFMADD231PD       (SI)(DI*4), Z10, K1, Z6
-	VBROADCASTSD      40(BX), Z10
-	CMPQ              DX, $0x00000005
-	JLE               end1059
-	VFMADD231PD       (SI)(R9*1), Z10, K1, Z7
-	VBROADCASTSD      48(BX), Z10
-	CMPQ              DX, $0x00000006
-	JLE               end1059
-	VFMADD231PD       (SI)(R8*2), Z10, K1, Z8
-	VBROADCASTSD      56(BX), Z10
-	CMPQ              DX, $0x00000007
-	JLE               end1059
-	VFMADD231PD       (SI)(R10*1), Z10, K1, Z9
-
-end1059:
-	VADDPD  Z8, Z6, Z6
-	VADDPD  Z9, Z7, Z7
-	VADDPD  Z7, Z6, Z6
-	VMOVAPD Z6, Z6
-	JMP     weighed1058
-
-backward1057:
-	VXORPD   Z6, Z6, Z6
-	VXORPD   Z7, Z7, Z7
-	VXORPD   Z8, Z8, Z8
-	VXORPD   Z9, Z9, Z9
-	VXORPD   Z10, Z10, Z10
-	VXORPD   Z11, Z11, Z11
-	VXORPD   Z14, Z14, Z14
-	VXORPD   Z15, Z15, Z15
-	MOVQ     DX, DI
-	SHLQ     $0x03, DI
-	LEAQ     (DI)(DI*2), R8
-	LEAQ     (DI)(DI*4), R9
-	LEAQ     (R8)(DI*4), R10
-	VMULPD.Z (SI), Z12, K1, Z6
-	CMPQ     DX, $0x00000001
-	JLE      end1060
-	VMULPD.Z (SI)(DI*1), Z12, K1, Z7
-	CMPQ     DX, $0x00000002
-	JLE      end1060
-	VMULPD.Z (SI)(DI*2), Z12, K1, Z8
-	CMPQ     DX, $0x00000003
-	JLE      end1060
-	VMULPD.Z (SI)(R8*1), Z12, K1, Z9
-	CMPQ     DX, $0x00000004
-	JLE      end1060
-	VMULPD.Z (SI)(DI*4), Z12, K1, Z10
-	CMPQ     DX, $0x00000005
-	JLE      end1060
-	VMULPD.Z (SI)(R9*1), Z12, K1, Z11
-	CMPQ     DX, $0x00000006
-	JLE      end1060
-	VMULPD.Z (SI)(R8*2), Z12, K1, Z14
-	CMPQ     DX, $0x00000007
-	JLE      end1060
-	VMULPD.Z (SI)(R10*1), Z12, K1, Z15
-
-end1060:
-	VUNPCKLPD  Z7, Z6, Z12
-	VUNPCKHPD  Z7, Z6, Z6
-	VADDPD     Z6, Z12, Z12
-	VUNPCKLPD  Z9, Z8, Z6
-	VUNPCKHPD  Z9, Z8, Z7
-	VADDPD     Z7, Z6, Z6
-	VUNPCKLPD  Z11, Z10, Z7
-	VUNPCKHPD  Z11, Z10, Z8
-	VADDPD     Z8, Z7, Z7
-	VUNPCKLPD  Z15, Z14, Z8
-	VUNPCKHPD  Z15, Z14, Z9
-	VADDPD     Z9, Z8, Z8
-	VSHUFF64X2 $0x88, Z6, Z12, Z9
-	VSHUFF64X2 $0xdd, Z6, Z12, Z6
-	VADDPD     Z6, Z9, Z9
-	VSHUFF64X2 $0x88, Z8, Z7, Z6
-	VSHUFF64X2 $0xdd, Z8, Z7, Z7
-	VADDPD     Z7, Z6, Z6
-	VSHUFF64X2 $0x88, Z6, Z9, Z7
-	VSHUFF64X2 $0xdd, Z6, Z9, Z6
-	VADDPD     Z6, Z7, Z7
-	VMOVAPD    Z7, Z6
-
-weighed1058:
-	MOVQ         tables_base+96(FP), DI
-	MOVQ         80(AX), SI
-	LEAQ         (DI)(SI*8), SI
-	CMPB         104(AX), $0x00
-	JNE          backward1061
-	VXORPD       Z7, Z7, Z7
-	VXORPD       Z8, Z8, Z8
-	VXORPD       Z9, Z9, Z9
-	VXORPD       Z10, Z10, Z10
-	MOVQ         DX, DI
-	SHLQ         $0x03, DI
-	LEAQ         (DI)(DI*2), R8
-	LEAQ         (DI)(DI*4), R9
-	LEAQ         (R8)(DI*4), R10
-	VBROADCASTSD 64(BX), Z11
-	VFMADD231PD  (SI), Z11, K1, Z7
-	VBROADCASTSD 72(BX), Z11
-	CMPQ         DX, $0x00000001
-	JLE          end1063
-	VFMADD231PD  (SI)(DI*1), Z11, K1, Z8
-	VBROADCASTSD 80(BX), Z11
-	CMPQ         DX, $0x00000002
-	JLE          end1063
-	VFMADD231PD  (SI)(DI*2), Z11, K1, Z9
-	VBROADCASTSD 88(BX), Z11
-	CMPQ         DX, $0x00000003
-	JLE          end1063
-	VFMADD231PD  (SI)(R8*1), Z11, K1, Z10
-	VBROADCASTSD 96(BX), Z11
-	CMPQ         DX, $0x00000004
-	JLE          end1063
-	VFMADD231PD  (SI)(DI*4), Z11, K1, Z7
-	VBROADCASTSD 104(BX), Z11
-	CMPQ         DX, $0x00000005
-	JLE          end1063
-	VFMADD231PD  (SI)(R9*1), Z11, K1, Z8
-	VBROADCASTSD 112(BX), Z11
-	CMPQ         DX, $0x00000006
-	JLE          end1063
-	VFMADD231PD  (SI)(R8*2), Z11, K1, Z9
-	VBROADCASTSD 120(BX), Z11
-	CMPQ         DX, $0x00000007
-	JLE          end1063
-	VFMADD231PD  (SI)(R10*1), Z11, K1, Z10
-
-end1063:
-	VADDPD  Z9, Z7, Z7
-	VADDPD  Z10, Z8, Z8
-	VADDPD  Z8, Z7, Z7
-	VMOVAPD Z7, Z7
-	JMP     weighed1062
-
-backward1061:
-	VXORPD   Z7, Z7, Z7
-	VXORPD   Z8, Z8, Z8
-	VXORPD   Z9, Z9, Z9
-	VXORPD   Z10, Z10, Z10
-	VXORPD   Z11, Z11, Z11
-	VXORPD   Z12, Z12, Z12
-	VXORPD   Z14, Z14, Z14
-	VXORPD   Z15, Z15, Z15
-	MOVQ     DX, DI
-	SHLQ     $0x03, DI
-	LEAQ     (DI)(DI*2), R8
-	LEAQ     (DI)(DI*4), R9
-	LEAQ     (R8)(DI*4), R10
-	VMULPD.Z (SI), Z13, K1, Z7
-	CMPQ     DX, $0x00000001
-	JLE      end1064
-	VMULPD.Z (SI)(DI*1), Z13, K1, Z8
-	CMPQ     DX, $0x00000002
-	JLE      end1064
-	VMULPD.Z (SI)(DI*2), Z13, K1, Z9
-	CMPQ     DX, $0x00000003
-	JLE      end1064
-	VMULPD.Z (SI)(R8*1), Z13, K1, Z10
-	CMPQ     DX, $0x00000004
-	JLE      end1064
-	VMULPD.Z (SI)(DI*4), Z13, K1, Z11
-	CMPQ     DX, $0x00000005
-	JLE      end1064
-	VMULPD.Z (SI)(R9*1), Z13, K1, Z12
-	CMPQ     DX, $0x00000006
-	JLE      end1064
-	VMULPD.Z (SI)(R8*2), Z13, K1, Z14
-	CMPQ     DX, $0x00000007
-	JLE      end1064
-	VMULPD.Z (SI)(R10*1), Z13, K1, Z15
-
-end1064:
-	VUNPCKLPD  Z8, Z7, Z13
-	VUNPCKHPD  Z8, Z7, Z7
-	VADDPD     Z7, Z13, Z13
-	VUNPCKLPD  Z10, Z9, Z7
-	VUNPCKHPD  Z10, Z9, Z8
-	VADDPD     Z8, Z7, Z7
-	VUNPCKLPD  Z12, Z11, Z8
-	VUNPCKHPD  Z12, Z11, Z9
-	VADDPD     Z9, Z8, Z8
-	VUNPCKLPD  Z15, Z14, Z9
-	VUNPCKHPD  Z15, Z14, Z10
-	VADDPD     Z10, Z9, Z9
-	VSHUFF64X2 $0x88, Z7, Z13, Z10
-	VSHUFF64X2 $0xdd, Z7, Z13, Z7
-	VADDPD     Z7, Z10, Z10
-	VSHUFF64X2 $0x88, Z9, Z8, Z7
-	VSHUFF64X2 $0xdd, Z9, Z8, Z8
-	VADDPD     Z8, Z7, Z7
-	VSHUFF64X2 $0x88, Z7, Z10, Z8
-	VSHUFF64X2 $0xdd, Z7, Z10, Z7
-	VADDPD     Z7, Z8, Z8
-	VMOVAPD    Z8, Z7
-
-weighed1062:
-	VPSUBQ.BCST      constants<>+728(SB), Z6, Z8
-	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z8, K1, K2
-	KORTESTB         K2, K2
-	JNZ              fewer1056
-	VPSUBQ.BCST      constants<>+728(SB), Z7, Z8
-	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z8, K1, K2
-	KORTESTB         K2, K2
-	JNZ              fewer1056
-	VGETMANTPD       $0x08, Z6, Z8
-	VGETMANTPD       $0x08, Z7, Z9
-	VRCP14PD         Z8, Z10
-	VRCP14PD         Z9, Z11
-	VGETEXPPD        Z6, Z6
-	VGETEXPPD        Z7, Z7
-	VRNDSCALEPD      $0x58, Z10, Z10
-	VRNDSCALEPD      $0x58, Z11, Z11
-	VFMSUB213PD.BCST constants<>+760(SB), Z10, Z8
-	VFMSUB213PD.BCST constants<>+760(SB), Z11, Z9
-	VGETEXPPD        Z10, Z12
-	VSUBPD           Z12, Z6, Z6
-	VPSRLQ           $0x30, Z10, Z10
-	VMOVUPD          constants<>+512(SB), Z12
-	VPERMI2PD        constants<>+576(SB), Z12, Z10
-	VFMADD231PD.BCST constants<>+1008(SB), Z6, Z10
-	VGETEXPPD        Z11, Z6
-	VSUBPD           Z6, Z7, Z7
-	VPSRLQ           $0x30, Z11, Z11
-	VMOVUPD          constants<>+512(SB), Z6
-	VPERMI2PD        constants<>+576(SB), Z6, Z11
-	VFMADD231PD.BCST constants<>+1008(SB), Z7, Z11
-	VMULPD           Z8, Z8, Z6
-	VMULPD           Z9, Z9, Z7
-	VBROADCASTSD     constants<>+1064(SB), Z12
-	VFMADD231PD.BCST constants<>+1072(SB), Z8, Z12
-	VBROADCASTSD     constants<>+1064(SB), Z13
-	VFMADD231PD.BCST constants<>+1072(SB), Z9, Z13
-	VFMADD231PD.BCST constants<>+1080(SB), Z6, Z12
-	VFMADD231PD.BCST constants<>+1080(SB), Z7, Z13
-	VBROADCASTSD     constants<>+1048(SB), Z14
-	VFMADD231PD.BCST constants<>+1056(SB), Z8, Z14
-	VFMADD213PD      Z14, Z6, Z12
-	VBROADCASTSD     constants<>+1048(SB), Z14
-	VFMADD231PD.BCST constants<>+1056(SB), Z9, Z14
-	VFMADD213PD      Z14, Z7, Z13
-	VBROADCASTSD     constants<>+1016(SB), Z14
-	VFMADD231PD.BCST constants<>+1024(SB), Z8, Z14
-	VBROADCASTSD     constants<>+1016(SB), Z15
-	VFMADD231PD.BCST constants<>+1024(SB), Z9, Z15
-	VBROADCASTSD     constants<>+1032(SB), Z16
-	VFMADD231PD.BCST constants<>+1040(SB), Z8, Z16
-	VFMADD231PD      Z16, Z6, Z14
-	VBROADCASTSD     constants<>+1032(SB), Z16
-	VFMADD231PD.BCST constants<>+1040(SB), Z9, Z16
-	VFMADD231PD      Z16, Z7, Z15
-	VADDPD           Z8, Z10, Z10
-	VADDPD           Z9, Z11, Z11
-	VMULPD           Z6, Z6, Z8
-	VFMADD231PD      Z12, Z8, Z14
-	VMULPD           Z7, Z7, Z9
-	VFMADD231PD      Z13, Z9, Z15
-	VFMADD213PD      Z10, Z6, Z14
-	VFMADD213PD      Z11, Z7, Z15
-	VBROADCASTSD     constants<>+704(SB), Z6
-	VMOVAPD          Z14, K1, Z6
-	VBROADCASTSD     constants<>+704(SB), Z7
-	VMOVAPD          Z15, K1, Z7
-	VSHUFF64X2       $0x4e, Z6, Z6, Z8
-	VSHUFF64X2       $0x4e, Z7, Z7, Z9
-	VMAXPD           Z8, Z6, Z6
-	VMAXPD           Z9, Z7, Z7
-	VSHUFF64X2       $0xb1, Z6, Z6, Z8
-	VSHUFF64X2       $0xb1, Z7, Z7, Z9
-	VMAXPD           Z8, Z6, Z6
-	VMAXPD           Z9, Z7, Z7
-	VPERMILPD        $0x55, Z6, Z8
-	VPERMILPD        $0x55, Z7, Z9
-	VMAXPD           Z8, Z6, Z6
-	VMAXPD           Z9, Z7, Z7
-	VSUBPD           Z6, Z14, Z14
-	VMOVAPD.Z        Z14, K1, Z14
-	VSUBPD           Z7, Z15, Z15
-	VMOVAPD.Z        Z15, K1, Z15
-	MOVQ             messages_base+72(FP), DI
-	MOVQ             16(AX), SI
-	LEAQ             (DI)(SI*8), SI
-	VMOVUPD.Z        (SI), K1, Z6
-	VUCOMISD         X4, X2
-	JBE              undamped1065
-	VCMPPD           $0x04, Z6, Z14, K2
-	VMULPD           Z2, Z6, Z7
-	VMULPD           Z3, Z14, Z8
-	VADDPD           Z7, Z8, K2, Z14
-
-undamped1065:
-	VCMPPD       $0x04, Z6, Z14, K2
-	VSUBPD.Z     Z6, Z14, K2, Z6
-	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
-	VPMAXUQ      Z6, Z1, Z1
-	VBROADCASTSD 40(AX), Z6
-	VFMADD231PD  Z14, Z6, Z0
-	TESTQ        $0x00000007, DX
-	JNZ          partial1066
-	VMOVUPD      Z14, (SI)
-	JMP          stored1069
-
-partial1066:
-	LEAQ       (SI), SI
-	VMOVAPD    Z14, Z6
-	TESTQ      $0x00000004, DX
-	JZ         noFour1067
-	VMOVUPD    Y6, (SI)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
-	ADDQ       $0x00000020, SI
-
-noFour1067:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo1068
-	VMOVUPD    X6, (SI)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
-	ADDQ       $0x00000010, SI
-
-noTwo1068:
-	TESTQ  $0x00000001, DX
-	JZ     stored1069
-	VMOVSD X6, (SI)
-
-stored1069:
-	MOVQ      messages_base+72(FP), DI
-	MOVQ      72(AX), SI
-	LEAQ      (DI)(SI*8), SI
-	VMOVUPD.Z (SI), K1, Z6
-	VUCOMISD  X4, X2
-	JBE       undamped1070
-	VCMPPD    $0x04, Z6, Z15, K2
-	VMULPD    Z2, Z6, Z7
-	VMULPD    Z3, Z15, Z8
-	VADDPD    Z7, Z8, K2, Z15
-
-undamped1070:
-	VCMPPD       $0x04, Z6, Z15, K2
-	VSUBPD.Z     Z6, Z15, K2, Z6
-	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
-	VPMAXUQ      Z6, Z1, Z1
-	VBROADCASTSD 96(AX), Z6
-	VFMADD231PD  Z15, Z6, Z0
-	TESTQ        $0x00000007, DX
-	JNZ          partial1071
-	VMOVUPD      Z15, (SI)
-	JMP          stored1074
-
-partial1071:
-	LEAQ       (SI), SI
-	VMOVAPD    Z15, Z6
-	TESTQ      $0x00000004, DX
-	JZ         noFour1072
-	VMOVUPD    Y6, (SI)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
-	ADDQ       $0x00000020, SI
-
-noFour1072:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo1073
-	VMOVUPD    X6, (SI)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
-	ADDQ       $0x00000010, SI
-
-noTwo1073:
-	TESTQ  $0x00000001, DX
-	JZ     stored1074
-	VMOVSD X6, (SI)
-
-stored1074:
-	ADDQ $0x00000070, AX
-	SUBQ $0x02, CX
-	JMP  messages1018
-
-fewer1056:
-	CMPQ              CX, $0x01
-	JLT               fewer1075
-	MOVQ              32(AX), SI
-	CMPQ              SI, $0x08
-	JHI               wide984
-	TESTQ             SI, SI
-	JZ                unsafe982
-	MOVQ              SI, DI
-	IMULQ             DX, DI
-	MOVQ              beliefs_len+56(FP), R8
-	SUBQ              SI, R8
-	JLT               outside983
-	CMPQ              (AX), R8
-	JHI               outside983
-	MOVQ              messages_len+80(FP), R8
-	SUBQ              SI, R8
-	JLT               outside983
-	CMPQ              8(AX), R8
-	JHI               outside983
-	MOVQ              messages_len+80(FP), R8
-	SUBQ              DX, R8
-	JLT               outside983
-	CMPQ              16(AX), R8
-	JHI               outside983
-	MOVQ              tables_len+104(FP), R8
-	SUBQ              DI, R8
-	JLT               outside983
-	CMPQ              24(AX), R8
-	JHI               outside983
-	MOVQ              $-1, DI
-	BZHIQ             SI, DI, DI
-	KMOVB             DI, K2
-	MOVQ              beliefs_base+48(FP), R8
-	MOVQ              (AX), DI
-	LEAQ              (R8)(DI*8), DI
-	MOVQ              messages_base+72(FP), R9
-	MOVQ              8(AX), R8
-	LEAQ              (R9)(R8*8), R8
-	VBROADCASTSD      constants<>+704(SB), Z6
-	VMOVUPD.Z         (R8), K2, Z7
-	VCMPPD            $0x04, Z6, Z7, K2, K3
-	VMOVUPD.Z         (DI), K2, Z8
-	VSUBPD            Z7, Z8, K3, Z6
-	VMOVAPD           Z6, Z7
-	VSHUFF64X2        $0x4e, Z7, Z7, Z8
-	VMAXPD            Z8, Z7, Z7
-	VSHUFF64X2        $0xb1, Z7, Z7, Z8
-	VMAXPD            Z8, Z7, Z7
-	VPERMILPD         $0x55, Z7, Z8
-	VMAXPD            Z8, Z7, Z7
-	VSUBPD            Z7, Z6, Z6
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K3
-	VBROADCASTSD      constants<>+832(SB), Z7
-	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z7
-	VSUBPD.BCST       constants<>+832(SB), Z7, Z8
-	VFNMADD231PD.BCST constants<>+848(SB), Z8, Z6
-	VFNMADD231PD.BCST constants<>+856(SB), Z8, Z6
-	VMULPD            Z6, Z6, Z8
-	VBROADCASTSD      constants<>+896(SB), Z10
-	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z10
-	VBROADCASTSD      constants<>+880(SB), Z9
-	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z9
-	VFMADD213PD       Z9, Z8, Z10
-	VBROADCASTSD      constants<>+864(SB), Z9
-	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z9
-	VFMADD231PD       Z10, Z8, Z9
-	VFMADD213PD       Z6, Z8, Z9
-	VPSLLQ            $0x30, Z7, Z8
-	VMOVUPD           constants<>+0(SB), Z6
-	VPERMI2PD         constants<>+64(SB), Z6, Z7
-	VPADDQ            Z8, Z7, Z7
-	VFMADD213PD.Z     Z7, Z7, K3, Z9
-	VMOVUPD           Z9, (BX)
-	MOVQ              tables_base+96(FP), R8
-	MOVQ              24(AX), DI
-	LEAQ              (R8)(DI*8), DI
-	CMPB              48(AX), $0x00
-	JNE               backward1076
-	VXORPD            Z6, Z6, Z6
-	VXORPD            Z7, Z7, Z7
-	VXORPD            Z8, Z8, Z8
-	VXORPD            Z9, Z9, Z9
-	MOVQ              DX, R8
-	SHLQ              $0x03, R8
-	LEAQ              (R8)(R8*2), R9
-	LEAQ              (R8)(R8*4), R10
-	LEAQ              (R9)(R8*4), R11
-	VBROADCASTSD      (BX), Z10
-	VFMADD231PD       (DI), Z10, K1, Z6
-	VBROADCASTSD      8(BX), Z10
-	CMPQ              SI, $0x00000001
-	JLE               end1078
-	VFMADD231PD       (DI)(R8*1), Z10, K1, Z7
-	VBROADCASTSD      16(BX), Z10
-	CMPQ              SI, $0x00000002
-	JLE               end1078
-	VFMADD231PD       (DI)(R8*2), Z10, K1, Z8
-	VBROADCASTSD      24(BX), Z10
-	CMPQ              SI, $0x00000003
-	JLE               end1078
-	VFMADD231PD       (DI)(R9*1), Z10, K1, Z9
-	VBROADCASTSD      32(BX), Z10
-	CMPQ              SI, $0x00000004
-	JLE               end1078
-	VFMADD231PD       (DI)(R8*4), Z10, K1, Z6
-	VBROADCASTSD      40(BX), Z10
-	CMPQ              SI, $0x00000005
-	JLE               end1078
-	VFMADD231PD       (DI)(R10*1), Z10, K1, Z7
-	VBROADCASTSD      48(BX), Z10
-	CMPQ              SI, $0x00000006
-	JLE               end1078
-	VFMADD231PD       (DI)(R9*2), Z10, K1, Z8
-	VBROADCASTSD      56(BX), Z10
-	CMPQ              SI, $0x00000007
-	JLE               end1078
-	VFMADD231PD       (DI)(R11*1), Z10, K1, Z9
-
-end1078:
-	VADDPD  Z8, Z6, Z6
-	VADDPD  Z9, Z7, Z7
-	VADDPD  Z7, Z6, Z6
-	VMOVAPD Z6, Z6
-	JMP     weighed1077
-
-backward1076:
-	VXORPD   Z6, Z6, Z6
-	VXORPD   Z7, Z7, Z7
-	VXORPD   Z8, Z8, Z8
-	VXORPD   Z10, Z10, Z10
-	VXORPD   Z11, Z11, Z11
-	VXORPD   Z12, Z12, Z12
-	VXORPD   Z13, Z13, Z13
-	VXORPD   Z14, Z14, Z14
-	SHLQ     $0x03, SI
-	LEAQ     (SI)(SI*2), R8
-	LEAQ     (SI)(SI*4), R9
-	LEAQ     (R8)(SI*4), R10
-	VMULPD.Z (DI), Z9, K2, Z6
-	CMPQ     DX, $0x00000001
-	JLE      end1079
-	VMULPD.Z (DI)(SI*1), Z9, K2, Z7
-	CMPQ     DX, $0x00000002
-	JLE      end1079
-	VMULPD.Z (DI)(SI*2), Z9, K2, Z8
-	CMPQ     DX, $0x00000003
-	JLE      end1079
-	VMULPD.Z (DI)(R8*1), Z9, K2, Z10
-	CMPQ     DX, $0x00000004
-	JLE      end1079
-	VMULPD.Z (DI)(SI*4), Z9, K2, Z11
-	CMPQ     DX, $0x00000005
-	JLE      end1079
-	VMULPD.Z (DI)(R9*1), Z9, K2, Z12
-	CMPQ     DX, $0x00000006
-	JLE      end1079
-	VMULPD.Z (DI)(R8*2), Z9, K2, Z13
-	CMPQ     DX, $0x00000007
-	JLE      end1079
-	VMULPD.Z (DI)(R10*1), Z9, K2, Z14
-
-end1079:
-	VUNPCKLPD  Z7, Z6, Z9
-	VUNPCKHPD  Z7, Z6, Z6
-	VADDPD     Z6, Z9, Z9
-	VUNPCKLPD  Z10, Z8, Z6
-	VUNPCKHPD  Z10, Z8, Z7
-	VADDPD     Z7, Z6, Z6
-	VUNPCKLPD  Z12, Z11, Z7
-	VUNPCKHPD  Z12, Z11, Z8
-	VADDPD     Z8, Z7, Z7
-	VUNPCKLPD  Z14, Z13, Z8
-	VUNPCKHPD  Z14, Z13, Z10
-	VADDPD     Z10, Z8, Z8
-	VSHUFF64X2 $0x88, Z6, Z9, Z10
-	VSHUFF64X2 $0xdd, Z6, Z9, Z6
-	VADDPD     Z6, Z10, Z10
-	VSHUFF64X2 $0x88, Z8, Z7, Z6
-	VSHUFF64X2 $0xdd, Z8, Z7, Z7
-	VADDPD     Z7, Z6, Z6
-	VSHUFF64X2 $0x88, Z6, Z10, Z7
-	VSHUFF64X2 $0xdd, Z6, Z10, Z6
-	VADDPD     Z6, Z7, Z7
-	VMOVAPD    Z7, Z6
-
-weighed1077:
-	VPSUBQ.BCST      constants<>+728(SB), Z6, Z7
-	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z7, K1, K2
-	KORTESTB         K2, K2
-	JNZ              unsafe982
-	VGETMANTPD       $0x08, Z6, Z7
-	VRCP14PD         Z7, Z8
-	VGETEXPPD        Z6, Z6
-	VRNDSCALEPD      $0x58, Z8, Z8
-	VFMSUB213PD.BCST constants<>+760(SB), Z8, Z7
-	VGETEXPPD        Z8, Z9
-	VSUBPD           Z9, Z6, Z6
-	VPSRLQ           $0x30, Z8, Z8
-	VMOVUPD          constants<>+512(SB), Z9
-	VPERMI2PD        constants<>+576(SB), Z9, Z8
-	VFMADD231PD.BCST constants<>+1008(SB), Z6, Z8
-	VMULPD           Z7, Z7, Z6
-	VBROADCASTSD     constants<>+1064(SB), Z9
-	VFMADD231PD.BCST constants<>+1072(SB), Z7, Z9
-	VFMADD231PD.BCST constants<>+1080(SB), Z6, Z9
-	VBROADCASTSD     constants<>+1048(SB), Z10
-	VFMADD231PD.BCST constants<>+1056(SB), Z7, Z10
-	VFMADD213PD      Z10, Z6, Z9
-	VBROADCASTSD     constants<>+1016(SB), Z10
-	VFMADD231PD.BCST constants<>+1024(SB), Z7, Z10
-	VBROADCASTSD     constants<>+1032(SB), Z11
-	VFMADD231PD.BCST constants<>+1040(SB), Z7, Z11
-	VFMADD231PD      Z11, Z6, Z10
-	VADDPD           Z7, Z8, Z8
-	VMULPD           Z6, Z6, Z7
-	VFMADD231PD      Z9, Z7, Z10
-	VFMADD213PD      Z8, Z6, Z10
-	VBROADCASTSD     constants<>+704(SB), Z6
-	VMOVAPD          Z10, K1, Z6
-	VSHUFF64X2       $0x4e, Z6, Z6, Z7
-	VMAXPD           Z7, Z6, Z6
-	VSHUFF64X2       $0xb1, Z6, Z6, Z7
-	VMAXPD           Z7, Z6, Z6
-	VPERMILPD        $0x55, Z6, Z7
-	VMAXPD           Z7, Z6, Z6
-	VSUBPD           Z6, Z10, Z10
-	VMOVAPD.Z        Z10, K1, Z10
-	MOVQ             messages_base+72(FP), DI
-	MOVQ             16(AX), SI
-	LEAQ             (DI)(SI*8), SI
-	VMOVUPD.Z        (SI), K1, Z6
-	VUCOMISD         X4, X2
-	JBE              undamped1080
-	VCMPPD           $0x04, Z6, Z10, K2
-	VMULPD           Z2, Z6, Z7
-	VMULPD           Z3, Z10, Z8
-	VADDPD           Z7, Z8, K2, Z10
-
-undamped1080:
-	VCMPPD       $0x04, Z6, Z10, K2
-	VSUBPD.Z     Z6, Z10, K2, Z6
-	VPANDQ.BCST  constants<>+752(SB), Z6, Z6
-	VPMAXUQ      Z6, Z1, Z1
-	VBROADCASTSD 40(AX), Z6
-	VFMADD231PD  Z10, Z6, Z0
-	TESTQ        $0x00000007, DX
-	JNZ          partial1081
-	VMOVUPD      Z10, (SI)
-	JMP          stored1084
-
-partial1081:
-	LEAQ       (SI), SI
-	VMOVAPD    Z10, Z6
-	TESTQ      $0x00000004, DX
-	JZ         noFour1082
-	VMOVUPD    Y6, (SI)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
-	ADDQ       $0x00000020, SI
-
-noFour1082:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo1083
-	VMOVUPD    X6, (SI)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
-	ADDQ       $0x00000010, SI
-
-noTwo1083:
-	TESTQ  $0x00000001, DX
-	JZ     stored1084
-	VMOVSD X6, (SI)
-
-stored1084:
-	ADDQ $0x00000038, AX
-	SUBQ $0x01, CX
-	JMP  messages1018
-
-fewer1075:
-done980:
-	MOVQ    sum_base+24(FP), AX
-	TESTQ   $0x00000007, DX
-	JNZ     partial1086
-	VMOVUPD Z0, (AX)
-	JMP     stored1089
-
-partial1086:
-	LEAQ       (AX), AX
-	VMOVAPD    Z0, Z2
-	TESTQ      $0x00000004, DX
-	JZ         noFour1087
-	VMOVUPD    Y2, (AX)
-	VSHUFF64X2 $0x4e, Z2, Z2, Z2
-	ADDQ       $0x00000020, AX
-
-noFour1087:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo1088
-	VMOVUPD    X2, (AX)
-	VSHUFF64X2 $0xb1, Z2, Z2, Z2
-	ADDQ       $0x00000010, AX
-
-noTwo1088:
-	TESTQ  $0x00000001, DX
-	JZ     stored1089
-	VMOVSD X2, (AX)
-
-stored1089:
-	VBROADCASTSD      constants<>+704(SB), Z2
-	VMOVAPD           Z0, K1, Z2
-	VMOVAPD           Z2, Z0
-	VCMPPD            $0x03, Z2, Z2, K1
-	VSHUFF64X2        $0x4e, Z0, Z0, Z3
-	VMAXPD            Z3, Z0, Z0
-	VSHUFF64X2        $0xb1, Z0, Z0, Z3
-	VMAXPD            Z3, Z0, Z0
-	VPERMILPD         $0x55, Z0, Z3
-	VMAXPD            Z3, Z0, Z0
-	VPANDQ.BCST       constants<>+752(SB), Z0, Z3
-	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z3, K2
-	KORTESTB          K2, K1
-	JNZ               impossible1085
-	VSUBPD            Z0, Z2, Z2
-	VMULPD            Z5, Z2, Z2
-	MOVB              normalise+152(FP), AL
-	TESTB             AL, AL
-	JZ                raw1090
-	VMOVAPD           Z2, Z0
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
-	VBROADCASTSD      constants<>+832(SB), Z3
-	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z3
-	VSUBPD.BCST       constants<>+832(SB), Z3, Z4
-	VFNMADD231PD.BCST constants<>+848(SB), Z4, Z0
-	VFNMADD231PD.BCST constants<>+856(SB), Z4, Z0
-	VMULPD            Z0, Z0, Z4
-	VBROADCASTSD      constants<>+896(SB), Z6
-	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z6
-	VBROADCASTSD      constants<>+880(SB), Z5
-	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z5
-	VFMADD213PD       Z5, Z4, Z6
-	VBROADCASTSD      constants<>+864(SB), Z5
-	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z5
-	VFMADD231PD       Z6, Z4, Z5
-	VFMADD213PD       Z0, Z4, Z5
-	VPSLLQ            $0x30, Z3, Z4
-	VMOVUPD           constants<>+0(SB), Z0
-	VPERMI2PD         constants<>+64(SB), Z0, Z3
-	VPADDQ            Z4, Z3, Z3
-	VFMADD213PD.Z     Z3, Z3, K1, Z5
-	VSHUFF64X2        $0x4e, Z5, Z5, Z0
-	VADDPD            Z0, Z5, Z5
-	VSHUFF64X2        $0xb1, Z5, Z5, Z0
-	VADDPD            Z0, Z5, Z5
-	VPERMILPD         $0x55, Z5, Z0
-	VADDPD            Z0, Z5, Z5
-	VGETMANTPD        $0x08, Z5, Z0
-	VRCP14PD          Z0, Z3
-	VGETEXPPD         Z5, Z4
-	VRNDSCALEPD       $0x58, Z3, Z3
-	VFMSUB213PD.BCST  constants<>+760(SB), Z3, Z0
-	VGETEXPPD         Z3, Z5
-	VSUBPD            Z5, Z4, Z4
-	VPSRLQ            $0x30, Z3, Z3
-	VMOVUPD           constants<>+512(SB), Z5
-	VPERMI2PD         constants<>+576(SB), Z5, Z3
-	VFMADD231PD.BCST  constants<>+1008(SB), Z4, Z3
-	VMULPD            Z0, Z0, Z4
-	VBROADCASTSD      constants<>+1064(SB), Z5
-	VFMADD231PD.BCST  constants<>+1072(SB), Z0, Z5
-	VFMADD231PD.BCST  constants<>+1080(SB), Z4, Z5
-	VBROADCASTSD      constants<>+1048(SB), Z6
-	VFMADD231PD.BCST  constants<>+1056(SB), Z0, Z6
-	VFMADD213PD       Z6, Z4, Z5
-	VBROADCASTSD      constants<>+1016(SB), Z6
-	VFMADD231PD.BCST  constants<>+1024(SB), Z0, Z6
-	VBROADCASTSD      constants<>+1032(SB), Z7
-	VFMADD231PD.BCST  constants<>+1040(SB), Z0, Z7
-	VFMADD231PD       Z7, Z4, Z6
-	VADDPD            Z0, Z3, Z3
-	VMULPD            Z4, Z4, Z0
-	VFMADD231PD       Z5, Z0, Z6
-	VFMADD213PD       Z3, Z4, Z6
-	VSUBPD            Z6, Z2, Z2
-
-raw1090:
-	MOVQ    belief_base+0(FP), AX
-	TESTQ   $0x00000007, DX
-	JNZ     partial1091
-	VMOVUPD Z2, (AX)
-	JMP     stored1094
-
-partial1091:
-	LEAQ       (AX), AX
+	VBROADCASTSD (R8), Z2
+	VFMADD231PD  (R9), Z2, K1, Z0
+	CMPQ         R10, $0x00000001
+	JLE          end877
+	VBROADCASTSD 8(R8), Z2
+	VFMADD231PD  (R9)(R11*1), Z2, K1, Z1
+	CMPQ         R10, $0x00000002
+	JLE          end877
+	VBROADCASTSD 16(R8), Z2
+	VFMADD231PD  (R9)(R11*2), Z2, K1, Z0
+	CMPQ         R10, $0x00000003
+	JLE          end877
+	VBROADCASTSD 24(R8), Z2
+	VFMADD231PD  (R9)(R12*1), Z2, K1, Z1
+	CMPQ         R10, $0x00000004
+	JLE          end877
+	VBROADCASTSD 32(R8), Z2
+	VFMADD231PD  (R9)(R11*4), Z2, K1, Z0
+	CMPQ         R10, $0x00000005
+	JLE          end877
+	VBROADCASTSD 40(R8), Z2
+	VFMADD231PD  (R9)(R13*1), Z2, K1, Z1
+	CMPQ         R10, $0x00000006
+	JLE          end877
+	VBROADCASTSD 48(R8), Z2
+	VFMADD231PD  (R9)(R12*2), Z2, K1, Z0
+	CMPQ         R10, $0x00000007
+	JLE          end877
+	VBROADCASTSD 56(R8), Z2
+	VFMADD231PD  (R9)(R14*1), Z2, K1, Z1
+
+end877:
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, (DI)
+	JMP     next872
+
+fewBackward876:
+	MOVQ      $-1, R12
+	BZHIQ     R10, R12, R12
+	KMOVB     R12, K1
+	SHLQ      $0x03, R10
+	LEAQ      (R10)(R10*2), R12
+	LEAQ      (R10)(R10*4), R13
+	LEAQ      (R12)(R10*4), R14
+	VMOVUPD.Z (R8), K1, Z0
+	VXORPD    Z1, Z1, Z1
+	VXORPD    Z2, Z2, Z2
+	VXORPD    Z3, Z3, Z3
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	VXORPD    Z8, Z8, Z8
+	VMULPD.Z  (R9), Z0, K1, Z1
+	CMPQ      R11, $0x00000001
+	JLE       end878
+	VMULPD.Z  (R9)(R10*1), Z0, K1, Z2
+	CMPQ      R11, $0x00000002
+	JLE       end878
+	VMULPD.Z  (R9)(R10*2), Z0, K1, Z3
+	CMPQ      R11, $0x00000003
+	JLE       end878
+	VMULPD.Z  (R9)(R12*1), Z0, K1, Z4
+	CMPQ      R11, $0x00000004
+	JLE       end878
+	VMULPD.Z  (R9)(R10*4), Z0, K1, Z5
+	CMPQ      R11, $0x00000005
+	JLE       end878
+	VMULPD.Z  (R9)(R13*1), Z0, K1, Z6
+	CMPQ      R11, $0x00000006
+	JLE       end878
+	VMULPD.Z  (R9)(R12*2), Z0, K1, Z7
+	CMPQ      R11, $0x00000007
+	JLE       end878
+	VMULPD.Z  (R9)(R14*1), Z0, K1, Z8
+
+end878:
+	VUNPCKLPD  Z2, Z1, Z0
+	VUNPCKHPD  Z2, Z1, Z1
+	VADDPD     Z1, Z0, Z0
+	VUNPCKLPD  Z4, Z3, Z1
+	VUNPCKHPD  Z4, Z3, Z2
+	VADDPD     Z2, Z1, Z1
+	VUNPCKLPD  Z6, Z5, Z2
+	VUNPCKHPD  Z6, Z5, Z3
+	VADDPD     Z3, Z2, Z2
+	VUNPCKLPD  Z8, Z7, Z3
+	VUNPCKHPD  Z8, Z7, Z4
+	VADDPD     Z4, Z3, Z3
+	VSHUFF64X2 $0x88, Z1, Z0, Z4
+	VSHUFF64X2 $0xdd, Z1, Z0, Z0
+	VADDPD     Z0, Z4, Z4
+	VSHUFF64X2 $0x88, Z3, Z2, Z0
+	VSHUFF64X2 $0xdd, Z3, Z2, Z1
+	VADDPD     Z1, Z0, Z0
+	VSHUFF64X2 $0x88, Z0, Z4, Z1
+	VSHUFF64X2 $0xdd, Z0, Z4, Z0
+	VADDPD     Z0, Z1, Z1
+	VMOVUPD    Z1, (DI)
+
+next872:
+	ADDQ $0x00000040, BX
+	DECQ SI
+	JNZ  item871
+
+done873:
+	MOVQ SI, left+88(FP)
+	VZEROUPPER
+	RET
+
+// func allSafe512(x []float64) bool
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·allSafe512(SB), $0-25
+	MOVQ         x_base+0(FP), AX
+	MOVQ         x_len+8(FP), CX
+	VXORPD       Z0, Z0, Z0
+	VBROADCASTSD constants<>+728(SB), Z1
+	XORQ         DX, DX
+	CMPQ         CX, $0x00000020
+	JLT          rest880
+
+whole879:
+	VMOVUPD (AX)(DX*8), Z2
+	VPSUBQ  Z1, Z2, Z2
+	VPMAXUQ Z2, Z0, Z0
+	VMOVUPD 64(AX)(DX*8), Z2
+	VPSUBQ  Z1, Z2, Z2
+	VPMAXUQ Z2, Z0, Z0
+	VMOVUPD 128(AX)(DX*8), Z2
+	VPSUBQ  Z1, Z2, Z2
+	VPMAXUQ Z2, Z0, Z0
+	VMOVUPD 192(AX)(DX*8), Z2
+	VPSUBQ  Z1, Z2, Z2
+	VPMAXUQ Z2, Z0, Z0
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, CX
+	CMPQ    CX, $0x00000020
+	JGE     whole879
+
+rest880:
+	CMPQ CX, $0x00000008
+	JLT  rest882
+
+whole881:
+	VMOVUPD (AX)(DX*8), Z2
+	VPSUBQ  Z1, Z2, Z2
+	VPMAXUQ Z2, Z0, Z0
+	ADDQ    $0x00000008, DX
+	SUBQ    $0x00000008, CX
+	CMPQ    CX, $0x00000008
+	JGE     whole881
+
+rest882:
+	TESTQ   CX, CX
+	JZ      done883
+	MOVQ    $-1, BX
+	BZHIQ   CX, BX, BX
+	KMOVB   BX, K1
+	VMOVAPD Z1, Z2
+	VMOVUPD (AX)(DX*8), K1, Z2
+	VPSUBQ  Z1, Z2, Z2
+	VPMAXUQ Z2, Z0, Z0
+
+done883:
+	VPCMPUQ.BCST $0x06, constants<>+744(SB), Z0, K1
+	KORTESTB     K1, K1
+	JZ           safe884
+	MOVB         $0x00, AL
+	MOVB         AL, ret+24(FP)
+	VZEROUPPER
+	RET
+
+safe884:
+	MOVB $0x01, AL
+	MOVB AL, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func absorbAll512(messages []float64, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·absorbAll512(SB), $0-104
+	MOVQ         messages_base+0(FP), AX
+	MOVQ         sums_base+24(FP), CX
+	MOVQ         out_base+48(FP), DX
+	VBROADCASTSD constants<>+760(SB), Z1
+	VBROADCASTSD damping+88(FP), Z0
+	VSUBPD       Z0, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	MOVQ         list+72(FP), BX
+	MOVQ         count+80(FP), SI
+	TESTQ        SI, SI
+	JLE          done886
+
+item885:
+	MOVQ         16(BX), DI
+	LEAQ         (AX)(DI*8), DI
+	MOVLQSX      48(BX), R8
+	LEAQ         (CX)(R8*8), R8
+	MOVLQSX      44(BX), R9
+	LEAQ         (DX)(R9*8), R9
+	MOVLQSX      56(BX), R10
+	VBROADCASTSD constants<>+704(SB), Z4
+	XORQ         R11, R11
+	CMPQ         R10, $0x08
+	JNE          wide887
+	VMOVUPD      (R9)(R11*8), Z5
+	VMAXPD       Z5, Z4, Z4
+	JMP          row890
+
+wide887:
+	MOVQ R10, R12
+	CMPQ R12, $0x08
+	JLE  rest889
+
+vector888:
+	VMOVUPD (R9)(R11*8), Z5
+	VMAXPD  Z5, Z4, Z4
+	ADDQ    $0x08, R11
+	SUBQ    $0x08, R12
+	CMPQ    R12, $0x08
+	JG      vector888
+
+rest889:
+	MOVQ         $-1, R13
+	BZHIQ        R12, R13, R13
+	KMOVB        R13, K1
+	VMOVUPD.Z    (R9)(R11*8), K1, Z5
+	VBROADCASTSD constants<>+704(SB), Z6
+	VMOVAPD      Z5, K1, Z6
+	VMAXPD       Z6, Z4, Z4
+
+row890:
+	VSHUFF64X2   $0x4e, Z4, Z4, Z5
+	VMAXPD       Z5, Z4, Z4
+	VSHUFF64X2   $0xb1, Z4, Z4, Z5
+	VMAXPD       Z5, Z4, Z4
+	VPERMILPD    $0x55, Z4, Z5
+	VMAXPD       Z5, Z4, Z4
+	VBROADCASTSD 32(BX), Z5
+	XORQ         R11, R11
+	CMPQ         R10, $0x08
+	JNE          wide891
+	VMOVUPD      (R9)(R11*8), Z6
+	VMOVUPD      (DI)(R11*8), Z7
+	VSUBPD       Z4, Z6, Z6
+	VUCOMISD     X3, X0
+	JBE          undamped895
+	VCMPPD       $0x04, Z7, Z6, K1
+	VMULPD       Z0, Z7, Z4
+	VMULPD       Z1, Z6, Z8
+	VADDPD       Z4, Z8, K1, Z6
+
+undamped895:
+	VCMPPD      $0x04, Z7, Z6, K1
+	VSUBPD.Z    Z7, Z6, K1, Z4
+	VPANDQ.BCST constants<>+752(SB), Z4, Z4
+	VPMAXUQ     Z4, Z2, Z2
+	VMOVUPD     Z6, (DI)(R11*8)
+	VMOVUPD     (R8)(R11*8), Z4
+	VFMADD231PD Z6, Z5, Z4
+	VMOVUPD     Z4, (R8)(R11*8)
+	JMP         row894
+
+wide891:
+	CMPQ R10, $0x08
+	JLE  rest893
+
+vector892:
+	VMOVUPD  (R9)(R11*8), Z6
+	VMOVUPD  (DI)(R11*8), Z7
+	VSUBPD   Z4, Z6, Z6
+	VUCOMISD X3, X0
+	JBE      undamped896
+	VCMPPD   $0x04, Z7, Z6, K1
+	VMULPD   Z0, Z7, Z8
+	VMULPD   Z1, Z6, Z9
+	VADDPD   Z8, Z9, K1, Z6
+
+undamped896:
+	VCMPPD      $0x04, Z7, Z6, K1
+	VSUBPD.Z    Z7, Z6, K1, Z7
+	VPANDQ.BCST constants<>+752(SB), Z7, Z7
+	VPMAXUQ     Z7, Z2, Z2
+	VMOVUPD     Z6, (DI)(R11*8)
+	VMOVUPD     (R8)(R11*8), Z7
+	VFMADD231PD Z6, Z5, Z7
+	VMOVUPD     Z7, (R8)(R11*8)
+	ADDQ        $0x08, R11
+	SUBQ        $0x08, R10
+	CMPQ        R10, $0x08
+	JG          vector892
+
+rest893:
+	MOVQ      $-1, R12
+	BZHIQ     R10, R12, R12
+	KMOVB     R12, K1
+	VMOVUPD.Z (R9)(R11*8), K1, Z6
+	VMOVUPD.Z (DI)(R11*8), K1, Z7
+	VSUBPD.Z  Z4, Z6, K1, Z6
+	VUCOMISD  X3, X0
+	JBE       undamped897
+	VCMPPD    $0x04, Z7, Z6, K2
+	VMULPD    Z0, Z7, Z4
+	VMULPD    Z1, Z6, Z8
+	VADDPD    Z4, Z8, K2, Z6
+
+undamped897:
+	VCMPPD      $0x04, Z7, Z6, K2
+	VSUBPD.Z    Z7, Z6, K2, Z4
+	VPANDQ.BCST constants<>+752(SB), Z4, Z4
+	VPMAXUQ     Z4, Z2, Z2
+	TESTQ       $0x00000007, R10
+	JNZ         partial898
+	VMOVUPD     Z6, (DI)(R11*8)
+	JMP         stored901
+
+partial898:
+	LEAQ       (DI)(R11*8), DI
+	VMOVAPD    Z6, Z4
+	TESTQ      $0x00000004, R10
+	JZ         noFour899
+	VMOVUPD    Y4, (DI)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, DI
+
+noFour899:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo900
+	VMOVUPD    X4, (DI)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, DI
+
+noTwo900:
+	TESTQ  $0x00000001, R10
+	JZ     stored901
+	VMOVSD X4, (DI)
+
+stored901:
+	VMOVUPD.Z   (R8)(R11*8), K1, Z4
+	VFMADD231PD Z6, Z5, Z4
+	TESTQ       $0x00000007, R10
+	JNZ         partial902
+	VMOVUPD     Z4, (R8)(R11*8)
+	JMP         stored905
+
+partial902:
+	LEAQ       (R8)(R11*8), DI
+	VMOVAPD    Z4, Z4
+	TESTQ      $0x00000004, R10
+	JZ         noFour903
+	VMOVUPD    Y4, (DI)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, DI
+
+noFour903:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo904
+	VMOVUPD    X4, (DI)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, DI
+
+noTwo904:
+	TESTQ  $0x00000001, R10
+	JZ     stored905
+	VMOVSD X4, (DI)
+
+stored905:
+row894:
+	ADDQ $0x00000040, BX
+	DECQ SI
+	JNZ  item885
+
+done886:
+	VSHUFF64X2 $0x4e, Z2, Z2, Z0
+	VPMAXUQ    Z0, Z2, Z2
+	VSHUFF64X2 $0xb1, Z2, Z2, Z0
+	VPMAXUQ    Z0, Z2, Z2
+	VPERMILPD  $0x55, Z2, Z0
+	VPMAXUQ    Z0, Z2, Z2
+	MOVSD      X2, residual+96(FP)
+	VZEROUPPER
+	RET
+
+// func shiftAll512(sums []float64, list *int, count int) (left int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·shiftAll512(SB), $0-48
+	MOVQ  sums_base+0(FP), AX
+	MOVQ  list+24(FP), CX
+	MOVQ  count+32(FP), DX
+	TESTQ DX, DX
+	JLE   done907
+
+item906:
+	MOVLQSX      16(CX), BX
+	LEAQ         (AX)(BX*8), BX
+	MOVLQSX      20(CX), SI
+	VBROADCASTSD constants<>+704(SB), Z0
+	KXORB        K1, K1, K1
+	XORQ         DI, DI
+	CMPQ         SI, $0x08
+	JNE          wide908
+	VMOVUPD      (BX)(DI*8), Z1
+	VCMPPD       $0x03, Z1, Z1, K2
+	KORB         K2, K1, K1
+	VMAXPD       Z1, Z0, Z0
+	JMP          row911
+
+wide908:
+	MOVQ SI, R8
+	CMPQ R8, $0x08
+	JLE  rest910
+
+vector909:
+	VMOVUPD (BX)(DI*8), Z1
+	VCMPPD  $0x03, Z1, Z1, K2
+	KORB    K2, K1, K1
+	VMAXPD  Z1, Z0, Z0
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, R8
+	CMPQ    R8, $0x08
+	JG      vector909
+
+rest910:
+	MOVQ         $-1, R9
+	BZHIQ        R8, R9, R9
+	KMOVB        R9, K2
+	VMOVUPD.Z    (BX)(DI*8), K2, Z1
+	VCMPPD       $0x03, Z1, Z1, K3
+	KORB         K3, K1, K1
+	VBROADCASTSD constants<>+704(SB), Z2
+	VMOVAPD      Z1, K2, Z2
+	VMAXPD       Z2, Z0, Z0
+
+row911:
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VSHUFF64X2   $0xb1, Z0, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VPANDQ.BCST  constants<>+752(SB), Z0, Z1
+	VCMPPD.BCST  $0x1e, constants<>+736(SB), Z1, K2
+	KORTESTB     K2, K1
+	JNZ          done907
+	VBROADCASTSD 8(CX), Z1
+	XORQ         DI, DI
+	CMPQ         SI, $0x08
+	JNE          wide912
+	VMOVUPD      (BX)(DI*8), Z2
+	VSUBPD       Z0, Z2, Z2
+	VMULPD       Z1, Z2, Z2
+	VMOVUPD      Z2, (BX)(DI*8)
+	JMP          row915
+
+wide912:
+	CMPQ SI, $0x08
+	JLE  rest914
+
+vector913:
+	VMOVUPD (BX)(DI*8), Z2
+	VSUBPD  Z0, Z2, Z2
+	VMULPD  Z1, Z2, Z2
+	VMOVUPD Z2, (BX)(DI*8)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, SI
+	CMPQ    SI, $0x08
+	JG      vector913
+
+rest914:
+	MOVQ      $-1, R8
+	BZHIQ     SI, R8, R8
+	KMOVB     R8, K2
+	VMOVUPD.Z (BX)(DI*8), K2, Z2
+	VSUBPD    Z0, Z2, Z2
+	VMULPD    Z1, Z2, Z2
+	TESTQ     $0x00000007, SI
+	JNZ       partial916
+	VMOVUPD   Z2, (BX)(DI*8)
+	JMP       stored919
+
+partial916:
+	LEAQ       (BX)(DI*8), BX
 	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour1092
-	VMOVUPD    Y0, (AX)
+	TESTQ      $0x00000004, SI
+	JZ         noFour917
+	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
+	ADDQ       $0x00000020, BX
 
-noFour1092:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo1093
-	VMOVUPD    X0, (AX)
+noFour917:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo918
+	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000010, BX
 
-noTwo1093:
-	TESTQ  $0x00000001, DX
-	JZ     stored1094
-	VMOVSD X0, (AX)
+noTwo918:
+	TESTQ  $0x00000001, SI
+	JZ     stored919
+	VMOVSD X0, (BX)
 
-stored1094:
-	VSHUFF64X2 $0x4e, Z1, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	VSHUFF64X2 $0xb1, Z1, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	VPERMILPD  $0x55, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	MOVSD      X1, residual+160(FP)
-	MOVQ       CX, left+168(FP)
-	MOVQ       $0x00000000, AX
-	MOVQ       AX, status+176(FP)
+stored919:
+row915:
+	ADDQ $0x00000018, CX
+	DECQ DX
+	JNZ  item906
+
+done907:
+	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
 
-impossible1085:
-	VSHUFF64X2 $0x4e, Z1, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	VSHUFF64X2 $0xb1, Z1, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	VPERMILPD  $0x55, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	MOVSD      X1, residual+160(FP)
-	MOVQ       CX, left+168(FP)
-	MOVQ       $0x00000002, AX
-	MOVQ       AX, status+176(FP)
+// func totals512(totals []float64, weights []float64, list *int, count int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·totals512(SB), $0-64
+	MOVQ  totals_base+0(FP), AX
+	MOVQ  weights_base+24(FP), CX
+	MOVQ  list+48(FP), DX
+	MOVQ  count+56(FP), BX
+	TESTQ BX, BX
+	JLE   done921
+
+item920:
+	MOVLQSX 16(DX), SI
+	LEAQ    (CX)(SI*8), SI
+	VXORPD  Z0, Z0, Z0
+	MOVLQSX 20(DX), DI
+	XORQ    R8, R8
+	CMPQ    DI, $0x08
+	JNE     wide922
+	VMOVUPD (SI)(R8*8), Z1
+	VADDPD  Z1, Z0, Z0
+	JMP     row925
+
+wide922:
+	CMPQ DI, $0x08
+	JLE  rest924
+
+vector923:
+	VMOVUPD (SI)(R8*8), Z1
+	VADDPD  Z1, Z0, Z0
+	ADDQ    $0x08, R8
+	SUBQ    $0x08, DI
+	CMPQ    DI, $0x08
+	JG      vector923
+
+rest924:
+	MOVQ      $-1, R9
+	BZHIQ     DI, R9, R9
+	KMOVB     R9, K1
+	VMOVUPD.Z (SI)(R8*8), K1, Z1
+	VADDPD    Z1, Z0, Z0
+
+row925:
+	VSHUFF64X2 $0x4e, Z0, Z0, Z1
+	VADDPD     Z1, Z0, Z0
+	VSHUFF64X2 $0xb1, Z0, Z0, Z1
+	VADDPD     Z1, Z0, Z0
+	VPERMILPD  $0x55, Z0, Z1
+	VADDPD     Z1, Z0, Z0
+	VMOVSD     X0, (AX)
+	ADDQ       $0x08, AX
+	ADDQ       $0x00000018, DX
+	DECQ       BX
+	JNZ        item920
+
+done921:
 	VZEROUPPER
 	RET
 
-unsafe982:
-	MOVQ    sum_base+24(FP), AX
-	TESTQ   $0x00000007, DX
-	JNZ     partial1095
-	VMOVUPD Z0, (AX)
-	JMP     stored1098
+// func settle512(beliefs []float64, sums []float64, logTotals []float64, list *int, count int) (residual float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·settle512(SB), $0-96
+	MOVQ   beliefs_base+0(FP), AX
+	MOVQ   sums_base+24(FP), CX
+	MOVQ   logTotals_base+48(FP), DX
+	VXORPD Z0, Z0, Z0
+	MOVQ   list+72(FP), BX
+	MOVQ   count+80(FP), SI
+	TESTQ  SI, SI
+	JLE    done927
 
-partial1095:
-	LEAQ       (AX), AX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour1096
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
+item926:
+	MOVQ         (BX), DI
+	LEAQ         (AX)(DI*8), DI
+	MOVLQSX      16(BX), R8
+	LEAQ         (CX)(R8*8), R8
+	VBROADCASTSD (DX), Z1
+	ADDQ         $0x08, DX
+	MOVLQSX      20(BX), R9
+	XORQ         R10, R10
+	CMPQ         R9, $0x08
+	JNE          wide928
+	VMOVUPD      (R8)(R10*8), Z2
+	VMOVUPD      (DI)(R10*8), Z3
+	VSUBPD       Z1, Z2, Z2
+	VCMPPD       $0x04, Z3, Z2, K1
+	VSUBPD.Z     Z3, Z2, K1, Z1
+	VPANDQ.BCST  constants<>+752(SB), Z1, Z1
+	VPMAXUQ      Z1, Z0, Z0
+	VMOVUPD      Z2, (DI)(R10*8)
+	JMP          row931
 
-noFour1096:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo1097
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
+wide928:
+	CMPQ R9, $0x08
+	JLE  rest930
 
-noTwo1097:
-	TESTQ  $0x00000001, DX
-	JZ     stored1098
-	VMOVSD X0, (AX)
+vector929:
+	VMOVUPD     (R8)(R10*8), Z2
+	VMOVUPD     (DI)(R10*8), Z3
+	VSUBPD      Z1, Z2, Z2
+	VCMPPD      $0x04, Z3, Z2, K1
+	VSUBPD.Z    Z3, Z2, K1, Z3
+	VPANDQ.BCST constants<>+752(SB), Z3, Z3
+	VPMAXUQ     Z3, Z0, Z0
+	VMOVUPD     Z2, (DI)(R10*8)
+	ADDQ        $0x08, R10
+	SUBQ        $0x08, R9
+	CMPQ        R9, $0x08
+	JG          vector929
 
-stored1098:
-	VSHUFF64X2 $0x4e, Z1, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	VSHUFF64X2 $0xb1, Z1, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	VPERMILPD  $0x55, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	MOVSD      X1, residual+160(FP)
-	MOVQ       CX, left+168(FP)
-	MOVQ       $0x00000001, AX
-	MOVQ       AX, status+176(FP)
+rest930:
+	MOVQ        $-1, R11
+	BZHIQ       R9, R11, R11
+	KMOVB       R11, K1
+	VMOVUPD.Z   (R8)(R10*8), K1, Z2
+	VMOVUPD.Z   (DI)(R10*8), K1, Z3
+	VSUBPD.Z    Z1, Z2, K1, Z2
+	VCMPPD      $0x04, Z3, Z2, K1
+	VSUBPD.Z    Z3, Z2, K1, Z1
+	VPANDQ.BCST constants<>+752(SB), Z1, Z1
+	VPMAXUQ     Z1, Z0, Z0
+	TESTQ       $0x00000007, R9
+	JNZ         partial932
+	VMOVUPD     Z2, (DI)(R10*8)
+	JMP         stored935
+
+partial932:
+	LEAQ       (DI)(R10*8), DI
+	VMOVAPD    Z2, Z1
+	TESTQ      $0x00000004, R9
+	JZ         noFour933
+	VMOVUPD    Y1, (DI)
+	VSHUFF64X2 $0x4e, Z1, Z1, Z1
+	ADDQ       $0x00000020, DI
+
+noFour933:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo934
+	VMOVUPD    X1, (DI)
+	VSHUFF64X2 $0xb1, Z1, Z1, Z1
+	ADDQ       $0x00000010, DI
+
+noTwo934:
+	TESTQ  $0x00000001, R9
+	JZ     stored935
+	VMOVSD X1, (DI)
+
+stored935:
+row931:
+	ADDQ $0x00000018, BX
+	DECQ SI
+	JNZ  item926
+
+done927:
+	VSHUFF64X2 $0x4e, Z0, Z0, Z1
+	VPMAXUQ    Z1, Z0, Z0
+	VSHUFF64X2 $0xb1, Z0, Z0, Z1
+	VPMAXUQ    Z1, Z0, Z0
+	VPERMILPD  $0x55, Z0, Z1
+	VPMAXUQ    Z1, Z0, Z0
+	MOVSD      X0, residual+88(FP)
 	VZEROUPPER
 	RET
 
-outside983:
-	MOVQ    sum_base+24(FP), AX
-	TESTQ   $0x00000007, DX
-	JNZ     partial1099
-	VMOVUPD Z0, (AX)
-	JMP     stored1102
+// func exponentials512(tables []float64, size int, inverse []float64) (left int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·exponentials512(SB), $0-64
+	MOVQ         tables_base+0(FP), AX
+	MOVQ         size+24(FP), CX
+	MOVQ         inverse_base+32(FP), DX
+	MOVQ         inverse_len+40(FP), BX
+	VBROADCASTSD constants<>+792(SB), Z0
+	VBROADCASTSD constants<>+824(SB), Z1
+	VBROADCASTSD constants<>+832(SB), Z2
+	VBROADCASTSD constants<>+848(SB), Z3
+	VBROADCASTSD constants<>+856(SB), Z4
+	VBROADCASTSD constants<>+760(SB), Z5
+	VBROADCASTSD constants<>+864(SB), Z6
+	VBROADCASTSD constants<>+872(SB), Z7
+	VBROADCASTSD constants<>+880(SB), Z8
+	VBROADCASTSD constants<>+888(SB), Z9
+	VBROADCASTSD constants<>+896(SB), Z10
+	VBROADCASTSD constants<>+904(SB), Z11
+	VBROADCASTSD constants<>+800(SB), Z12
+	VBROADCASTSD constants<>+752(SB), Z13
+	VMOVUPD      constants<>+0(SB), Z14
+	VMOVUPD      constants<>+64(SB), Z15
+	TESTQ        BX, BX
+	JLE          done937
 
-partial1099:
-	LEAQ       (AX), AX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour1100
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
+table936:
+	VBROADCASTSD (DX), Z16
+	KXORB        K1, K1, K1
+	XORQ         SI, SI
+	MOVQ         CX, DI
+	CMPQ         DI, $0x00000010
+	JLT          rest939
 
-noFour1100:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo1101
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
+whole938:
+	VMULPD (AX)(SI*8), Z16, Z17
+	VANDPD Z13, Z17, Z17
+	VCMPPD $0x06, Z12, Z17, K2
+	KORB   K2, K1, K1
+	VMULPD 64(AX)(SI*8), Z16, Z17
+	VANDPD Z13, Z17, Z17
+	VCMPPD $0x06, Z12, Z17, K2
+	KORB   K2, K1, K1
+	ADDQ   $0x00000010, SI
+	SUBQ   $0x00000010, DI
+	CMPQ   DI, $0x00000010
+	JGE    whole938
 
-noTwo1101:
-	TESTQ  $0x00000001, DX
-	JZ     stored1102
-	VMOVSD X0, (AX)
+rest939:
+	CMPQ DI, $0x00000008
+	JLT  rest941
 
-stored1102:
-	VSHUFF64X2 $0x4e, Z1, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	VSHUFF64X2 $0xb1, Z1, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	VPERMILPD  $0x55, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	MOVSD      X1, residual+160(FP)
-	MOVQ       CX, left+168(FP)
-	MOVQ       $0x00000003, AX
-	MOVQ       AX, status+176(FP)
-	VZEROUPPER
-	RET
+whole940:
+	VMULPD (AX)(SI*8), Z16, Z17
+	VANDPD Z13, Z17, Z17
+	VCMPPD $0x06, Z12, Z17, K2
+	KORB   K2, K1, K1
+	ADDQ   $0x00000008, SI
+	SUBQ   $0x00000008, DI
+	CMPQ   DI, $0x00000008
+	JGE    whole940
 
-wide984:
-	MOVQ    sum_base+24(FP), AX
-	TESTQ   $0x00000007, DX
-	JNZ     partial1103
-	VMOVUPD Z0, (AX)
-	JMP     stored1106
+rest941:
+	TESTQ    DI, DI
+	JZ       done942
+	MOVQ     $-1, R8
+	BZHIQ    DI, R8, R8
+	KMOVB    R8, K2
+	VMULPD.Z (AX)(SI*8), Z16, K2, Z17
+	VANDPD   Z13, Z17, Z17
+	VCMPPD   $0x06, Z12, Z17, K2
+	KORB     K2, K1, K1
 
-partial1103:
-	LEAQ       (AX), AX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour1104
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
+done942:
+	KTESTB K1, K1
+	JNZ    done937
+	XORQ   SI, SI
+	MOVQ   CX, DI
+	CMPQ   DI, $0x00000010
+	JLT    rest944
 
-noFour1104:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo1105
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
+whole943:
+	VMOVUPD       (AX)(SI*8), Z17
+	VMULPD        Z16, Z17, Z17
+	VCMPPD        $0x05, Z0, Z17, K2
+	VMOVAPD       Z2, Z18
+	VFMADD231PD   Z1, Z17, Z18
+	VSUBPD        Z2, Z18, Z19
+	VFNMADD231PD  Z3, Z19, Z17
+	VFNMADD231PD  Z4, Z19, Z17
+	VMOVAPD       Z11, Z20
+	VFMADD213PD   Z10, Z17, Z20
+	VFMADD213PD   Z9, Z17, Z20
+	VFMADD213PD   Z8, Z17, Z20
+	VFMADD213PD   Z7, Z17, Z20
+	VFMADD213PD   Z6, Z17, Z20
+	VFMADD213PD   Z5, Z17, Z20
+	VMULPD        Z17, Z20, Z20
+	VPSLLQ        $0x30, Z18, Z19
+	VPERMI2PD     Z15, Z14, Z18
+	VPADDQ        Z19, Z18, Z18
+	VFMADD213PD.Z Z18, Z18, K2, Z20
+	VMOVUPD       Z20, (AX)(SI*8)
+	VMOVUPD       64(AX)(SI*8), Z17
+	VMULPD        Z16, Z17, Z17
+	VCMPPD        $0x05, Z0, Z17, K2
+	VMOVAPD       Z2, Z18
+	VFMADD231PD   Z1, Z17, Z18
+	VSUBPD        Z2, Z18, Z19
+	VFNMADD231PD  Z3, Z19, Z17
+	VFNMADD231PD  Z4, Z19, Z17
+	VMOVAPD       Z11, Z20
+	VFMADD213PD   Z10, Z17, Z20
+	VFMADD213PD   Z9, Z17, Z20
+	VFMADD213PD   Z8, Z17, Z20
+	VFMADD213PD   Z7, Z17, Z20
+	VFMADD213PD   Z6, Z17, Z20
+	VFMADD213PD   Z5, Z17, Z20
+	VMULPD        Z17, Z20, Z20
+	VPSLLQ        $0x30, Z18, Z19
+	VPERMI2PD     Z15, Z14, Z18
+	VPADDQ        Z19, Z18, Z18
+	VFMADD213PD.Z Z18, Z18, K2, Z20
+	VMOVUPD       Z20, 64(AX)(SI*8)
+	ADDQ          $0x00000010, SI
+	SUBQ          $0x00000010, DI
+	CMPQ          DI, $0x00000010
+	JGE           whole943
 
-noTwo1105:
-	TESTQ  $0x00000001, DX
-	JZ     stored1106
-	VMOVSD X0, (AX)
+rest944:
+	CMPQ DI, $0x00000008
+	JLT  rest946
 
-stored1106:
-	VSHUFF64X2 $0x4e, Z1, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	VSHUFF64X2 $0xb1, Z1, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	VPERMILPD  $0x55, Z1, Z0
-	VPMAXUQ    Z0, Z1, Z1
-	MOVSD      X1, residual+160(FP)
-	MOVQ       CX, left+168(FP)
-	MOVQ       $0x00000004, AX
-	MOVQ       AX, status+176(FP)
+whole945:
+	VMOVUPD       (AX)(SI*8), Z17
+	VMULPD        Z16, Z17, Z17
+	VCMPPD        $0x05, Z0, Z17, K2
+	VMOVAPD       Z2, Z18
+	VFMADD231PD   Z1, Z17, Z18
+	VSUBPD        Z2, Z18, Z19
+	VFNMADD231PD  Z3, Z19, Z17
+	VFNMADD231PD  Z4, Z19, Z17
+	VMOVAPD       Z11, Z20
+	VFMADD213PD   Z10, Z17, Z20
+	VFMADD213PD   Z9, Z17, Z20
+	VFMADD213PD   Z8, Z17, Z20
+	VFMADD213PD   Z7, Z17, Z20
+	VFMADD213PD   Z6, Z17, Z20
+	VFMADD213PD   Z5, Z17, Z20
+	VMULPD        Z17, Z20, Z20
+	VPSLLQ        $0x30, Z18, Z19
+	VPERMI2PD     Z15, Z14, Z18
+	VPADDQ        Z19, Z18, Z18
+	VFMADD213PD.Z Z18, Z18, K2, Z20
+	VMOVUPD       Z20, (AX)(SI*8)
+	ADDQ          $0x00000008, SI
+	SUBQ          $0x00000008, DI
+	CMPQ          DI, $0x00000008
+	JGE           whole945
+
+rest946:
+	TESTQ         DI, DI
+	JZ            done947
+	MOVQ          $-1, R8
+	BZHIQ         DI, R8, R8
+	KMOVB         R8, K2
+	VMOVUPD.Z     (AX)(SI*8), K2, Z17
+	VMULPD        Z16, Z17, Z17
+	VCMPPD        $0x05, Z0, Z17, K2
+	VMOVAPD       Z2, Z16
+	VFMADD231PD   Z1, Z17, Z16
+	VSUBPD        Z2, Z16, Z18
+	VFNMADD231PD  Z3, Z18, Z17
+	VFNMADD231PD  Z4, Z18, Z17
+	VMOVAPD       Z11, Z19
+	VFMADD213PD   Z10, Z17, Z19
+	VFMADD213PD   Z9, Z17, Z19
+	VFMADD213PD   Z8, Z17, Z19
+	VFMADD213PD   Z7, Z17, Z19
+	VFMADD213PD   Z6, Z17, Z19
+	VFMADD213PD   Z5, Z17, Z19
+	VMULPD        Z17, Z19, Z19
+	VPSLLQ        $0x30, Z16, Z18
+	VPERMI2PD     Z15, Z14, Z16
+	VPADDQ        Z18, Z16, Z16
+	VFMADD213PD.Z Z16, Z16, K2, Z19
+	TESTQ         $0x00000007, DI
+	JNZ           partial948
+	VMOVUPD       Z19, (AX)(SI*8)
+	JMP           stored951
+
+partial948:
+	LEAQ       (AX)(SI*8), SI
+	VMOVAPD    Z19, Z16
+	TESTQ      $0x00000004, DI
+	JZ         noFour949
+	VMOVUPD    Y16, (SI)
+	VSHUFF64X2 $0x4e, Z16, Z16, Z16
+	ADDQ       $0x00000020, SI
+
+noFour949:
+	TESTQ      $0x00000002, DI
+	JZ         noTwo950
+	VMOVUPD    X16, (SI)
+	VSHUFF64X2 $0xb1, Z16, Z16, Z16
+	ADDQ       $0x00000010, SI
+
+noTwo950:
+	TESTQ  $0x00000001, DI
+	JZ     stored951
+	VMOVSD X16, (SI)
+
+stored951:
+done947:
+	LEAQ (AX)(CX*8), AX
+	ADDQ $0x08, DX
+	DECQ BX
+	JNZ  table936
+
+done937:
+	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
 
@@ -15820,109 +11019,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1107:
+group952:
 	CMPQ              DX, $0x04
-	JLT               done1108
+	JLT               done953
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              (AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              8(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              16(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              24(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              32(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              40(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              48(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              56(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              64(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              72(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              80(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              88(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              96(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              104(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              112(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              120(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              128(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              136(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              144(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1108
+	JLT               done953
 	CMPQ              152(AX), SI
-	JHI               done1108
+	JHI               done953
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -16433,7 +11632,7 @@ group1107:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1108
+	JNZ               done953
 	VMOVUPD           constants<>+1920(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -16606,9 +11805,9 @@ group1107:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1107
+	JMP               group952
 
-done1108:
+done953:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -16627,15 +11826,15 @@ TEXT ·exp256(SB), $0-48
 	VMOVUPD constants<>+1888(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1110
+	JLT     rest955
 
-whole1109:
+whole954:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2016(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1111
+	JZ           quick956
 	VMOVUPD      constants<>+2080(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2112(SB), Y7
@@ -16674,9 +11873,9 @@ whole1109:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1112
+	JMP          done957
 
-quick1111:
+quick956:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -16703,14 +11902,14 @@ quick1111:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1112:
+done957:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2016(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1113
+	JZ           quick958
 	VMOVUPD      constants<>+2080(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2112(SB), Y7
@@ -16749,9 +11948,9 @@ done1112:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1114
+	JMP          done959
 
-quick1113:
+quick958:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -16778,24 +11977,24 @@ quick1113:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1114:
+done959:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1109
+	JGE     whole954
 
-rest1110:
+rest955:
 	CMPQ DX, $0x00000004
-	JLT  rest1116
+	JLT  rest961
 
-whole1115:
+whole960:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2016(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1117
+	JZ           quick962
 	VMOVUPD      constants<>+2080(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2112(SB), Y7
@@ -16834,9 +12033,9 @@ whole1115:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1118
+	JMP          done963
 
-quick1117:
+quick962:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -16863,16 +12062,16 @@ quick1117:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1118:
+done963:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1115
+	JGE     whole960
 
-rest1116:
+rest961:
 	TESTQ        DX, DX
-	JZ           done1119
+	JZ           done964
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -16882,7 +12081,7 @@ rest1116:
 	VCMPPD       $0x06, constants<>+2016(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick1120
+	JZ           quick965
 	VMOVUPD      constants<>+2080(SB), Y5
 	VMAXPD       Y6, Y5, Y6
 	VMOVUPD      constants<>+2112(SB), Y5
@@ -16921,9 +12120,9 @@ rest1116:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done1121
+	JMP          done966
 
-quick1120:
+quick965:
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -16950,26 +12149,26 @@ quick1120:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y0
 
-done1121:
+done966:
 	CMPQ    DX, $0x04
-	JLT     partial1122
+	JLT     partial967
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1124
+	JMP     stored969
 
-partial1122:
+partial967:
 	CMPQ         DX, $0x02
-	JLT          single1123
+	JLT          single968
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1124
+	JEQ          stored969
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1124
+	JMP          stored969
 
-single1123:
+single968:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1124:
-done1119:
+stored969:
+done964:
 	VZEROUPPER
 	RET
 
@@ -16985,16 +12184,16 @@ TEXT ·log256(SB), $0-48
 	VMOVUPD constants<>+1984(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1126
+	JLT     rest971
 
-whole1125:
+whole970:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1856(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1127
+	JZ          quick972
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y7
 	VMULPD      constants<>+2368(SB), Y4, Y6
@@ -17037,9 +12236,9 @@ whole1125:
 	VBLENDVPD   Y7, constants<>+1792(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1824(SB), Y4, Y4
-	JMP         done1128
+	JMP         done973
 
-quick1127:
+quick972:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -17070,7 +12269,7 @@ quick1127:
 	VFMSUB132PD constants<>+2272(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1128:
+done973:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y5
@@ -17078,7 +12277,7 @@ done1128:
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1129
+	JZ          quick974
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y7
 	VMULPD      constants<>+2368(SB), Y4, Y6
@@ -17121,9 +12320,9 @@ done1128:
 	VBLENDVPD   Y7, constants<>+1792(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1824(SB), Y4, Y4
-	JMP         done1130
+	JMP         done975
 
-quick1129:
+quick974:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -17154,25 +12353,25 @@ quick1129:
 	VFMSUB132PD constants<>+2272(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1130:
+done975:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1125
+	JGE     whole970
 
-rest1126:
+rest971:
 	CMPQ DX, $0x00000004
-	JLT  rest1132
+	JLT  rest977
 
-whole1131:
+whole976:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1856(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1133
+	JZ          quick978
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y7
 	VMULPD      constants<>+2368(SB), Y4, Y6
@@ -17215,9 +12414,9 @@ whole1131:
 	VBLENDVPD   Y7, constants<>+1792(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1824(SB), Y4, Y4
-	JMP         done1134
+	JMP         done979
 
-quick1133:
+quick978:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -17248,16 +12447,16 @@ quick1133:
 	VFMSUB132PD constants<>+2272(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1134:
+done979:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1131
+	JGE     whole976
 
-rest1132:
+rest977:
 	TESTQ       DX, DX
-	JZ          done1135
+	JZ          done980
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -17270,7 +12469,7 @@ rest1132:
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick1136
+	JZ          quick981
 	VMOVAPD     Y5, Y4
 	VCMPPD      $0x19, constants<>+2336(SB), Y5, Y7
 	VMULPD      constants<>+2368(SB), Y5, Y6
@@ -17313,9 +12512,9 @@ rest1132:
 	VBLENDVPD   Y7, constants<>+1792(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
 	VBLENDVPD   Y7, constants<>+1824(SB), Y0, Y0
-	JMP         done1137
+	JMP         done982
 
-quick1136:
+quick981:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
@@ -17346,26 +12545,26 @@ quick1136:
 	VFMSUB132PD constants<>+2272(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1137:
+done982:
 	CMPQ    DX, $0x04
-	JLT     partial1138
+	JLT     partial983
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1140
+	JMP     stored985
 
-partial1138:
+partial983:
 	CMPQ         DX, $0x02
-	JLT          single1139
+	JLT          single984
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1140
+	JEQ          stored985
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1140
+	JMP          stored985
 
-single1139:
+single984:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1140:
-done1135:
+stored985:
+done980:
 	VZEROUPPER
 	RET
 
@@ -17379,16 +12578,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest1142
+	JLT          rest987
 
-whole1141:
+whole986:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1888(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2016(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick1143
+	JZ           quick988
 	VMOVUPD      constants<>+2080(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2112(SB), Y3
@@ -17427,9 +12626,9 @@ whole1141:
 	VPADDQ       constants<>+1920(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done1144
+	JMP          done989
 
-quick1143:
+quick988:
 	VMOVUPD      constants<>+2176(SB), Y3
 	VFMADD231PD  constants<>+2144(SB), Y2, Y3
 	VSUBPD       constants<>+2176(SB), Y3, Y4
@@ -17456,17 +12655,17 @@ quick1143:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
-done1144:
+done989:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1141
+	JGE     whole986
 
-rest1142:
+rest987:
 	TESTQ        DX, DX
-	JZ           done1145
+	JZ           done990
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -17478,7 +12677,7 @@ rest1142:
 	VCMPPD       $0x06, constants<>+2016(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick1146
+	JZ           quick991
 	VMOVUPD      constants<>+2080(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2112(SB), Y0
@@ -17517,9 +12716,9 @@ rest1142:
 	VPADDQ       constants<>+1920(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done1147
+	JMP          done992
 
-quick1146:
+quick991:
 	VMOVUPD      constants<>+2176(SB), Y0
 	VFMADD231PD  constants<>+2144(SB), Y3, Y0
 	VSUBPD       constants<>+2176(SB), Y0, Y4
@@ -17546,29 +12745,29 @@ quick1146:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
-done1147:
+done992:
 	CMPQ    DX, $0x04
-	JLT     partial1148
+	JLT     partial993
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1150
+	JMP     stored995
 
-partial1148:
+partial993:
 	CMPQ         DX, $0x02
-	JLT          single1149
+	JLT          single994
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1150
+	JEQ          stored995
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored1150
+	JMP          stored995
 
-single1149:
+single994:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1150:
+stored995:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done1145:
+done990:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -17586,9 +12785,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest1152
+	JLT     rest997
 
-whole1151:
+whole996:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -17596,11 +12795,11 @@ whole1151:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1151
+	JGE     whole996
 
-rest1152:
+rest997:
 	TESTQ      CX, CX
-	JZ         done1153
+	JZ         done998
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -17611,17 +12810,17 @@ rest1152:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done1153:
+done998:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers1154
+	JZ         numbers999
 	VMOVUPD    constants<>+1824(SB), Y0
 
-numbers1154:
+numbers999:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -17635,9 +12834,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1156
+	JLT          rest1001
 
-whole1155:
+whole1000:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -17653,24 +12852,24 @@ whole1155:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1155
+	JGE         whole1000
 
-rest1156:
+rest1001:
 	CMPQ DX, $0x00000004
-	JLT  rest1158
+	JLT  rest1003
 
-whole1157:
+whole1002:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1157
+	JGE         whole1002
 
-rest1158:
+rest1003:
 	TESTQ       DX, DX
-	JZ          done1159
+	JZ          done1004
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -17679,24 +12878,24 @@ rest1158:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1160
+	JLT         partial1005
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1162
+	JMP         stored1007
 
-partial1160:
+partial1005:
 	CMPQ         DX, $0x02
-	JLT          single1161
+	JLT          single1006
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1162
+	JEQ          stored1007
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1162
+	JMP          stored1007
 
-single1161:
+single1006:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1162:
-done1159:
+stored1007:
+done1004:
 	VZEROUPPER
 	RET
 
@@ -17714,9 +12913,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1164
+	JLT  rest1009
 
-panel1163:
+panel1008:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -17729,9 +12928,9 @@ panel1163:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1167
+	JLT    rows1012
 
-row1166:
+row1011:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -17745,9 +12944,9 @@ row1166:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1166
+	JGE          row1011
 
-rows1167:
+rows1012:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -17759,13 +12958,13 @@ rows1167:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1163
+	JGE     panel1008
 
-rest1164:
+rest1009:
 	TESTQ   R11, R11
-	JZ      done1165
+	JZ      done1010
 	CMPQ    R11, $0x00000004
-	JGT     wider1168
+	JGT     wider1013
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -17778,9 +12977,9 @@ rest1164:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1170
+	JLT     rows1015
 
-row1169:
+row1014:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -17797,13 +12996,13 @@ row1169:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1169
+	JGE          row1014
 
-rows1170:
+rows1015:
 	CMPQ DX, $0x00000001
-	JLT  rows1172
+	JLT  rows1017
 
-row1171:
+row1016:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -17811,35 +13010,35 @@ row1171:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1171
+	JGE          row1016
 
-rows1172:
+rows1017:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1173
+	JLT     partial1018
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1175
+	JMP     stored1020
 
-partial1173:
+partial1018:
 	CMPQ         R11, $0x02
-	JLT          single1174
+	JLT          single1019
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1175
+	JEQ          stored1020
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1175
+	JMP          stored1020
 
-single1174:
+single1019:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1175:
-	JMP done1165
+stored1020:
+	JMP done1010
 
-wider1168:
+wider1013:
 	CMPQ    R11, $0x00000008
-	JGT     wider1176
+	JGT     wider1021
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -17857,9 +13056,9 @@ wider1168:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1178
+	JLT     rows1023
 
-row1177:
+row1022:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -17880,13 +13079,13 @@ row1177:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1177
+	JGE          row1022
 
-rows1178:
+rows1023:
 	CMPQ DX, $0x00000001
-	JLT  rows1180
+	JLT  rows1025
 
-row1179:
+row1024:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -17895,9 +13094,9 @@ row1179:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1179
+	JGE          row1024
 
-rows1180:
+rows1025:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -17906,28 +13105,28 @@ rows1180:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1181
+	JLT     partial1026
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1183
+	JMP     stored1028
 
-partial1181:
+partial1026:
 	CMPQ         R11, $0x02
-	JLT          single1182
+	JLT          single1027
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1183
+	JEQ          stored1028
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1183
+	JMP          stored1028
 
-single1182:
+single1027:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1183:
-	JMP done1165
+stored1028:
+	JMP done1010
 
-wider1176:
+wider1021:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1184
+	JGT     wider1029
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -17943,9 +13142,9 @@ wider1176:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1186
+	JLT     rows1031
 
-row1185:
+row1030:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -17960,13 +13159,13 @@ row1185:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1185
+	JGE          row1030
 
-rows1186:
+rows1031:
 	CMPQ DX, $0x00000001
-	JLT  rows1188
+	JLT  rows1033
 
-row1187:
+row1032:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -17976,37 +13175,37 @@ row1187:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1187
+	JGE          row1032
 
-rows1188:
+rows1033:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1189
+	JLT     partial1034
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1191
+	JMP     stored1036
 
-partial1189:
+partial1034:
 	CMPQ         R11, $0x02
-	JLT          single1190
+	JLT          single1035
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1191
+	JEQ          stored1036
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1191
+	JMP          stored1036
 
-single1190:
+single1035:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1191:
-	JMP done1165
+stored1036:
+	JMP done1010
 
-wider1184:
+wider1029:
 	CMPQ    R11, $0x00000010
-	JGT     wider1192
+	JGT     wider1037
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -18024,9 +13223,9 @@ wider1184:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1194
+	JLT     rows1039
 
-row1193:
+row1038:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -18043,13 +13242,13 @@ row1193:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1193
+	JGE          row1038
 
-rows1194:
+rows1039:
 	CMPQ DX, $0x00000001
-	JLT  rows1196
+	JLT  rows1041
 
-row1195:
+row1040:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -18060,9 +13259,9 @@ row1195:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1195
+	JGE          row1040
 
-rows1196:
+rows1041:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -18071,28 +13270,28 @@ rows1196:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1197
+	JLT     partial1042
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1199
+	JMP     stored1044
 
-partial1197:
+partial1042:
 	CMPQ         R11, $0x02
-	JLT          single1198
+	JLT          single1043
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1199
+	JEQ          stored1044
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1199
+	JMP          stored1044
 
-single1198:
+single1043:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1199:
-	JMP done1165
+stored1044:
+	JMP done1010
 
-wider1192:
+wider1037:
 	CMPQ    R11, $0x00000014
-	JGT     wider1200
+	JGT     wider1045
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -18107,9 +13306,9 @@ wider1192:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1202
+	JLT     rows1047
 
-row1201:
+row1046:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -18121,36 +13320,36 @@ row1201:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1201
+	JGE          row1046
 
-rows1202:
+rows1047:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1203
+	JLT     partial1048
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1205
+	JMP     stored1050
 
-partial1203:
+partial1048:
 	CMPQ         R11, $0x02
-	JLT          single1204
+	JLT          single1049
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1205
+	JEQ          stored1050
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1205
+	JMP          stored1050
 
-single1204:
+single1049:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1205:
-	JMP done1165
+stored1050:
+	JMP done1010
 
-wider1200:
+wider1045:
 	CMPQ    R11, $0x00000018
-	JGT     wider1206
+	JGT     wider1051
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -18166,9 +13365,9 @@ wider1200:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1208
+	JLT     rows1053
 
-row1207:
+row1052:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -18181,37 +13380,37 @@ row1207:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1207
+	JGE          row1052
 
-rows1208:
+rows1053:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1209
+	JLT     partial1054
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1211
+	JMP     stored1056
 
-partial1209:
+partial1054:
 	CMPQ         R11, $0x02
-	JLT          single1210
+	JLT          single1055
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1211
+	JEQ          stored1056
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1211
+	JMP          stored1056
 
-single1210:
+single1055:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1211:
-	JMP done1165
+stored1056:
+	JMP done1010
 
-wider1206:
+wider1051:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1212
+	JGT     wider1057
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -18228,9 +13427,9 @@ wider1206:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1214
+	JLT     rows1059
 
-row1213:
+row1058:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -18244,9 +13443,9 @@ row1213:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1213
+	JGE          row1058
 
-rows1214:
+rows1059:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -18254,26 +13453,26 @@ rows1214:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1215
+	JLT     partial1060
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1217
+	JMP     stored1062
 
-partial1215:
+partial1060:
 	CMPQ         R11, $0x02
-	JLT          single1216
+	JLT          single1061
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1217
+	JEQ          stored1062
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1217
+	JMP          stored1062
 
-single1216:
+single1061:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1217:
-	JMP done1165
+stored1062:
+	JMP done1010
 
-wider1212:
+wider1057:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -18291,9 +13490,9 @@ wider1212:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1220
+	JLT     rows1065
 
-row1219:
+row1064:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -18308,9 +13507,9 @@ row1219:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1219
+	JGE          row1064
 
-rows1220:
+rows1065:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -18319,24 +13518,24 @@ rows1220:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1221
+	JLT     partial1066
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1223
+	JMP     stored1068
 
-partial1221:
+partial1066:
 	CMPQ         R11, $0x02
-	JLT          single1222
+	JLT          single1067
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1223
+	JEQ          stored1068
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1223
+	JMP          stored1068
 
-single1222:
+single1067:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1223:
-done1165:
+stored1068:
+done1010:
 	VZEROUPPER
 	RET
 
@@ -18354,9 +13553,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1225
+	JLT  rest1070
 
-block1224:
+block1069:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -18370,9 +13569,9 @@ block1224:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1229
+	JLT    rest1074
 
-whole1228:
+whole1073:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -18387,11 +13586,11 @@ whole1228:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1228
+	JGE         whole1073
 
-rest1229:
+rest1074:
 	TESTQ       R14, R14
-	JZ          done1231
+	JZ          done1076
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -18413,7 +13612,7 @@ rest1229:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1231:
+done1076:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -18438,11 +13637,11 @@ done1231:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1224
+	JGE        block1069
 
-rest1225:
+rest1070:
 	TESTQ  CX, CX
-	JZ     done1227
+	JZ     done1072
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -18455,44 +13654,44 @@ rest1225:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1234
+	JLT    rest1079
 
-whole1233:
+whole1078:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1235
+	JLE         column1080
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1235
+	JLE         column1080
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1235
+	JLE         column1080
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1235
+	JLE         column1080
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1235
+	JLE         column1080
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1235
+	JLE         column1080
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1235
+	JLE         column1080
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1235:
+column1080:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1233
+	JGE  whole1078
 
-rest1234:
+rest1079:
 	TESTQ       BX, BX
-	JZ          done1236
+	JZ          done1081
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -18500,36 +13699,36 @@ rest1234:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1237
+	JLE         column1082
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1237
+	JLE         column1082
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1237
+	JLE         column1082
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1237
+	JLE         column1082
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1237
+	JLE         column1082
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1237
+	JLE         column1082
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1237
+	JLE         column1082
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1237:
-done1236:
+column1082:
+done1081:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -18549,32 +13748,32 @@ done1236:
 	VPERM2F128 $0x20, Y6, Y4, Y4
 	VADDPD     Y1, Y4, Y4
 	CMPQ       CX, $0x00000004
-	JLE        few1226
+	JLE        few1071
 	VMOVUPD    Y0, (AX)
 	VMOVAPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1226:
+few1071:
 	CMPQ    CX, $0x04
-	JLT     partial1238
+	JLT     partial1083
 	VMOVUPD Y0, (AX)
-	JMP     stored1240
+	JMP     stored1085
 
-partial1238:
+partial1083:
 	CMPQ         CX, $0x02
-	JLT          single1239
+	JLT          single1084
 	VMOVUPD      X0, (AX)
-	JEQ          stored1240
+	JEQ          stored1085
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1240
+	JMP          stored1085
 
-single1239:
+single1084:
 	VMOVSD X0, (AX)
 
-stored1240:
-done1227:
+stored1085:
+done1072:
 	VZEROUPPER
 	RET
 
@@ -18591,9 +13790,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1242
+	JLT  rest1087
 
-panel1241:
+panel1086:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -18606,9 +13805,9 @@ panel1241:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1245
+	JLT     rows1090
 
-row1244:
+row1089:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -18638,19 +13837,19 @@ row1244:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1244
+	JGE          row1089
 
-rows1245:
+rows1090:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1241
+	JGE  panel1086
 
-rest1242:
+rest1087:
 	TESTQ      R10, R10
-	JZ         done1243
+	JZ         done1088
 	CMPQ       R10, $0x00000004
-	JGT        wider1246
+	JGT        wider1091
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -18660,50 +13859,50 @@ rest1242:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1248
+	JLT        rows1093
 
-row1247:
+row1092:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1249
+	JLT          partial1094
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1251
+	JMP          added1096
 
-partial1249:
+partial1094:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1250
+	JLT          single1095
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1251
+	JEQ          added1096
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1251
+	JMP          added1096
 
-single1250:
+single1095:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1251:
+added1096:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1247
+	JGE  row1092
 
-rows1248:
-	JMP done1243
+rows1093:
+	JMP done1088
 
-wider1246:
+wider1091:
 	CMPQ       R10, $0x00000008
-	JGT        wider1252
+	JGT        wider1097
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -18715,53 +13914,53 @@ wider1246:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1254
+	JLT        rows1099
 
-row1253:
+row1098:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1255
+	JLT          partial1100
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1257
+	JMP          added1102
 
-partial1255:
+partial1100:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1256
+	JLT          single1101
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1257
+	JEQ          added1102
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1257
+	JMP          added1102
 
-single1256:
+single1101:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1257:
+added1102:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1253
+	JGE  row1098
 
-rows1254:
-	JMP done1243
+rows1099:
+	JMP done1088
 
-wider1252:
+wider1097:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1258
+	JGT        wider1103
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -18774,9 +13973,9 @@ wider1252:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1260
+	JLT        rows1105
 
-row1259:
+row1104:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -18785,45 +13984,45 @@ row1259:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1261
+	JLT          partial1106
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1263
+	JMP          added1108
 
-partial1261:
+partial1106:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1262
+	JLT          single1107
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1263
+	JEQ          added1108
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1263
+	JMP          added1108
 
-single1262:
+single1107:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1263:
+added1108:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1259
+	JGE  row1104
 
-rows1260:
-	JMP done1243
+rows1105:
+	JMP done1088
 
-wider1258:
+wider1103:
 	CMPQ       R10, $0x00000010
-	JGT        wider1264
+	JGT        wider1109
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -18837,9 +14036,9 @@ wider1258:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1266
+	JLT        rows1111
 
-row1265:
+row1110:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -18851,45 +14050,45 @@ row1265:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1267
+	JLT          partial1112
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1269
+	JMP          added1114
 
-partial1267:
+partial1112:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1268
+	JLT          single1113
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1269
+	JEQ          added1114
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1269
+	JMP          added1114
 
-single1268:
+single1113:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1269:
+added1114:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1265
+	JGE  row1110
 
-rows1266:
-	JMP done1243
+rows1111:
+	JMP done1088
 
-wider1264:
+wider1109:
 	CMPQ       R10, $0x00000014
-	JGT        wider1270
+	JGT        wider1115
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -18904,9 +14103,9 @@ wider1264:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1272
+	JLT        rows1117
 
-row1271:
+row1116:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -18921,45 +14120,45 @@ row1271:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1273
+	JLT          partial1118
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1275
+	JMP          added1120
 
-partial1273:
+partial1118:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1274
+	JLT          single1119
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1275
+	JEQ          added1120
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1275
+	JMP          added1120
 
-single1274:
+single1119:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1275:
+added1120:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1271
+	JGE  row1116
 
-rows1272:
-	JMP done1243
+rows1117:
+	JMP done1088
 
-wider1270:
+wider1115:
 	CMPQ       R10, $0x00000018
-	JGT        wider1276
+	JGT        wider1121
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -18975,9 +14174,9 @@ wider1270:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1278
+	JLT        rows1123
 
-row1277:
+row1122:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -18995,45 +14194,45 @@ row1277:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1279
+	JLT          partial1124
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1281
+	JMP          added1126
 
-partial1279:
+partial1124:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1280
+	JLT          single1125
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1281
+	JEQ          added1126
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1281
+	JMP          added1126
 
-single1280:
+single1125:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1281:
+added1126:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1277
+	JGE  row1122
 
-rows1278:
-	JMP done1243
+rows1123:
+	JMP done1088
 
-wider1276:
+wider1121:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1282
+	JGT        wider1127
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -19050,9 +14249,9 @@ wider1276:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1284
+	JLT        rows1129
 
-row1283:
+row1128:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -19073,43 +14272,43 @@ row1283:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1285
+	JLT          partial1130
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1287
+	JMP          added1132
 
-partial1285:
+partial1130:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1286
+	JLT          single1131
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1287
+	JEQ          added1132
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1287
+	JMP          added1132
 
-single1286:
+single1131:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1287:
+added1132:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1283
+	JGE  row1128
 
-rows1284:
-	JMP done1243
+rows1129:
+	JMP done1088
 
-wider1282:
+wider1127:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -19127,9 +14326,9 @@ wider1282:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1290
+	JLT        rows1135
 
-row1289:
+row1134:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -19153,41 +14352,41 @@ row1289:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1291
+	JLT          partial1136
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1293
+	JMP          added1138
 
-partial1291:
+partial1136:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1292
+	JLT          single1137
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1293
+	JEQ          added1138
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1293
+	JMP          added1138
 
-single1292:
+single1137:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1293:
+added1138:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1289
+	JGE  row1134
 
-rows1290:
-done1243:
+rows1135:
+done1088:
 	VZEROUPPER
 	RET
 
@@ -19206,9 +14405,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1295
+	JLT    rest1140
 
-panel1294:
+panel1139:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -19222,9 +14421,9 @@ panel1294:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1298
+	JLT     rows1143
 
-row1297:
+row1142:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -19264,13 +14463,13 @@ row1297:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1297
+	JGE          row1142
 
-rows1298:
+rows1143:
 	CMPQ R13, $0x00000001
-	JLT  rows1300
+	JLT  rows1145
 
-row1299:
+row1144:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -19293,9 +14492,9 @@ row1299:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1299
+	JGE          row1144
 
-rows1300:
+rows1145:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -19303,13 +14502,13 @@ rows1300:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1294
+	JGE    panel1139
 
-rest1295:
+rest1140:
 	TESTQ      R12, R12
-	JZ         done1296
+	JZ         done1141
 	CMPQ       R12, $0x00000004
-	JGT        wider1301
+	JGT        wider1146
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -19322,31 +14521,31 @@ rest1295:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1303
+	JLT        rows1148
 
-row1302:
+row1147:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1304
+	JLT          partial1149
 	VMOVUPD      Y5, (R11)
-	JMP          stored1306
+	JMP          stored1151
 
-partial1304:
+partial1149:
 	CMPQ         R12, $0x02
-	JLT          single1305
+	JLT          single1150
 	VMOVUPD      X5, (R11)
-	JEQ          stored1306
+	JEQ          stored1151
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1306
+	JMP          stored1151
 
-single1305:
+single1150:
 	VMOVSD X5, (R11)
 
-stored1306:
+stored1151:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -19354,23 +14553,23 @@ stored1306:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1307
+	JLT          partial1152
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1309
+	JMP          stored1154
 
-partial1307:
+partial1152:
 	CMPQ         R12, $0x02
-	JLT          single1308
+	JLT          single1153
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1309
+	JEQ          stored1154
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1309
+	JMP          stored1154
 
-single1308:
+single1153:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1309:
+stored1154:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -19378,35 +14577,35 @@ stored1309:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1302
+	JGE    row1147
 
-rows1303:
+rows1148:
 	CMPQ AX, $0x00000001
-	JLT  rows1311
+	JLT  rows1156
 
-row1310:
+row1155:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1312
+	JLT          partial1157
 	VMOVUPD      Y5, (R11)
-	JMP          stored1314
+	JMP          stored1159
 
-partial1312:
+partial1157:
 	CMPQ         R12, $0x02
-	JLT          single1313
+	JLT          single1158
 	VMOVUPD      X5, (R11)
-	JEQ          stored1314
+	JEQ          stored1159
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1314
+	JMP          stored1159
 
-single1313:
+single1158:
 	VMOVSD X5, (R11)
 
-stored1314:
+stored1159:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -19414,16 +14613,16 @@ stored1314:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1310
+	JGE    row1155
 
-rows1311:
+rows1156:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1296
+	JMP    done1141
 
-wider1301:
+wider1146:
 	CMPQ       R12, $0x00000008
-	JGT        wider1315
+	JGT        wider1160
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -19438,9 +14637,9 @@ wider1301:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1317
+	JLT        rows1162
 
-row1316:
+row1161:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -19450,23 +14649,23 @@ row1316:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1318
+	JLT          partial1163
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1320
+	JMP          stored1165
 
-partial1318:
+partial1163:
 	CMPQ         R12, $0x02
-	JLT          single1319
+	JLT          single1164
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1320
+	JEQ          stored1165
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1320
+	JMP          stored1165
 
-single1319:
+single1164:
 	VMOVSD X6, 32(R11)
 
-stored1320:
+stored1165:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -19478,23 +14677,23 @@ stored1320:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1321
+	JLT          partial1166
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1323
+	JMP          stored1168
 
-partial1321:
+partial1166:
 	CMPQ         R12, $0x02
-	JLT          single1322
+	JLT          single1167
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1323
+	JEQ          stored1168
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1323
+	JMP          stored1168
 
-single1322:
+single1167:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1323:
+stored1168:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -19502,13 +14701,13 @@ stored1323:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1316
+	JGE    row1161
 
-rows1317:
+rows1162:
 	CMPQ AX, $0x00000001
-	JLT  rows1325
+	JLT  rows1170
 
-row1324:
+row1169:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -19518,23 +14717,23 @@ row1324:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1326
+	JLT          partial1171
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1328
+	JMP          stored1173
 
-partial1326:
+partial1171:
 	CMPQ         R12, $0x02
-	JLT          single1327
+	JLT          single1172
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1328
+	JEQ          stored1173
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1328
+	JMP          stored1173
 
-single1327:
+single1172:
 	VMOVSD X6, 32(R11)
 
-stored1328:
+stored1173:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -19542,16 +14741,16 @@ stored1328:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1324
+	JGE    row1169
 
-rows1325:
+rows1170:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1296
+	JMP    done1141
 
-wider1315:
+wider1160:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1329
+	JGT        wider1174
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -19568,9 +14767,9 @@ wider1315:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1331
+	JLT        rows1176
 
-row1330:
+row1175:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -19584,23 +14783,23 @@ row1330:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1332
+	JLT          partial1177
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1334
+	JMP          stored1179
 
-partial1332:
+partial1177:
 	CMPQ         R12, $0x02
-	JLT          single1333
+	JLT          single1178
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1334
+	JEQ          stored1179
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1334
+	JMP          stored1179
 
-single1333:
+single1178:
 	VMOVSD X8, 64(R11)
 
-stored1334:
+stored1179:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -19616,23 +14815,23 @@ stored1334:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1335
+	JLT          partial1180
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1337
+	JMP          stored1182
 
-partial1335:
+partial1180:
 	CMPQ         R12, $0x02
-	JLT          single1336
+	JLT          single1181
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1337
+	JEQ          stored1182
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1337
+	JMP          stored1182
 
-single1336:
+single1181:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1337:
+stored1182:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -19640,13 +14839,13 @@ stored1337:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1330
+	JGE    row1175
 
-rows1331:
+rows1176:
 	CMPQ AX, $0x00000001
-	JLT  rows1339
+	JLT  rows1184
 
-row1338:
+row1183:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -19660,23 +14859,23 @@ row1338:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1340
+	JLT          partial1185
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1342
+	JMP          stored1187
 
-partial1340:
+partial1185:
 	CMPQ         R12, $0x02
-	JLT          single1341
+	JLT          single1186
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1342
+	JEQ          stored1187
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1342
+	JMP          stored1187
 
-single1341:
+single1186:
 	VMOVSD X8, 64(R11)
 
-stored1342:
+stored1187:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -19684,15 +14883,15 @@ stored1342:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1338
+	JGE    row1183
 
-rows1339:
+rows1184:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1296
+	JMP    done1141
 
-wider1329:
+wider1174:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -19711,9 +14910,9 @@ wider1329:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1345
+	JLT        rows1190
 
-row1344:
+row1189:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -19731,23 +14930,23 @@ row1344:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1346
+	JLT          partial1191
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1348
+	JMP          stored1193
 
-partial1346:
+partial1191:
 	CMPQ         R12, $0x02
-	JLT          single1347
+	JLT          single1192
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1348
+	JEQ          stored1193
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1348
+	JMP          stored1193
 
-single1347:
+single1192:
 	VMOVSD X10, 96(R11)
 
-stored1348:
+stored1193:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -19767,23 +14966,23 @@ stored1348:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1349
+	JLT          partial1194
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1351
+	JMP          stored1196
 
-partial1349:
+partial1194:
 	CMPQ         R12, $0x02
-	JLT          single1350
+	JLT          single1195
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1351
+	JEQ          stored1196
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1351
+	JMP          stored1196
 
-single1350:
+single1195:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1351:
+stored1196:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -19791,13 +14990,13 @@ stored1351:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1344
+	JGE    row1189
 
-rows1345:
+rows1190:
 	CMPQ AX, $0x00000001
-	JLT  rows1353
+	JLT  rows1198
 
-row1352:
+row1197:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -19815,23 +15014,23 @@ row1352:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1354
+	JLT          partial1199
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1356
+	JMP          stored1201
 
-partial1354:
+partial1199:
 	CMPQ         R12, $0x02
-	JLT          single1355
+	JLT          single1200
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1356
+	JEQ          stored1201
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1356
+	JMP          stored1201
 
-single1355:
+single1200:
 	VMOVSD X10, 96(R11)
 
-stored1356:
+stored1201:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -19839,15 +15038,15 @@ stored1356:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1352
+	JGE    row1197
 
-rows1353:
+rows1198:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1296:
+done1141:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -19870,9 +15069,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1358
+	JLT     rest1203
 
-whole1357:
+whole1202:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -19883,11 +15082,11 @@ whole1357:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1357
+	JGE       whole1202
 
-rest1358:
+rest1203:
 	TESTQ      SI, SI
-	JZ         done1359
+	JZ         done1204
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -19900,7 +15099,7 @@ rest1358:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1359:
+done1204:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -19911,7 +15110,7 @@ done1359:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1361
+	JNZ          nan1206
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1888(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1856(SB), Y3, Y3
@@ -19922,14 +15121,14 @@ done1359:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1360
+	JNZ          unsafe1205
 	VMOVUPD      constants<>+2176(SB), Y1
 	VMOVUPD      constants<>+1920(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1363
+	JLT          rest1208
 
-whole1362:
+whole1207:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -20001,13 +15200,13 @@ whole1362:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1362
+	JGE          whole1207
 
-rest1363:
+rest1208:
 	CMPQ DX, $0x00000004
-	JLT  rest1365
+	JLT  rest1210
 
-whole1364:
+whole1209:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -20045,11 +15244,11 @@ whole1364:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1364
+	JGE          whole1209
 
-rest1365:
+rest1210:
 	TESTQ        DX, DX
-	JZ           done1366
+	JZ           done1211
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -20088,34 +15287,34 @@ rest1365:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y2, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1367
+	JLT          partial1212
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1369
+	JMP          stored1214
 
-partial1367:
+partial1212:
 	CMPQ         DX, $0x02
-	JLT          single1368
+	JLT          single1213
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1369
+	JEQ          stored1214
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1369
+	JMP          stored1214
 
-single1368:
+single1213:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1369:
-done1366:
+stored1214:
+done1211:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1361:
+nan1206:
 	VMOVUPD constants<>+1824(SB), Y0
 
-unsafe1360:
+unsafe1205:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -20137,20 +15336,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1371
+	JLT          rest1216
 
-whole1370:
+whole1215:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1372
+	JBE       undamped1217
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1372:
+undamped1217:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1888(SB), Y5, Y5
@@ -20164,11 +15363,11 @@ undamped1372:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1370
+	JGE         whole1215
 
-rest1371:
+rest1216:
 	TESTQ      BX, BX
-	JZ         done1373
+	JZ         done1218
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -20176,14 +15375,14 @@ rest1371:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1374
+	JBE        undamped1219
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1374:
+undamped1219:
 	VCMPPD    $0x04, Y6, Y7, Y4
 	VSUBPD    Y6, Y7, Y1
 	VANDPD    constants<>+1888(SB), Y1, Y1
@@ -20191,44 +15390,44 @@ undamped1374:
 	VPCMPGTQ  Y3, Y1, Y2
 	VBLENDVPD Y2, Y1, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1375
+	JLT       partial1220
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1377
+	JMP       stored1222
 
-partial1375:
+partial1220:
 	CMPQ         BX, $0x02
-	JLT          single1376
+	JLT          single1221
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1377
+	JEQ          stored1222
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1377
+	JMP          stored1222
 
-single1376:
+single1221:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1377:
+stored1222:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1378
+	JLT         partial1223
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1380
+	JMP         stored1225
 
-partial1378:
+partial1223:
 	CMPQ         BX, $0x02
-	JLT          single1379
+	JLT          single1224
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1380
+	JEQ          stored1225
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1380
+	JMP          stored1225
 
-single1379:
+single1224:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1380:
-done1373:
+stored1225:
+done1218:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -20257,9 +15456,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1383
+	JLT     rest1228
 
-whole1382:
+whole1227:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -20270,11 +15469,11 @@ whole1382:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1382
+	JGE       whole1227
 
-rest1383:
+rest1228:
 	TESTQ      R12, R12
-	JZ         done1384
+	JZ         done1229
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -20287,7 +15486,7 @@ rest1383:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1384:
+done1229:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -20297,9 +15496,9 @@ done1384:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1386
+	JLT        rest1231
 
-whole1385:
+whole1230:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -20310,11 +15509,11 @@ whole1385:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1385
+	JGE       whole1230
 
-rest1386:
+rest1231:
 	TESTQ      DX, DX
-	JZ         done1387
+	JZ         done1232
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -20327,14 +15526,14 @@ rest1386:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1387:
+done1232:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1388:
+vector1233:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1760(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -20374,10 +15573,10 @@ vector1388:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1388
+	JLT          vector1233
 	XORQ         CX, CX
 
-vector1389:
+vector1234:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1760(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -20417,7 +15616,7 @@ vector1389:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1389
+	JLT          vector1234
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -20426,9 +15625,9 @@ vector1389:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1391
+	JLT          rest1236
 
-panel1390:
+panel1235:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -20441,9 +15640,9 @@ panel1390:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1394
+	JLT    rows1239
 
-row1393:
+row1238:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -20462,9 +15661,9 @@ row1393:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1393
+	JGE          row1238
 
-rows1394:
+rows1239:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -20480,13 +15679,13 @@ rows1394:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1390
+	JGE         panel1235
 
-rest1391:
+rest1236:
 	TESTQ   R11, R11
-	JZ      done1392
+	JZ      done1237
 	CMPQ    R11, $0x00000004
-	JGT     wider1395
+	JGT     wider1240
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -20497,9 +15696,9 @@ rest1391:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1397
+	JLT     rows1242
 
-row1396:
+row1241:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -20509,17 +15708,17 @@ row1396:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1396
+	JGE          row1241
 
-rows1397:
+rows1242:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1392
+	JMP         done1237
 
-wider1395:
+wider1240:
 	CMPQ    R11, $0x00000008
-	JGT     wider1398
+	JGT     wider1243
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -20533,9 +15732,9 @@ wider1395:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1400
+	JLT     rows1245
 
-row1399:
+row1244:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -20548,20 +15747,20 @@ row1399:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1399
+	JGE          row1244
 
-rows1400:
+rows1245:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1392
+	JMP         done1237
 
-wider1398:
+wider1243:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1401
+	JGT     wider1246
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -20577,9 +15776,9 @@ wider1398:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1403
+	JLT     rows1248
 
-row1402:
+row1247:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -20595,9 +15794,9 @@ row1402:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1402
+	JGE          row1247
 
-rows1403:
+rows1248:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -20607,9 +15806,9 @@ rows1403:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1392
+	JMP         done1237
 
-wider1401:
+wider1246:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -20627,9 +15826,9 @@ wider1401:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1406
+	JLT     rows1251
 
-row1405:
+row1250:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -20648,9 +15847,9 @@ row1405:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1405
+	JGE          row1250
 
-rows1406:
+rows1251:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -20664,7 +15863,7 @@ rows1406:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1392:
+done1237:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -20674,10 +15873,10 @@ done1392:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe1381
+	JCS         unsafe1226
 	VMOVUPD     constants<>+1856(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1381
+	JCS         unsafe1226
 	VMOVUPD     constants<>+1920(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -20687,7 +15886,7 @@ done1392:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JZ          quick1407
+	JZ          quick1252
 	VMOVAPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2336(SB), Y1, Y5
 	VMULPD      constants<>+2368(SB), Y1, Y4
@@ -20730,9 +15929,9 @@ done1392:
 	VBLENDVPD   Y5, constants<>+1792(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1824(SB), Y1, Y1
-	JMP         done1408
+	JMP         done1253
 
-quick1407:
+quick1252:
 	VPADDQ      constants<>+2464(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2528(SB), Y2, Y2
@@ -20763,7 +15962,7 @@ quick1407:
 	VFMSUB132PD constants<>+2272(SB), Y9, Y2
 	VMOVAPD     Y2, Y1
 
-done1408:
+done1253:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -20772,15 +15971,15 @@ done1408:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1409:
+row1254:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1411
+	JLT          rest1256
 
-whole1410:
+whole1255:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -20788,11 +15987,11 @@ whole1410:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1410
+	JGE     whole1255
 
-rest1411:
+rest1256:
 	TESTQ      R11, R11
-	JZ         done1412
+	JZ         done1257
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -20802,42 +16001,42 @@ rest1411:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1413
+	JGT        pieces1258
 	VMOVUPD    Y1, (R8)
-	JMP        written1414
+	JMP        written1259
 
-pieces1413:
+pieces1258:
 	CMPQ    R11, $0x04
-	JLT     partial1415
+	JLT     partial1260
 	VMOVUPD Y1, (R8)
-	JMP     stored1417
+	JMP     stored1262
 
-partial1415:
+partial1260:
 	CMPQ         R11, $0x02
-	JLT          single1416
+	JLT          single1261
 	VMOVUPD      X1, (R8)
-	JEQ          stored1417
+	JEQ          stored1262
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1417
+	JMP          stored1262
 
-single1416:
+single1261:
 	VMOVSD X1, (R8)
 
-stored1417:
-written1414:
-done1412:
+stored1262:
+written1259:
+done1257:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1409
+	JNZ  row1254
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1381:
+unsafe1226:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -20854,17 +16053,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1419
+	JLT  rest1264
 
-panel1418:
+panel1263:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1422
+	JLT  tiles1267
 
-tile1421:
+tile1266:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -20881,9 +16080,9 @@ tile1421:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1424
+	JLE    done1269
 
-again1423:
+again1268:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -20913,9 +16112,9 @@ again1423:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1423
+	JNZ          again1268
 
-done1424:
+done1269:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -20939,13 +16138,13 @@ done1424:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1421
+	JGE     tile1266
 
-tiles1422:
+tiles1267:
 	CMPQ R10, $0x00000002
-	JLT  tiles1426
+	JLT  tiles1271
 
-tile1425:
+tile1270:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -20954,9 +16153,9 @@ tile1425:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1428
+	JLE    done1273
 
-again1427:
+again1272:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -20970,9 +16169,9 @@ again1427:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1427
+	JNZ          again1272
 
-done1428:
+done1273:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -20984,22 +16183,22 @@ done1428:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1425
+	JGE     tile1270
 
-tiles1426:
+tiles1271:
 	CMPQ R10, $0x00000001
-	JLT  tiles1430
+	JLT  tiles1275
 
-tile1429:
+tile1274:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1432
+	JLE    done1277
 
-again1431:
+again1276:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -21009,27 +16208,27 @@ again1431:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1431
+	JNZ          again1276
 
-done1432:
+done1277:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1429
+	JGE     tile1274
 
-tiles1430:
+tiles1275:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1418
+	JGE  panel1263
 
-rest1419:
+rest1264:
 	TESTQ   R9, R9
-	JZ      done1420
+	JZ      done1265
 	CMPQ    R9, $0x00000004
-	JGT     wider1433
+	JGT     wider1278
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -21039,9 +16238,9 @@ rest1419:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1435
+	JLT     tiles1280
 
-tile1434:
+tile1279:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -21052,9 +16251,9 @@ tile1434:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1437
+	JLE    done1282
 
-again1436:
+again1281:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -21077,144 +16276,144 @@ again1436:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1436
+	JNZ          again1281
 
-done1437:
+done1282:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1438
+	JLT     partial1283
 	VMOVUPD Y1, (DI)
-	JMP     stored1440
+	JMP     stored1285
 
-partial1438:
+partial1283:
 	CMPQ         R9, $0x02
-	JLT          single1439
+	JLT          single1284
 	VMOVUPD      X1, (DI)
-	JEQ          stored1440
+	JEQ          stored1285
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1440
+	JMP          stored1285
 
-single1439:
+single1284:
 	VMOVSD X1, (DI)
 
-stored1440:
+stored1285:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1441
+	JLT     partial1286
 	VMOVUPD Y2, (DI)
-	JMP     stored1443
+	JMP     stored1288
 
-partial1441:
+partial1286:
 	CMPQ         R9, $0x02
-	JLT          single1442
+	JLT          single1287
 	VMOVUPD      X2, (DI)
-	JEQ          stored1443
+	JEQ          stored1288
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1443
+	JMP          stored1288
 
-single1442:
+single1287:
 	VMOVSD X2, (DI)
 
-stored1443:
+stored1288:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1444
+	JLT     partial1289
 	VMOVUPD Y3, (DI)
-	JMP     stored1446
+	JMP     stored1291
 
-partial1444:
+partial1289:
 	CMPQ         R9, $0x02
-	JLT          single1445
+	JLT          single1290
 	VMOVUPD      X3, (DI)
-	JEQ          stored1446
+	JEQ          stored1291
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1446
+	JMP          stored1291
 
-single1445:
+single1290:
 	VMOVSD X3, (DI)
 
-stored1446:
+stored1291:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1447
+	JLT     partial1292
 	VMOVUPD Y4, (DI)
-	JMP     stored1449
+	JMP     stored1294
 
-partial1447:
+partial1292:
 	CMPQ         R9, $0x02
-	JLT          single1448
+	JLT          single1293
 	VMOVUPD      X4, (DI)
-	JEQ          stored1449
+	JEQ          stored1294
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1449
+	JMP          stored1294
 
-single1448:
+single1293:
 	VMOVSD X4, (DI)
 
-stored1449:
+stored1294:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1450
+	JLT     partial1295
 	VMOVUPD Y5, (DI)
-	JMP     stored1452
+	JMP     stored1297
 
-partial1450:
+partial1295:
 	CMPQ         R9, $0x02
-	JLT          single1451
+	JLT          single1296
 	VMOVUPD      X5, (DI)
-	JEQ          stored1452
+	JEQ          stored1297
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1452
+	JMP          stored1297
 
-single1451:
+single1296:
 	VMOVSD X5, (DI)
 
-stored1452:
+stored1297:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1453
+	JLT     partial1298
 	VMOVUPD Y6, (DI)
-	JMP     stored1455
+	JMP     stored1300
 
-partial1453:
+partial1298:
 	CMPQ         R9, $0x02
-	JLT          single1454
+	JLT          single1299
 	VMOVUPD      X6, (DI)
-	JEQ          stored1455
+	JEQ          stored1300
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1455
+	JMP          stored1300
 
-single1454:
+single1299:
 	VMOVSD X6, (DI)
 
-stored1455:
+stored1300:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1434
+	JGE  tile1279
 
-tiles1435:
+tiles1280:
 	CMPQ R10, $0x00000002
-	JLT  tiles1457
+	JLT  tiles1302
 
-tile1456:
+tile1301:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1459
+	JLE    done1304
 
-again1458:
+again1303:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -21225,67 +16424,67 @@ again1458:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1458
+	JNZ          again1303
 
-done1459:
+done1304:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1460
+	JLT     partial1305
 	VMOVUPD Y1, (DI)
-	JMP     stored1462
+	JMP     stored1307
 
-partial1460:
+partial1305:
 	CMPQ         R9, $0x02
-	JLT          single1461
+	JLT          single1306
 	VMOVUPD      X1, (DI)
-	JEQ          stored1462
+	JEQ          stored1307
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1462
+	JMP          stored1307
 
-single1461:
+single1306:
 	VMOVSD X1, (DI)
 
-stored1462:
+stored1307:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1463
+	JLT     partial1308
 	VMOVUPD Y2, (DI)
-	JMP     stored1465
+	JMP     stored1310
 
-partial1463:
+partial1308:
 	CMPQ         R9, $0x02
-	JLT          single1464
+	JLT          single1309
 	VMOVUPD      X2, (DI)
-	JEQ          stored1465
+	JEQ          stored1310
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1465
+	JMP          stored1310
 
-single1464:
+single1309:
 	VMOVSD X2, (DI)
 
-stored1465:
+stored1310:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1456
+	JGE  tile1301
 
-tiles1457:
+tiles1302:
 	CMPQ R10, $0x00000001
-	JLT  tiles1467
+	JLT  tiles1312
 
-tile1466:
+tile1311:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1469
+	JLE    done1314
 
-again1468:
+again1313:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -21293,36 +16492,36 @@ again1468:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1468
+	JNZ          again1313
 
-done1469:
+done1314:
 	CMPQ    R9, $0x04
-	JLT     partial1470
+	JLT     partial1315
 	VMOVUPD Y1, (DI)
-	JMP     stored1472
+	JMP     stored1317
 
-partial1470:
+partial1315:
 	CMPQ         R9, $0x02
-	JLT          single1471
+	JLT          single1316
 	VMOVUPD      X1, (DI)
-	JEQ          stored1472
+	JEQ          stored1317
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1472
+	JMP          stored1317
 
-single1471:
+single1316:
 	VMOVSD X1, (DI)
 
-stored1472:
+stored1317:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1466
+	JGE  tile1311
 
-tiles1467:
-	JMP done1420
+tiles1312:
+	JMP done1265
 
-wider1433:
+wider1278:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -21333,9 +16532,9 @@ wider1433:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1475
+	JLT     tiles1320
 
-tile1474:
+tile1319:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -21352,9 +16551,9 @@ tile1474:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1477
+	JLE    done1322
 
-again1476:
+again1321:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -21384,141 +16583,141 @@ again1476:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1476
+	JNZ          again1321
 
-done1477:
+done1322:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1478
+	JLT     partial1323
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1480
+	JMP     stored1325
 
-partial1478:
+partial1323:
 	CMPQ         R9, $0x02
-	JLT          single1479
+	JLT          single1324
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1480
+	JEQ          stored1325
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1480
+	JMP          stored1325
 
-single1479:
+single1324:
 	VMOVSD X2, 32(DI)
 
-stored1480:
+stored1325:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1481
+	JLT     partial1326
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1483
+	JMP     stored1328
 
-partial1481:
+partial1326:
 	CMPQ         R9, $0x02
-	JLT          single1482
+	JLT          single1327
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1483
+	JEQ          stored1328
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1483
+	JMP          stored1328
 
-single1482:
+single1327:
 	VMOVSD X4, 32(DI)
 
-stored1483:
+stored1328:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1484
+	JLT     partial1329
 	VMOVUPD Y6, 32(DI)
-	JMP     stored1486
+	JMP     stored1331
 
-partial1484:
+partial1329:
 	CMPQ         R9, $0x02
-	JLT          single1485
+	JLT          single1330
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1486
+	JEQ          stored1331
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1486
+	JMP          stored1331
 
-single1485:
+single1330:
 	VMOVSD X6, 32(DI)
 
-stored1486:
+stored1331:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1487
+	JLT     partial1332
 	VMOVUPD Y8, 32(DI)
-	JMP     stored1489
+	JMP     stored1334
 
-partial1487:
+partial1332:
 	CMPQ         R9, $0x02
-	JLT          single1488
+	JLT          single1333
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1489
+	JEQ          stored1334
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1489
+	JMP          stored1334
 
-single1488:
+single1333:
 	VMOVSD X8, 32(DI)
 
-stored1489:
+stored1334:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1490
+	JLT     partial1335
 	VMOVUPD Y10, 32(DI)
-	JMP     stored1492
+	JMP     stored1337
 
-partial1490:
+partial1335:
 	CMPQ         R9, $0x02
-	JLT          single1491
+	JLT          single1336
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1492
+	JEQ          stored1337
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1492
+	JMP          stored1337
 
-single1491:
+single1336:
 	VMOVSD X10, 32(DI)
 
-stored1492:
+stored1337:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1493
+	JLT     partial1338
 	VMOVUPD Y12, 32(DI)
-	JMP     stored1495
+	JMP     stored1340
 
-partial1493:
+partial1338:
 	CMPQ         R9, $0x02
-	JLT          single1494
+	JLT          single1339
 	VMOVUPD      X12, 32(DI)
-	JEQ          stored1495
+	JEQ          stored1340
 	VEXTRACTF128 $0x01, Y12, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1495
+	JMP          stored1340
 
-single1494:
+single1339:
 	VMOVSD X12, 32(DI)
 
-stored1495:
+stored1340:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1474
+	JGE  tile1319
 
-tiles1475:
+tiles1320:
 	CMPQ R10, $0x00000002
-	JLT  tiles1497
+	JLT  tiles1342
 
-tile1496:
+tile1341:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -21527,9 +16726,9 @@ tile1496:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1499
+	JLE    done1344
 
-again1498:
+again1343:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -21543,70 +16742,70 @@ again1498:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1498
+	JNZ          again1343
 
-done1499:
+done1344:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1500
+	JLT     partial1345
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1502
+	JMP     stored1347
 
-partial1500:
+partial1345:
 	CMPQ         R9, $0x02
-	JLT          single1501
+	JLT          single1346
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1502
+	JEQ          stored1347
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1502
+	JMP          stored1347
 
-single1501:
+single1346:
 	VMOVSD X2, 32(DI)
 
-stored1502:
+stored1347:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1503
+	JLT     partial1348
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1505
+	JMP     stored1350
 
-partial1503:
+partial1348:
 	CMPQ         R9, $0x02
-	JLT          single1504
+	JLT          single1349
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1505
+	JEQ          stored1350
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1505
+	JMP          stored1350
 
-single1504:
+single1349:
 	VMOVSD X4, 32(DI)
 
-stored1505:
+stored1350:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1496
+	JGE  tile1341
 
-tiles1497:
+tiles1342:
 	CMPQ R10, $0x00000001
-	JLT  tiles1507
+	JLT  tiles1352
 
-tile1506:
+tile1351:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1509
+	JLE    done1354
 
-again1508:
+again1353:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -21616,35 +16815,35 @@ again1508:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1508
+	JNZ          again1353
 
-done1509:
+done1354:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1510
+	JLT     partial1355
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1512
+	JMP     stored1357
 
-partial1510:
+partial1355:
 	CMPQ         R9, $0x02
-	JLT          single1511
+	JLT          single1356
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1512
+	JEQ          stored1357
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1512
+	JMP          stored1357
 
-single1511:
+single1356:
 	VMOVSD X2, 32(DI)
 
-stored1512:
+stored1357:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1506
+	JGE  tile1351
 
-tiles1507:
-done1420:
+tiles1352:
+done1265:
 	VZEROUPPER
 	RET
 
@@ -21659,17 +16858,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1514
+	JLT  rest1359
 
-panel1513:
+panel1358:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1517
+	JLT  tiles1362
 
-tile1516:
+tile1361:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -21685,9 +16884,9 @@ tile1516:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1519
+	JLE    done1364
 
-again1518:
+again1363:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -21708,9 +16907,9 @@ again1518:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1518
+	JNZ          again1363
 
-done1519:
+done1364:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -21749,13 +16948,13 @@ done1519:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1516
+	JGE     tile1361
 
-tiles1517:
+tiles1362:
 	CMPQ R10, $0x00000002
-	JLT  tiles1521
+	JLT  tiles1366
 
-tile1520:
+tile1365:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -21765,9 +16964,9 @@ tile1520:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1523
+	JLE    done1368
 
-again1522:
+again1367:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -21779,9 +16978,9 @@ again1522:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1522
+	JNZ          again1367
 
-done1523:
+done1368:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -21799,13 +16998,13 @@ done1523:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1520
+	JGE     tile1365
 
-tiles1521:
+tiles1366:
 	CMPQ R10, $0x00000001
-	JLT  tiles1525
+	JLT  tiles1370
 
-tile1524:
+tile1369:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -21813,9 +17012,9 @@ tile1524:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1527
+	JLE    done1372
 
-again1526:
+again1371:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -21824,9 +17023,9 @@ again1526:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1526
+	JNZ          again1371
 
-done1527:
+done1372:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -21837,19 +17036,19 @@ done1527:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1524
+	JGE     tile1369
 
-tiles1525:
+tiles1370:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1513
+	JGE  panel1358
 
-rest1514:
+rest1359:
 	TESTQ   R9, R9
-	JZ      done1515
+	JZ      done1360
 	CMPQ    R9, $0x00000004
-	JGT     wider1528
+	JGT     wider1373
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -21859,9 +17058,9 @@ rest1514:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1530
+	JLT     tiles1375
 
-tile1529:
+tile1374:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -21872,9 +17071,9 @@ tile1529:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1532
+	JLE    done1377
 
-again1531:
+again1376:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -21889,124 +17088,124 @@ again1531:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1531
+	JNZ          again1376
 
-done1532:
+done1377:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1533
+	JLT        partial1378
 	VMOVUPD    Y1, (DI)
-	JMP        stored1535
+	JMP        stored1380
 
-partial1533:
+partial1378:
 	CMPQ         R9, $0x02
-	JLT          single1534
+	JLT          single1379
 	VMOVUPD      X1, (DI)
-	JEQ          stored1535
+	JEQ          stored1380
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1535
+	JMP          stored1380
 
-single1534:
+single1379:
 	VMOVSD X1, (DI)
 
-stored1535:
+stored1380:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1536
+	JLT        partial1381
 	VMOVUPD    Y2, (DI)
-	JMP        stored1538
+	JMP        stored1383
 
-partial1536:
+partial1381:
 	CMPQ         R9, $0x02
-	JLT          single1537
+	JLT          single1382
 	VMOVUPD      X2, (DI)
-	JEQ          stored1538
+	JEQ          stored1383
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1538
+	JMP          stored1383
 
-single1537:
+single1382:
 	VMOVSD X2, (DI)
 
-stored1538:
+stored1383:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial1539
+	JLT        partial1384
 	VMOVUPD    Y3, (DI)
-	JMP        stored1541
+	JMP        stored1386
 
-partial1539:
+partial1384:
 	CMPQ         R9, $0x02
-	JLT          single1540
+	JLT          single1385
 	VMOVUPD      X3, (DI)
-	JEQ          stored1541
+	JEQ          stored1386
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1541
+	JMP          stored1386
 
-single1540:
+single1385:
 	VMOVSD X3, (DI)
 
-stored1541:
+stored1386:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1542
+	JLT        partial1387
 	VMOVUPD    Y4, (DI)
-	JMP        stored1544
+	JMP        stored1389
 
-partial1542:
+partial1387:
 	CMPQ         R9, $0x02
-	JLT          single1543
+	JLT          single1388
 	VMOVUPD      X4, (DI)
-	JEQ          stored1544
+	JEQ          stored1389
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1544
+	JMP          stored1389
 
-single1543:
+single1388:
 	VMOVSD X4, (DI)
 
-stored1544:
+stored1389:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial1545
+	JLT        partial1390
 	VMOVUPD    Y5, (DI)
-	JMP        stored1547
+	JMP        stored1392
 
-partial1545:
+partial1390:
 	CMPQ         R9, $0x02
-	JLT          single1546
+	JLT          single1391
 	VMOVUPD      X5, (DI)
-	JEQ          stored1547
+	JEQ          stored1392
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1547
+	JMP          stored1392
 
-single1546:
+single1391:
 	VMOVSD X5, (DI)
 
-stored1547:
+stored1392:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1529
+	JGE  tile1374
 
-tiles1530:
+tiles1375:
 	CMPQ R10, $0x00000002
-	JLT  tiles1549
+	JLT  tiles1394
 
-tile1548:
+tile1393:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -22014,9 +17213,9 @@ tile1548:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1551
+	JLE    done1396
 
-again1550:
+again1395:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -22025,109 +17224,109 @@ again1550:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1550
+	JNZ          again1395
 
-done1551:
+done1396:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1552
+	JLT        partial1397
 	VMOVUPD    Y1, (DI)
-	JMP        stored1554
+	JMP        stored1399
 
-partial1552:
+partial1397:
 	CMPQ         R9, $0x02
-	JLT          single1553
+	JLT          single1398
 	VMOVUPD      X1, (DI)
-	JEQ          stored1554
+	JEQ          stored1399
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1554
+	JMP          stored1399
 
-single1553:
+single1398:
 	VMOVSD X1, (DI)
 
-stored1554:
+stored1399:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1555
+	JLT        partial1400
 	VMOVUPD    Y2, (DI)
-	JMP        stored1557
+	JMP        stored1402
 
-partial1555:
+partial1400:
 	CMPQ         R9, $0x02
-	JLT          single1556
+	JLT          single1401
 	VMOVUPD      X2, (DI)
-	JEQ          stored1557
+	JEQ          stored1402
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1557
+	JMP          stored1402
 
-single1556:
+single1401:
 	VMOVSD X2, (DI)
 
-stored1557:
+stored1402:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1548
+	JGE  tile1393
 
-tiles1549:
+tiles1394:
 	CMPQ R10, $0x00000001
-	JLT  tiles1559
+	JLT  tiles1404
 
-tile1558:
+tile1403:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1561
+	JLE    done1406
 
-again1560:
+again1405:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1560
+	JNZ          again1405
 
-done1561:
+done1406:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1562
+	JLT        partial1407
 	VMOVUPD    Y1, (DI)
-	JMP        stored1564
+	JMP        stored1409
 
-partial1562:
+partial1407:
 	CMPQ         R9, $0x02
-	JLT          single1563
+	JLT          single1408
 	VMOVUPD      X1, (DI)
-	JEQ          stored1564
+	JEQ          stored1409
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1564
+	JMP          stored1409
 
-single1563:
+single1408:
 	VMOVSD X1, (DI)
 
-stored1564:
+stored1409:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1558
+	JGE  tile1403
 
-tiles1559:
-	JMP done1515
+tiles1404:
+	JMP done1360
 
-wider1528:
+wider1373:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -22138,9 +17337,9 @@ wider1528:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1567
+	JLT     tiles1412
 
-tile1566:
+tile1411:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -22156,9 +17355,9 @@ tile1566:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1569
+	JLE    done1414
 
-again1568:
+again1413:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -22179,32 +17378,32 @@ again1568:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1568
+	JNZ          again1413
 
-done1569:
+done1414:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1570
+	JLT        partial1415
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1572
+	JMP        stored1417
 
-partial1570:
+partial1415:
 	CMPQ         R9, $0x02
-	JLT          single1571
+	JLT          single1416
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1572
+	JEQ          stored1417
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1572
+	JMP          stored1417
 
-single1571:
+single1416:
 	VMOVSD X2, 32(DI)
 
-stored1572:
+stored1417:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -22212,23 +17411,23 @@ stored1572:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1573
+	JLT        partial1418
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1575
+	JMP        stored1420
 
-partial1573:
+partial1418:
 	CMPQ         R9, $0x02
-	JLT          single1574
+	JLT          single1419
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1575
+	JEQ          stored1420
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1575
+	JMP          stored1420
 
-single1574:
+single1419:
 	VMOVSD X4, 32(DI)
 
-stored1575:
+stored1420:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -22236,23 +17435,23 @@ stored1575:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1576
+	JLT        partial1421
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1578
+	JMP        stored1423
 
-partial1576:
+partial1421:
 	CMPQ         R9, $0x02
-	JLT          single1577
+	JLT          single1422
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1578
+	JEQ          stored1423
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1578
+	JMP          stored1423
 
-single1577:
+single1422:
 	VMOVSD X6, 32(DI)
 
-stored1578:
+stored1423:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -22260,23 +17459,23 @@ stored1578:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1579
+	JLT        partial1424
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1581
+	JMP        stored1426
 
-partial1579:
+partial1424:
 	CMPQ         R9, $0x02
-	JLT          single1580
+	JLT          single1425
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1581
+	JEQ          stored1426
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1581
+	JMP          stored1426
 
-single1580:
+single1425:
 	VMOVSD X8, 32(DI)
 
-stored1581:
+stored1426:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -22284,34 +17483,34 @@ stored1581:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1582
+	JLT        partial1427
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1584
+	JMP        stored1429
 
-partial1582:
+partial1427:
 	CMPQ         R9, $0x02
-	JLT          single1583
+	JLT          single1428
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1584
+	JEQ          stored1429
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1584
+	JMP          stored1429
 
-single1583:
+single1428:
 	VMOVSD X10, 32(DI)
 
-stored1584:
+stored1429:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1566
+	JGE  tile1411
 
-tiles1567:
+tiles1412:
 	CMPQ R10, $0x00000002
-	JLT  tiles1586
+	JLT  tiles1431
 
-tile1585:
+tile1430:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -22321,9 +17520,9 @@ tile1585:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1588
+	JLE    done1433
 
-again1587:
+again1432:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -22335,32 +17534,32 @@ again1587:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1587
+	JNZ          again1432
 
-done1588:
+done1433:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1589
+	JLT        partial1434
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1591
+	JMP        stored1436
 
-partial1589:
+partial1434:
 	CMPQ         R9, $0x02
-	JLT          single1590
+	JLT          single1435
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1591
+	JEQ          stored1436
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1591
+	JMP          stored1436
 
-single1590:
+single1435:
 	VMOVSD X2, 32(DI)
 
-stored1591:
+stored1436:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -22368,34 +17567,34 @@ stored1591:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1592
+	JLT        partial1437
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1594
+	JMP        stored1439
 
-partial1592:
+partial1437:
 	CMPQ         R9, $0x02
-	JLT          single1593
+	JLT          single1438
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1594
+	JEQ          stored1439
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1594
+	JMP          stored1439
 
-single1593:
+single1438:
 	VMOVSD X4, 32(DI)
 
-stored1594:
+stored1439:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1585
+	JGE  tile1430
 
-tiles1586:
+tiles1431:
 	CMPQ R10, $0x00000001
-	JLT  tiles1596
+	JLT  tiles1441
 
-tile1595:
+tile1440:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -22403,9 +17602,9 @@ tile1595:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1598
+	JLE    done1443
 
-again1597:
+again1442:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -22414,39 +17613,39 @@ again1597:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1597
+	JNZ          again1442
 
-done1598:
+done1443:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1599
+	JLT        partial1444
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1601
+	JMP        stored1446
 
-partial1599:
+partial1444:
 	CMPQ         R9, $0x02
-	JLT          single1600
+	JLT          single1445
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1601
+	JEQ          stored1446
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1601
+	JMP          stored1446
 
-single1600:
+single1445:
 	VMOVSD X2, 32(DI)
 
-stored1601:
+stored1446:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1595
+	JGE  tile1440
 
-tiles1596:
-done1515:
+tiles1441:
+done1360:
 	VZEROUPPER
 	RET

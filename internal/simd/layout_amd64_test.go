@@ -7,35 +7,43 @@ import (
 	"unsafe"
 )
 
-// TestIncomingLayout holds the fields against the offsets in tools/simdgen.
-func TestIncomingLayout(t *testing.T) {
-	var m Incoming
-	for _, c := range []struct {
-		name      string
-		got, want uintptr
-	}{
-		{"Belief", unsafe.Offsetof(m.Belief), 0}, {"Reverse", unsafe.Offsetof(m.Reverse), 8}, {"Message", unsafe.Offsetof(m.Message), 16},
-		{"Table", unsafe.Offsetof(m.Table), 24}, {"States", unsafe.Offsetof(m.States), 32}, {"Rho", unsafe.Offsetof(m.Rho), 40},
-		{"Backward", unsafe.Offsetof(m.Backward), 48}, {"size", unsafe.Sizeof(m), 56},
-	} {
-		if c.got != c.want {
-			t.Errorf("Incoming.%s: %d, the generator has %d", c.name, c.got, c.want)
+// checkLayout holds what the compiler does against the offsets in tools/simdgen.
+func checkLayout(t *testing.T, of string, fields []layoutField) {
+	t.Helper()
+	for _, f := range fields {
+		if f.got != f.want {
+			t.Errorf("%s.%s: %d, the generator has %d", of, f.name, f.got, f.want)
 		}
 	}
 }
 
-// TestEdgeLayout does the same for Edge.
+type layoutField struct {
+	name      string
+	got, want uintptr
+}
+
+func TestMessageLayout(t *testing.T) {
+	var m Message
+	checkLayout(t, "Message", []layoutField{
+		{"Belief", unsafe.Offsetof(m.Belief), 0}, {"Reverse", unsafe.Offsetof(m.Reverse), 8}, {"Old", unsafe.Offsetof(m.Old), 16},
+		{"Table", unsafe.Offsetof(m.Table), 24}, {"Rho", unsafe.Offsetof(m.Rho), 32}, {"Weight", unsafe.Offsetof(m.Weight), 40},
+		{"Out", unsafe.Offsetof(m.Out), 44}, {"Sum", unsafe.Offsetof(m.Sum), 48}, {"Source", unsafe.Offsetof(m.Source), 52},
+		{"Target", unsafe.Offsetof(m.Target), 56}, {"Backward", unsafe.Offsetof(m.Backward), 60}, {"size", unsafe.Sizeof(m), 64},
+	})
+}
+
+func TestNodeLayout(t *testing.T) {
+	var n Node
+	checkLayout(t, "Node", []layoutField{
+		{"Belief", unsafe.Offsetof(n.Belief), 0}, {"Inverse", unsafe.Offsetof(n.Inverse), 8}, {"Sum", unsafe.Offsetof(n.Sum), 16},
+		{"States", unsafe.Offsetof(n.States), 20}, {"size", unsafe.Sizeof(n), 24},
+	})
+}
+
 func TestEdgeLayout(t *testing.T) {
 	var e Edge
-	for _, c := range []struct {
-		name      string
-		got, want uintptr
-	}{
+	checkLayout(t, "Edge", []layoutField{
 		{"BeliefU", unsafe.Offsetof(e.BeliefU), 0}, {"MessageU", unsafe.Offsetof(e.MessageU), 8}, {"BeliefV", unsafe.Offsetof(e.BeliefV), 16},
 		{"MessageV", unsafe.Offsetof(e.MessageV), 24}, {"Table", unsafe.Offsetof(e.Table), 32}, {"size", unsafe.Sizeof(e), 40},
-	} {
-		if c.got != c.want {
-			t.Errorf("Edge.%s: %d, the generator has %d", c.name, c.got, c.want)
-		}
-	}
+	})
 }

@@ -82,14 +82,11 @@ func everyKernel(with implementation, get func(i, n int) []float64, n, k int) {
 	with.tableVector(get(0, n), get(1, k), get(2, n*k))
 	with.addScaled(get(0, n), get(1, n), 2)
 	with.scatterRows(get(0, n*k), get(1, n), get(2, k))
-	with.messageForward(get(0, k), get(1, n), get(2, n), get(3, n*k))
-	with.messageBackward(get(0, n), get(1, k), get(2, k), get(3, n*k))
-	with.normaliseLog(get(0, n), get(1, n), 2)
 	with.pairProduct(get(0, n*k), get(1, n), get(2, k), get(3, n*k))
 	with.exponentiate(get(0, n), get(1, n), 1, -600)
 	with.absorb(get(0, n), get(1, n), get(2, n), 1, 0.5)
 	with.edgeBelief(get(0, n*k), get(1, n), get(2, n), get(3, k), get(4, k), get(5, n*k))
-	everyMessage(with, get, n, k)
+	everyStep(with, get, n, k)
 	for _, rows := range []int{1, 3, 7, 13} {
 		if rows*n <= longest*longest && rows*k <= longest*longest {
 			with.multiplyMatrix(get(0, rows*k), get(1, rows*n), get(2, n*k), rows, n, k)
@@ -98,18 +95,31 @@ func everyKernel(with implementation, get func(i, n int) []float64, n, k int) {
 	}
 }
 
-// everyMessage updates a node of k states with messages from nodes of n states,
-// as many as fit, that fill their slices.
-func everyMessage(with implementation, get func(i, n int) []float64, n, k int) {
+// everyStep updates a node of k states with messages from nodes of n states, as
+// many as fit. What belongs to the state of inference fills its slice; scratch is
+// followed by padding.
+func everyStep(with implementation, get func(i, n int) []float64, n, k int) {
 	if n == 0 || k == 0 {
 		return
 	}
 	count := min(7, longest*longest/(n*k))
-	in := make([]Incoming, count)
-	for i := range in {
-		in[i] = Incoming{Belief: i * n, Reverse: i * n, Message: count*n + i*k, Table: i * n * k, States: n, Rho: 1, Backward: i%2 == 0}
+	list, nodes := make([]Message, count), make([]Node, count)
+	for i := range count {
+		list[i] = Message{
+			Belief: i * n, Reverse: i * n, Old: i * k, Table: i * n * k, Rho: 1,
+			Weight: int32(i * n), Out: int32(i * k), Sum: int32(i * k), Source: int32(n), Target: int32(k), Backward: int32(i % 2),
+		}
+		nodes[i] = Node{Belief: i * k, Inverse: 1, Sum: int32(i * k), States: int32(k)}
 	}
-	with.nodeUpdate(get(0, k), get(1, k), get(2, count*n), get(3, count*(n+k)), get(4, count*n*k), in, 1, 0.1, true)
+	scratch := func(i, n int) []float64 { return get(i, n+Padding) }
+	with.cavities(scratch(0, count*n), get(1, count*n), get(2, count*n), list)
+	with.products(scratch(0, count*k), scratch(1, count*n), get(2, count*n*k), list)
+	with.allSafe(get(0, count*n))
+	with.absorbAll(get(0, count*k), scratch(1, count*k), scratch(2, count*k), list, 0.1)
+	with.shift(scratch(0, count*k), nodes)
+	with.totals(get(0, count), scratch(1, count*k), nodes)
+	with.settle(get(0, count*k), scratch(1, count*k), get(2, count), nodes)
+	with.exponentials(get(0, count*n*k), n*k, get(1, count))
 }
 
 // TestPagesFault checks that the pages are what they are said to be.

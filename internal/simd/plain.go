@@ -4,26 +4,31 @@ import "math"
 
 // plain is the reference: every other implementation is tested against it.
 var plain = implementation{
-	name:            "plain",
-	exp:             plainExp,
-	log:             plainLog,
-	expShift:        plainExpShift,
-	max:             plainMax,
-	vectorTable:     plainVectorTable,
-	tableVector:     plainTableVector,
-	addScaled:       plainAddScaled,
-	scatterRows:     plainScatterRows,
-	messageForward:  plainMessageForward,
-	messageBackward: plainMessageBackward,
-	normaliseLog:    plainNormaliseLog,
-	pairProduct:     plainPairProduct,
-	exponentiate:    plainExponentiate,
-	absorb:          plainAbsorb,
-	edgeBelief:      plainEdgeBelief,
-	multiplyMatrix:  plainMultiplyMatrix,
-	scatterMatrix:   plainScatterMatrix,
-	edgeBeliefs:     plainEdgeBeliefs,
-	nodeUpdate:      plainNodeUpdate,
+	name:           "plain",
+	exp:            plainExp,
+	log:            plainLog,
+	expShift:       plainExpShift,
+	max:            plainMax,
+	vectorTable:    plainVectorTable,
+	tableVector:    plainTableVector,
+	addScaled:      plainAddScaled,
+	scatterRows:    plainScatterRows,
+	pairProduct:    plainPairProduct,
+	exponentiate:   plainExponentiate,
+	absorb:         plainAbsorb,
+	edgeBelief:     plainEdgeBelief,
+	multiplyMatrix: plainMultiplyMatrix,
+	scatterMatrix:  plainScatterMatrix,
+	edgeBeliefs:    plainEdgeBeliefs,
+	cavities:       plainCavities,
+	products:       plainBatch.products,
+	allSafe:        plainAllSafe,
+	absorbAll:      plainBatch.absorbAll,
+	shift:          plainBatch.shift,
+	totals:         plainTotals,
+	settle:         plainSettle,
+	exponentials:   plainExponentials,
+	single:         plain32,
 }
 
 func plainExp(dst, x []float64) {
@@ -119,22 +124,6 @@ func plainScatterRows(w, f, t []float64) {
 	}
 }
 
-func plainMessageForward(out, belief, message, values []float64) (safe bool) {
-	var scratch [cavityScratch]float64
-	weight := plainCavity(scratch[:], belief, message)
-	plainExpShift(weight, weight, plainMax(weight))
-	plainVectorTable(out, weight, values)
-	return plainFinish(out)
-}
-
-func plainMessageBackward(out, belief, message, values []float64) (safe bool) {
-	var scratch [cavityScratch]float64
-	weight := plainCavity(scratch[:], belief, message)
-	plainExpShift(weight, weight, plainMax(weight))
-	plainTableVector(out, weight, values)
-	return plainFinish(out)
-}
-
 // cavityScratch is the number of states up to which a message needs no
 // allocation.
 const cavityScratch = 64
@@ -156,49 +145,10 @@ func plainCavity(scratch, belief, message []float64) []float64 {
 	return scratch
 }
 
-// plainFinish takes the logarithm of the entries of a message, if all are safe,
-// and shifts the largest to 0.
-func plainFinish(out []float64) (safe bool) {
-	if !allSafe(out) {
-		return false
-	}
-	plainLog(out, out)
-	subtract(out, plainMax(out))
-	return true
-}
-
-// allSafe reports whether there are entries and all are in [TooSmall,
-// MaxFloat64].
-func allSafe(out []float64) bool {
-	safe := len(out) > 0
-	for _, y := range out {
-		safe = safe && y >= TooSmall && y <= math.MaxFloat64
-	}
-	return safe
-}
-
 func subtract(dst []float64, a float64) {
 	for i := range dst {
 		dst[i] -= a
 	}
-}
-
-func plainNormaliseLog(belief, sum []float64, rho float64) (possible bool) {
-	largest := plainMax(sum)
-	if !(math.Abs(largest) <= math.MaxFloat64) {
-		return false
-	}
-	total := 0.0
-	for i, x := range sum {
-		x = (x - largest) / rho
-		belief[i] = x
-		total += math.Exp(x)
-	}
-	logTotal := math.Log(total)
-	for i := range belief {
-		belief[i] -= logTotal
-	}
-	return true
 }
 
 func plainPairProduct(dst, left, right, values []float64) (total float64) {

@@ -5,26 +5,31 @@ import "math"
 // implementation is one complete set of kernels. The exported functions check
 // lengths and call the active one.
 type implementation struct {
-	name            string
-	exp             func(dst, x []float64)
-	log             func(dst, x []float64)
-	expShift        func(dst, x []float64, shift float64) (total float64)
-	max             func(x []float64) float64
-	vectorTable     func(out, weight, values []float64)
-	tableVector     func(out, weight, values []float64)
-	addScaled       func(dst, x []float64, a float64)
-	scatterRows     func(w, f, t []float64)
-	messageForward  func(out, belief, message, values []float64) (safe bool)
-	messageBackward func(out, belief, message, values []float64) (safe bool)
-	normaliseLog    func(belief, sum []float64, rho float64) (possible bool)
-	pairProduct     func(dst, left, right, values []float64) (total float64)
-	exponentiate    func(dst, theta []float64, inverse, lowest float64) (largest float64, safe bool)
-	absorb          func(old, message, sum []float64, rho, damping float64) (residual float64)
-	edgeBelief      func(dst, beliefU, messageU, beliefV, messageV, values []float64) (logZ, product float64, safe bool)
-	multiplyMatrix  func(dst, f, w []float64, rows, d, k int)
-	scatterMatrix   func(w, f, t []float64, rows, d, k int)
-	edgeBeliefs     func(dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int) (done int)
-	nodeUpdate      func(belief, sum, beliefs, messages, tables []float64, in []Incoming, rho, damping float64, normalise bool) (residual float64, done int, possible bool)
+	name           string
+	exp            func(dst, x []float64)
+	log            func(dst, x []float64)
+	expShift       func(dst, x []float64, shift float64) (total float64)
+	max            func(x []float64) float64
+	vectorTable    func(out, weight, values []float64)
+	tableVector    func(out, weight, values []float64)
+	addScaled      func(dst, x []float64, a float64)
+	scatterRows    func(w, f, t []float64)
+	pairProduct    func(dst, left, right, values []float64) (total float64)
+	exponentiate   func(dst, theta []float64, inverse, lowest float64) (largest float64, safe bool)
+	absorb         func(old, message, sum []float64, rho, damping float64) (residual float64)
+	edgeBelief     func(dst, beliefU, messageU, beliefV, messageV, values []float64) (logZ, product float64, safe bool)
+	multiplyMatrix func(dst, f, w []float64, rows, d, k int)
+	scatterMatrix  func(w, f, t []float64, rows, d, k int)
+	edgeBeliefs    func(dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int) (done int)
+	cavities       func(weights, beliefs, messages []float64, list []Message)
+	products       func(out, weights, tables []float64, list []Message)
+	allSafe        func(x []float64) bool
+	absorbAll      func(messages, sums, out []float64, list []Message, damping float64) (residual float64)
+	shift          func(sums []float64, list []Node) (done int)
+	totals         func(totals, weights []float64, list []Node)
+	settle         func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
+	exponentials   func(tables []float64, size int, inverse []float64) (done int)
+	single         implementation32
 }
 
 // active is chosen once, when the package is initialised.
@@ -79,37 +84,6 @@ func MultiplyRows(dst, f, w []float64) { VectorTable(dst, f, w) }
 // len(w) ≥ len(f)*len(t); w is distinct from the others.
 func ScatterRows(w, f, t []float64) {
 	active.scatterRows(w[:len(f)*len(t)], f, t)
-}
-
-// MessageForward computes the log-message of an edge in the direction of its
-// table's rows to its columns,
-//
-//	out[x] = log Σ_y exp(belief[y] − message[y] − shift) values[y*len(out)+x],
-//
-// shifted so that its largest entry is 0. belief and message [source states] are
-// logarithms; a state where either is −Inf is forbidden. values [source states ×
-// len(out)] is the exponentiated potential table. It reports false, and leaves
-// rubbish in out, where a sum is not in [TooSmall, MaxFloat64], a NaN is met or
-// there is no state at all: the caller must then redo the message with
-// logarithms throughout. len(message) ≥ len(belief); out is distinct from the
-// others.
-func MessageForward(out, belief, message, values []float64) (safe bool) {
-	return active.messageForward(out, belief, message[:len(belief)], values[:len(belief)*len(out)])
-}
-
-// MessageBackward is MessageForward against the direction of the table:
-//
-//	out[x] = log Σ_y values[x*len(belief)+y] exp(belief[y] − message[y] − shift).
-func MessageBackward(out, belief, message, values []float64) (safe bool) {
-	return active.messageBackward(out, belief, message[:len(belief)], values[:len(belief)*len(out)])
-}
-
-// NormaliseLog computes belief[i] = s − log Σ exp(s), s = (sum[i] − max)/rho,
-// with the largest sum taken out. It reports false, and leaves belief as it was,
-// where the largest sum is not finite or a sum is NaN. rho > 0 is finite.
-// len(sum) ≥ len(belief); belief may be sum.
-func NormaliseLog(belief, sum []float64, rho float64) (possible bool) {
-	return active.normaliseLog(belief, sum[:len(belief)], rho)
 }
 
 // PairProduct computes dst[i*len(right)+j] = left[i] values[i*len(right)+j]

@@ -113,18 +113,6 @@ func (v values512) exp512(x reg.VecVirtual) reg.VecVirtual {
 	return result
 }
 
-// expBelow512 returns e^x for x ≤ 0, and 0 below −708; it changes x.
-func (v values512) expBelow512(x reg.VecVirtual) reg.VecVirtual {
-	g := v.g
-	k := g.K()
-	v.compare(cmpNotLess, "minusExpNormal", x, k)
-	n, bits, p := v.reduce512(x)
-	g.VPSLLQ(operand.U8(48), bits, bits)
-	root := v.root512(n.index, bits)
-	g.VFMADD213PD_Z(root, root, k, p)
-	return p
-}
-
 // Predicates of comparisons that are also true of a NaN.
 const (
 	cmpUnordered    = operand.U8(3)
@@ -206,9 +194,8 @@ func logNames() []string {
 }
 
 // log512 returns log y. With y = 2^e·m, 1 ≤ m < 2, and c = 1/m rounded to five
-// bits, log y = e·log 2 − log c + log(1+r), r = c·m − 1 exact. Where safe, y must
-// be positive and finite; it may be denormal.
-func (v values512) log512(y reg.VecVirtual, safe bool) reg.VecVirtual {
+// bits, log y = e·log 2 − log c + log(1+r), r = c·m − 1 exact.
+func (v values512) log512(y reg.VecVirtual) reg.VecVirtual {
 	g := v.g
 	r, e, c := g.ZMM(), g.ZMM(), g.ZMM()
 	g.VGETMANTPD(operand.U8(8), y, r)
@@ -242,9 +229,7 @@ func (v values512) log512(y reg.VecVirtual, safe bool) reg.VecVirtual {
 	g.VFMADD231PD(q45, fourth, q01)
 	g.VFMADD231PD(q01, square, low)
 	g.VADDPD(low, sum, sum)
-	if !safe {
-		v.binary3(g.VFIXUPIMMPD, g.VFIXUPIMMPD_BCST, "logSpecial", y, sum)
-	}
+	v.binary3(g.VFIXUPIMMPD, g.VFIXUPIMMPD_BCST, "logSpecial", y, sum)
 	return sum
 }
 
@@ -380,14 +365,11 @@ func (g *generator) avx512() {
 	g.tableVector512()
 	g.scatterRows512()
 	g.pairProduct512()
-	g.normaliseLog512()
-	g.message512(true)
-	g.message512(false)
 	g.exponentiate512()
 	g.absorb512()
 	g.edgeBelief512()
 	g.matrix512()
-	g.nodeUpdate512()
+	g.batch512()
 	g.edgeBeliefs512()
 }
 
@@ -404,7 +386,7 @@ func (g *generator) elementwise512() {
 	dst, x, n = g.base("dst"), g.base("x"), g.length("x")
 	v = g.fromRegisters(append(logNames(), "one", "logSpecial")...)
 	g.loop512(n, 2, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
-		g.store512(v.log512(g.load512(at64(x, i, offset), mask), false), at64(dst, i, offset), mask)
+		g.store512(v.log512(g.load512(at64(x, i, offset), mask)), at64(dst, i, offset), mask)
 	})
 	g.end()
 
@@ -898,187 +880,8 @@ func (g *generator) pairProduct512() {
 // returnBool ends the kernel with a constant result.
 func (g *generator) returnBool(result bool) { g.returnFlag(result, 0) }
 
-func (g *generator) normaliseLog512() {
-	g.function("normaliseLog512", "func(belief, sum []float64, rho float64) (possible bool)", "is NormaliseLog.")
-	belief, sum, n := g.base("belief"), g.base("sum"), g.length("sum")
-	rho := g.ZMM()
-	address, err := g.Param("rho").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	g.VBROADCASTSD(address.Addr, rho)
-	impossible, long := g.label("impossible"), g.label("long")
-	unordered := g.K()
-	largest := g.broadcast512("negativeInfinity")
-
-	// finite jumps away where the largest is not finite or there was a NaN.
-	finite := func() {
-		magnitude, k := g.ZMM(), g.K()
-		g.VPANDQ_BCST(g.constant("magnitude"), largest, magnitude)
-		g.VCMPPD_BCST(cmpGreater, g.constant("largest"), magnitude, k)
-		g.KORTESTB(k, unordered)
-		g.JNZ(label(impossible))
-	}
-
-	g.CMPQ(n, operand.U32(8))
-	g.JGT(label(long))
-	{
-		mask := g.firstMask(n)
-		x := g.ZMM()
-		g.VMOVAPD(largest, x)
-		g.VMOVUPD(operand.Mem{Base: sum}, mask, x)
-		g.VMOVAPD(x, largest)
-		g.VCMPPD(cmpUnordered, x, x, unordered)
-		g.spread(g.VMAXPD, largest)
-		finite()
-		v := g.fromMemory()
-		g.VSUBPD(largest, x, x)
-		g.VDIVPD(rho, x, x)
-		y := g.ZMM()
-		g.VMOVAPD(x, y)
-		e := v.expBelow512(y)
-		g.spread(g.VADDPD, e)
-		logTotal := v.log512(e, true)
-		g.VSUBPD(logTotal, x, x)
-		g.store512(x, operand.Mem{Base: belief}, &mask)
-		g.returnBool(true)
-	}
-
-	g.Label(long)
-	g.KXORB(unordered, unordered, unordered)
-	g.loop512(n, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
-		z := g.load512(at64(sum, i, offset), mask)
-		masked(g.VMAXPD, mask, z, largest, largest)
-		g.noteNaN(z, unordered)
-	})
-	g.spread(g.VMAXPD, largest)
-	finite()
-	{
-		v := g.fromRegisters(append(expNames()[2:], "minusExpNormal")...)
-		total, rest := g.zero512(), g.zero512()
-		g.loop512(n, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
-			x := g.load512(at64(sum, i, offset), mask)
-			g.VSUBPD(largest, x, x)
-			g.VDIVPD(rho, x, x)
-			if mask == nil {
-				g.VMOVUPD(x, at64(belief, i, offset))
-			} else {
-				// A masked load would wait for the stores before it.
-				g.VMOVAPD(x, rest)
-			}
-			masked(g.VADDPD, mask, v.expBelow512(x), total, total)
-		})
-		g.spread(g.VADDPD, total)
-		logTotal := g.fromMemory().log512(total, true)
-		g.loop512(n, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
-			x := rest
-			if mask == nil {
-				x = g.load512(at64(belief, i, offset), nil)
-			}
-			g.VSUBPD(logTotal, x, x)
-			g.store512(x, at64(belief, i, offset), mask)
-		})
-	}
-	g.returnBool(true)
-	g.Label(impossible)
-	g.returnBool(false)
-}
-
-// maxStates512 is the largest number of states a fused message takes.
+// maxStates512 is the largest number of states the belief of an edge takes.
 const maxStates512 = 64
-
-// message512 emits the fused message in either direction, for 1 to maxStates512
-// states at both ends.
-func (g *generator) message512(forward bool) {
-	name, is := "messageBackward512", "is MessageBackward"
-	if forward {
-		name, is = "messageForward512", "is MessageForward"
-	}
-	g.function(name, "func(out, belief, message, values []float64) (safe bool)",
-		fmt.Sprintf("%s for 1 to %d states at both ends.", is, maxStates512))
-	scratch := g.alignedScratch(2 * 8 * maxStates512)
-	belief, ks := g.base("belief"), g.length("belief")
-	message, values := g.base("message"), g.base("values")
-	out, kt := g.base("out"), g.length("out")
-	unsafe, general := g.label("unsafe"), g.label("general")
-
-	small := g.label("small")
-	for _, k := range []reg.Register{ks, kt} {
-		g.CMPQ(k, operand.U32(8))
-		g.JGT(label(general))
-	}
-	for _, k := range []reg.Register{ks, kt} {
-		g.CMPQ(k, operand.U32(8))
-		g.JNE(label(small))
-	}
-	at := smallMessage{out, belief, message, values, ks, kt}
-	g.smallMessage512(forward, true, at, unsafe)
-	g.returnBool(true)
-	g.Label(small)
-	g.smallMessage512(forward, false, at, unsafe)
-	g.returnBool(true)
-
-	g.Label(general)
-	largest := g.scratchCavity512(belief, message, ks, scratch, 0)
-	g.wholeVectors(ks, func(i reg.Register) {
-		x := g.ZMM()
-		g.VMOVUPD(at64(scratch, i, 0), x)
-		g.VSUBPD(largest, x, x)
-		g.VMOVUPD(g.fromMemory().expBelow512(x), at64(scratch, i, 0))
-	})
-
-	// The sums and then their logarithms stay in scratch, in whole vectors: a
-	// masked load would wait for the stores before it.
-	const sums = 8 * maxStates512
-	bad := g.K()
-	g.KXORB(bad, bad, bad)
-	left := g.GP64()
-	g.MOVQ(kt, left)
-	p := g.GP64()
-	if forward {
-		s := g.strides(kt, 4)
-		w, row := g.GP64(), g.GP64()
-		g.panels512(kt, func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual) {
-			g.MOVQ(scratch, w)
-			g.LEAQ(bytes(values, offset, 0), row)
-			for c, z := range g.combineRows512(w, row, ks, s, vectors, mask) {
-				m := only(c, vectors, mask)
-				g.noteUnsafe(z, bad, m)
-				g.VMOVUPD(z, bytes(scratch, offset, sums+64*c))
-			}
-		})
-	} else {
-		s := g.eightRows(ks)
-		g.MOVQ(scratch, p)
-		g.blocksOfRows512(left, func(rows reg.Register, mask *reg.OpmaskVirtual) {
-			z := g.dots512(scratch, values, ks, s, rows)
-			g.noteUnsafe(z, bad, mask)
-			g.VMOVUPD(z, operand.Mem{Base: p, Disp: sums})
-			if rows == nil {
-				g.ADDQ(operand.U32(64), p)
-				g.LEAQ(operand.Mem{Base: values, Index: s.one, Scale: 8}, values)
-			}
-		})
-	}
-	g.KTESTB(bad, bad)
-	g.JNZ(label(unsafe))
-
-	g.VBROADCASTSD(g.constant("negativeInfinity"), largest)
-	g.loop512(kt, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
-		z := g.fromMemory().log512(g.load512(at64(scratch, i, sums+offset), nil), true)
-		g.VMOVUPD(z, at64(scratch, i, sums+offset))
-		masked(g.VMAXPD, mask, z, largest, largest)
-	})
-	g.spread(g.VMAXPD, largest)
-	g.loop512(kt, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
-		z := g.load512(at64(scratch, i, sums+offset), nil)
-		g.VSUBPD(largest, z, z)
-		g.store512(z, at64(out, i, offset), mask)
-	})
-	g.returnBool(true)
-	g.Label(unsafe)
-	g.returnBool(false)
-}
 
 // cavity512 returns belief − message, −Inf where the message is (where the
 // belief is, it follows) and outside the mask.
@@ -1098,116 +901,4 @@ func masked4(op func(...operand.Op), predicate operand.Op, a, b operand.Op, mask
 		return
 	}
 	op(predicate, a, b, *mask, dst)
-}
-
-// noteUnsafe marks the sums that are not in [tooSmall, largest].
-func (g *generator) noteUnsafe(z reg.Register, bad reg.OpmaskVirtual, mask *reg.OpmaskVirtual) {
-	below, above := g.K(), g.K()
-	if mask == nil {
-		g.VCMPPD_BCST(cmpNotAtLeast, g.constant("tooSmall"), z, below)
-		g.VCMPPD_BCST(cmpGreater, g.constant("largest"), z, above)
-	} else {
-		g.VCMPPD_BCST(cmpNotAtLeast, g.constant("tooSmall"), z, *mask, below)
-		g.VCMPPD_BCST(cmpGreater, g.constant("largest"), z, *mask, above)
-	}
-	g.KORB(below, bad, bad)
-	g.KORB(above, bad, bad)
-}
-
-// smallMessage is what a message of up to eight states is made from.
-type smallMessage struct{ out, belief, message, values, ks, kt reg.Register }
-
-// smallMessage512 is the message between two nodes of up to eight states, or of
-// just eight, all in registers.
-func (g *generator) smallMessage512(forward, eight bool, at smallMessage, unsafe string) {
-	v := g.fromMemory()
-	var source, target *reg.OpmaskVirtual
-	if !eight {
-		s, t := g.firstMask(at.ks), g.firstMask(at.kt)
-		source, target = &s, &t
-	}
-	x := g.cavity512(operand.Mem{Base: at.belief}, operand.Mem{Base: at.message}, source)
-	largest := g.ZMM()
-	g.VMOVAPD(x, largest)
-	g.spread(g.VMAXPD, largest)
-	g.VSUBPD(largest, x, x)
-	weight := v.expBelow512(x)
-
-	// row emits the use of row i of the table, or a jump to the end after the last.
-	rows, columns, mask := at.ks, at.kt, target
-	if !forward {
-		rows, columns, mask = at.kt, at.ks, source
-	}
-	var s eightRows
-	if !eight {
-		s = g.eightRows(columns)
-	}
-	end := g.label("end")
-	row := func(i int) operand.Mem {
-		if eight {
-			return operand.Mem{Base: at.values, Disp: 64 * i}
-		}
-		if i > 0 {
-			g.CMPQ(rows, operand.U32(i))
-			g.JLE(label(end))
-		}
-		return s.row(at.values, i)
-	}
-	var y reg.VecVirtual
-	if forward {
-		sums := make([]reg.VecVirtual, 4)
-		for i := range sums {
-			sums[i] = g.zero512()
-		}
-		var lane reg.VecVirtual
-		for i := range 8 {
-			m := row(i)
-			a := g.ZMM()
-			if i%2 == 0 {
-				lane = g.ZMM()
-				g.VSHUFF64X2(operand.U8(0x55*(i/2)), weight, weight, lane)
-				g.VPERMILPD(operand.U8(0), lane, a)
-			} else {
-				g.VPERMILPD(operand.U8(0xff), lane, a)
-			}
-			masked(g.VFMADD231PD, mask, m, a, sums[i%4])
-		}
-		g.Label(end)
-		g.VADDPD(sums[2], sums[0], sums[0])
-		g.VADDPD(sums[3], sums[1], sums[1])
-		g.VADDPD(sums[1], sums[0], sums[0])
-		y = sums[0]
-	} else {
-		products := make([]reg.VecVirtual, 8)
-		for i := range products {
-			products[i] = g.ZMM()
-			if !eight {
-				g.VPXORQ(products[i], products[i], products[i])
-			}
-		}
-		for i, product := range products {
-			if m := row(i); eight {
-				g.VMULPD(m, weight, product)
-			} else {
-				g.VMULPD_Z(m, weight, *mask, product)
-			}
-		}
-		g.Label(end)
-		y = g.transposeSum(products)
-	}
-	bad := g.K()
-	g.KXORB(bad, bad, bad)
-	g.noteUnsafe(y, bad, target)
-	g.KTESTB(bad, bad)
-	g.JNZ(label(unsafe))
-	z := v.log512(y, true)
-	if eight {
-		g.VMOVAPD(z, largest)
-	} else {
-		largest = g.broadcast512("negativeInfinity")
-		g.VMOVAPD(z, *target, largest)
-	}
-	g.spread(g.VMAXPD, largest)
-	g.VSUBPD(largest, z, z)
-	g.store512(z, operand.Mem{Base: at.out}, target)
 }

@@ -87,7 +87,7 @@ func (g *generator) constants() {
 	// of 1, by adding a number whose last bit that is.
 	g.number("expNormal", 708)
 	g.number("minusExpNormal", -708)
-	g.number("cavityLimit", 300)
+	g.number("moderate", 300)
 	g.number("expLow", -800)
 	g.number("expHigh", 800)
 	g.number("log2e", math.Log2E)

@@ -50,7 +50,7 @@ const (
 )
 
 // shortExps512 returns e^x for vectors of x ≤ 708, and 0 below −708; it changes
-// them. It is expBelow512 with fewer instructions: without the low part of the
+// them. It is exp512 with fewer instructions: without the low part of the
 // roots (1.1 ulp instead of 0.55). The vectors take each step together: the
 // processor looks ahead by some hundred instructions only, and a chain that waits
 // would keep it from seeing the next.

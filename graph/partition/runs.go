@@ -1,0 +1,63 @@
+package partition
+
+// windowNodes is how many consecutive nodes are sorted into runs among themselves:
+// few enough for their tables to stay in a cache while run after run picks nodes
+// from all over the window.
+const windowNodes = 1024
+
+// orderRuns puts the nodes of every block into runs, of which no two nodes are
+// neighbours. A node comes into the run after the last one of its neighbours that
+// are before it in Nodes, so that visiting run after run updates every node from
+// the same neighbours, new or old, as visiting Nodes one after the other: runs
+// change what can be done at a time, and not the result.
+func (p *Partition) orderRuns() {
+	run := make([]int32, p.Graph.NumNodes()) // of the nodes of the window that were placed, from 1 on; else 0
+	var count []int32
+	for b := range p.Blocks {
+		block := &p.Blocks[b]
+		block.Order, block.Runs = make([]int32, len(block.Nodes)), append(block.Runs[:0], 0)
+		for lo := 0; lo < len(block.Nodes); lo += windowNodes {
+			window := block.Nodes[lo:min(lo+windowNodes, len(block.Nodes))]
+			count = p.chooseRuns(window, int32(b), run, count)
+			block.appendRuns(lo, window, run, count)
+		}
+	}
+}
+
+// chooseRuns numbers the runs of the nodes of a window from 1 on, and returns how
+// many nodes each of them has.
+func (p *Partition) chooseRuns(window []int32, block int32, run, count []int32) []int32 {
+	count = append(count[:0], 0)
+	for _, s := range window {
+		last := int32(0)
+		for _, d := range p.Graph.Incoming(s) {
+			if t := p.Graph.Source(d); p.Of[t] == block {
+				last = max(last, run[t])
+			}
+		}
+		run[s] = last + 1
+		if int(last)+1 == len(count) {
+			count = append(count, 0)
+		}
+		count[last+1]++
+	}
+	return count
+}
+
+// appendRuns sorts the window, which begins at position lo, by runs into Order. It
+// clears the runs of its nodes: for later windows they are in the past.
+func (b *Block) appendRuns(lo int, window, run, count []int32) {
+	at := int32(lo)
+	for r, n := range count[1:] {
+		count[r+1] = at
+		at += n
+		b.Runs = append(b.Runs, at)
+	}
+	for i, s := range window {
+		b.Order[count[run[s]]] = int32(lo + i)
+		count[run[s]]++
+	}
+	for _, s := range window {
+		run[s] = 0
+	}
+}

@@ -1,0 +1,69 @@
+//go:build !purego
+
+package simd
+
+import (
+	"math"
+	"unsafe"
+)
+
+var (
+	batch512 = batchKernels{vectorTable512, tableVector512, max512, absorb512}
+	batch256 = batchKernels{vectorTable256, tableVector256, max256, absorb256}
+)
+
+func firstMessage(list []Message) *int { return (*int)(unsafe.Pointer(unsafe.SliceData(list))) }
+func firstNode(list []Node) *int       { return (*int)(unsafe.Pointer(unsafe.SliceData(list))) }
+
+func anyCavities512(weights, beliefs, messages []float64, list []Message) {
+	cavities512(weights, beliefs, messages, firstMessage(list), len(list))
+}
+
+// anyProducts512 does messages with many states one by one.
+func anyProducts512(out, weights, tables []float64, list []Message) {
+	for len(list) > 0 {
+		left := products512(out, weights, tables, firstMessage(list), len(list))
+		list = list[len(list)-left:]
+		if left > 0 {
+			batch512.product(out, weights, tables, &list[0])
+			list = list[1:]
+		}
+	}
+}
+
+func anyAbsorbAll512(messages, sums, out []float64, list []Message, damping float64) (residual float64) {
+	return absorbAll512(messages, sums, out, firstMessage(list), len(list), damping)
+}
+
+func anyShift512(sums []float64, list []Node) (done int) {
+	return len(list) - shiftAll512(sums, firstNode(list), len(list))
+}
+
+func anyTotals512(totals, weights []float64, list []Node) {
+	totals512(totals, weights, firstNode(list), len(list))
+}
+
+func anySettle512(beliefs, sums, logTotals []float64, list []Node) (residual float64) {
+	return settle512(beliefs, sums, logTotals, firstNode(list), len(list))
+}
+
+func anyExponentials512(tables []float64, size int, inverse []float64) (done int) {
+	return len(inverse) - exponentials512(tables, size, inverse)
+}
+
+// exponentials256 looks at a table in plain Go.
+func exponentials256(tables []float64, size int, inverse []float64) (done int) {
+	for i, a := range inverse {
+		table := tables[i*size:][:size]
+		for _, theta := range table {
+			if !(math.Abs(theta*a) <= moderate) {
+				return i
+			}
+		}
+		for x := range table {
+			table[x] *= a
+		}
+		exp256(table, table)
+	}
+	return len(inverse)
+}

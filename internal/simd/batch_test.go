@@ -1,0 +1,550 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// batchStates are the numbers of states that batches are tested with.
+var batchStates = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 21, 64, 65}
+
+// batchCase is a batch: what belongs to the state of inference lies in any order
+// and with gaps, what belongs to the scratch one behind the other.
+type batchCase struct {
+	list                           []Message
+	nodes                          []Node
+	beliefs, messages, tables      []float64
+	weights, out, sums, totals     []float64
+	weightsUsed, outUsed, sumsUsed int
+	check                          func(what string)
+}
+
+// scatter finds places for parts of these sizes, in any order and with gaps.
+func scatter(r *rand.Rand, sizes []int) (at []int, total int) {
+	at, total = make([]int, len(sizes)), r.IntN(3)
+	for _, i := range r.Perm(len(sizes)) {
+		at[i] = total
+		total += sizes[i] + r.IntN(3)
+	}
+	return at, total
+}
+
+// newBatch makes a batch of nodes with so many states, each with messages from
+// nodes of so many.
+func newBatch(t testing.TB, r *rand.Rand, states []int, sources [][]int) *batchCase {
+	c := &batchCase{}
+	var beliefs, messages, tables []int // sizes
+	for i, k := range states {
+		c.nodes = append(c.nodes, Node{Inverse: 0.2 + r.Float64(), Sum: int32(c.sumsUsed), States: int32(k)})
+		beliefs = append(beliefs, k)
+		for _, s := range sources[i] {
+			c.list = append(c.list, Message{
+				Rho: 0.2 + r.Float64(), Weight: int32(c.weightsUsed), Out: int32(c.outUsed), Sum: int32(c.sumsUsed),
+				Source: int32(s), Target: int32(k), Backward: int32(r.IntN(2)),
+			})
+			c.weightsUsed, c.outUsed = c.weightsUsed+s, c.outUsed+k
+		}
+		c.sumsUsed += k
+	}
+	for _, m := range c.list {
+		beliefs = append(beliefs, int(m.Source))
+		messages = append(messages, int(m.Source), int(m.Target))
+		tables = append(tables, int(m.Source*m.Target))
+	}
+	beliefAt, numBeliefs := scatter(r, beliefs)
+	messageAt, numMessages := scatter(r, messages)
+	tableAt, numTables := scatter(r, tables)
+	for i := range c.nodes {
+		c.nodes[i].Belief = beliefAt[i]
+	}
+	for i := range c.list {
+		m := &c.list[i]
+		m.Belief, m.Reverse, m.Old, m.Table = beliefAt[len(states)+i], messageAt[2*i], messageAt[2*i+1], tableAt[i]
+	}
+	var checks []func(string)
+	for _, s := range []struct {
+		x *[]float64
+		n int
+	}{
+		{&c.beliefs, numBeliefs}, {&c.messages, numMessages}, {&c.tables, numTables}, {&c.totals, len(states)},
+		{&c.weights, c.weightsUsed + Padding}, {&c.out, c.outUsed + Padding}, {&c.sums, c.sumsUsed + Padding},
+	} {
+		x, check := guarded(t, s.n, r.IntN(8))
+		fill(x, r, 3)
+		*s.x, checks = x, append(checks, check)
+	}
+	fillUniform(c.tables, r)
+	c.check = func(what string) {
+		t.Helper()
+		for _, check := range checks {
+			check(what)
+		}
+	}
+	return c
+}
+
+// eachBatch runs a test on batches without nodes, without messages, with messages
+// of one shape and of all, for every implementation.
+func eachBatch(t *testing.T, seed uint64, test func(t *testing.T, what string, with implementation, r *rand.Rand, c *batchCase)) {
+	each(t, func(t *testing.T, with implementation) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		test(t, "empty", with, r, newBatch(t, r, nil, nil))
+		test(t, "no message", with, r, newBatch(t, r, []int{3, 8}, make([][]int, 2)))
+		for _, source := range batchStates {
+			for _, target := range batchStates {
+				what := fmt.Sprintf("%d→%d", source, target)
+				test(t, what, with, r, newBatch(t, r, []int{target, target, target}, [][]int{{source}, {}, {source, source, source, source}}))
+			}
+		}
+		for i := range 60 {
+			var states []int
+			var sources [][]int
+			for range 1 + r.IntN(12) {
+				states = append(states, batchStates[r.IntN(len(batchStates))])
+				sources = append(sources, nil)
+				for range r.IntN(5) {
+					sources[len(sources)-1] = append(sources[len(sources)-1], batchStates[r.IntN(len(batchStates))])
+				}
+			}
+			test(t, fmt.Sprintf("mixture %d", i), with, r, newBatch(t, r, states, sources))
+		}
+	})
+}
+
+// spoil puts a value into some entries of x, each for one of 20 or so.
+func spoil(x []float64, r *rand.Rand, values ...float64) {
+	for i := range x {
+		if r.IntN(20) == 0 {
+			x[i] = values[r.IntN(len(values))]
+		}
+	}
+}
+
+var infinity, nan = math.Inf(1), math.NaN()
+
+func TestCavities(t *testing.T) {
+	eachBatch(t, 61, func(t *testing.T, what string, with implementation, r *rand.Rand, c *batchCase) {
+		spoil(c.beliefs, r, -infinity, -infinity, -math.MaxFloat64, infinity, nan)
+		spoil(c.messages, r, -infinity, -infinity, math.MaxFloat64)
+		want := make([]float64, c.weightsUsed)
+		for _, m := range c.list {
+			for x := range int(m.Source) {
+				belief, message := c.beliefs[m.Belief+x], c.messages[m.Reverse+x]
+				want[int(m.Weight)+x] = belief - message
+				if math.IsInf(belief, -1) || math.IsInf(message, -1) {
+					want[int(m.Weight)+x] = -infinity
+				}
+			}
+		}
+		beliefs, messages := slices.Clone(c.beliefs), slices.Clone(c.messages)
+		with.cavities(c.weights, c.beliefs, c.messages, c.list)
+		c.check(what)
+		compare(t, what, c.weights, want, 0, 0)
+		compare(t, what+", beliefs", c.beliefs, beliefs, 0, 0)
+		compare(t, what+", messages", c.messages, messages, 0, 0)
+	})
+}
+
+func TestProducts(t *testing.T) {
+	eachBatch(t, 62, func(t *testing.T, what string, with implementation, r *rand.Rand, c *batchCase) {
+		fillUniform(c.weights, r)
+		spoil(c.weights, r, 0)
+		if r.IntN(2) == 0 {
+			spoil(c.tables, r, 0, 0, 1e-320, infinity, nan)
+			spoil(c.weights, r, infinity, nan, 1e-300)
+		}
+		weights := slices.Clone(c.weights)
+		want := make([]float64, c.outUsed)
+		for _, m := range c.list {
+			source, target := int(m.Source), int(m.Target)
+			for x := range target {
+				for y := range source {
+					entry := c.tables[m.Table+y*target+x]
+					if m.Backward != 0 {
+						entry = c.tables[m.Table+x*source+y]
+					}
+					want[int(m.Out)+x] += c.weights[int(m.Weight)+y] * entry
+				}
+			}
+		}
+		with.products(c.out, c.weights, c.tables, c.list)
+		c.check(what)
+		compare(t, what, c.out, want, 1e-14, 1e-310)
+		compare(t, what+", weights", c.weights, weights, 0, 0)
+	})
+}
+
+func TestAllSafe(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		for _, n := range append(batchStates, 0, 31, 32, 33, 100) {
+			x, _ := guarded(t, n, n%8)
+			for i := range x {
+				x[i] = 1
+			}
+			if !with.allSafe(x) {
+				t.Fatalf("n=%d: ones are not safe", n)
+			}
+			for i := range x {
+				for _, good := range []float64{TooSmall, math.MaxFloat64, 1e-100} {
+					if x[i] = good; !with.allSafe(x) {
+						t.Fatalf("n=%d: %v at %d is not safe", n, good, i)
+					}
+				}
+				for _, bad := range []float64{0, math.Copysign(0, -1), math.Nextafter(TooSmall, 0), 5e-324, -1, -TooSmall, -math.MaxFloat64, infinity, -infinity, nan, math.Copysign(nan, -1)} {
+					if x[i] = bad; with.allSafe(x) {
+						t.Fatalf("n=%d: %v at %d is safe", n, bad, i)
+					}
+				}
+				x[i] = 1
+			}
+		}
+	})
+}
+
+// TestAbsorbAll also has a NaN in some message: only that it makes the residual a
+// NaN is promised, and that it stays with its node.
+func TestAbsorbAll(t *testing.T) {
+	eachBatch(t, 63, func(t *testing.T, what string, with implementation, r *rand.Rand, c *batchCase) {
+		damping := []float64{0, 0.4}[r.IntN(2)]
+		spoil(c.messages, r, -infinity, infinity, math.MaxFloat64)
+		spoil(c.out, r, -infinity)
+		for _, m := range c.list {
+			if r.IntN(10) == 0 { // nothing changes
+				row := c.out[m.Out:][:m.Target]
+				row[r.IntN(len(row))] = 0
+				subtract(row, plainMax(row))
+				copy(c.messages[m.Old:], row)
+			}
+		}
+		if r.IntN(4) == 0 && len(c.list) > 0 {
+			c.out[r.IntN(c.outUsed)] = nan
+		}
+		messages, sums, bad := slices.Clone(c.messages), slices.Clone(c.sums[:c.sumsUsed]), map[int]bool{}
+		residual := 0.0
+		for _, m := range c.list {
+			row := c.out[m.Out:][:m.Target]
+			largest := slices.Max(row)
+			for x, y := range row {
+				old := &messages[m.Old+x]
+				after := y - largest
+				if damping > 0 && after != *old {
+					after = (1-damping)*after + damping**old
+				}
+				if change := math.Abs(after - *old); after != *old && !(change <= residual) {
+					residual = largerOrNaN(residual, change)
+				}
+				*old = after
+				sums[int(m.Sum)+x] += m.Rho * after
+				if largest != largest {
+					bad[m.Old+x], bad[-1-int(m.Sum)-x] = true, true
+				}
+			}
+		}
+		got := with.absorbAll(c.messages, c.sums, c.out, c.list, damping)
+		c.check(what)
+		if !same(got, residual, 0, 0) {
+			t.Fatalf("%s: residual %v, want %v", what, got, residual)
+		}
+		for i, want := range messages {
+			if !bad[i] && !same(c.messages[i], want, 0, 0) {
+				t.Fatalf("%s, damping %v: message entry %d is %v, want %v", what, damping, i, c.messages[i], want)
+			}
+		}
+		for i, want := range sums {
+			if !bad[-1-i] && !same(c.sums[i], want, 1e-14, 1e-14) {
+				t.Fatalf("%s, damping %v: sum %d is %v, want %v", what, damping, i, c.sums[i], want)
+			}
+		}
+	})
+}
+
+func TestShift(t *testing.T) {
+	eachBatch(t, 64, func(t *testing.T, what string, with implementation, r *rand.Rand, c *batchCase) {
+		spoil(c.sums[:c.sumsUsed], r, -infinity, -math.MaxFloat64, 1e300)
+		if r.IntN(3) == 0 && c.sumsUsed > 0 {
+			c.sums[r.IntN(c.sumsUsed)] = []float64{nan, infinity}[r.IntN(2)]
+		}
+		if r.IntN(4) == 0 && c.sumsUsed > 0 {
+			n := c.nodes[r.IntN(len(c.nodes))]
+			for x := range int(n.States) {
+				c.sums[int(n.Sum)+x] = -infinity
+			}
+		}
+		want, wantDone := slices.Clone(c.sums[:c.sumsUsed]), len(c.nodes)
+		for i, n := range c.nodes {
+			row := want[n.Sum:][:n.States]
+			largest := slices.Max(row)
+			if math.IsNaN(largest) || math.IsInf(largest, 0) {
+				wantDone = i
+				break
+			}
+			for x := range row {
+				row[x] = (row[x] - largest) * n.Inverse
+			}
+		}
+		done := with.shift(c.sums, c.nodes)
+		c.check(what)
+		if done != wantDone {
+			t.Fatalf("%s: %d done, want %d", what, done, wantDone)
+		}
+		compare(t, what, c.sums, want, 0, 0)
+	})
+}
+
+func TestTotals(t *testing.T) {
+	eachBatch(t, 65, func(t *testing.T, what string, with implementation, r *rand.Rand, c *batchCase) {
+		fillUniform(c.sums, r)
+		if r.IntN(3) == 0 {
+			spoil(c.sums, r, 0, nan, infinity)
+		}
+		want := make([]float64, len(c.nodes))
+		for i, n := range c.nodes {
+			for x := range int(n.States) {
+				want[i] += c.sums[int(n.Sum)+x]
+			}
+		}
+		sums := slices.Clone(c.sums)
+		with.totals(c.totals, c.sums, c.nodes)
+		c.check(what)
+		compare(t, what, c.totals, want, 1e-14, 0)
+		compare(t, what+", weights", c.sums, sums, 0, 0)
+	})
+}
+
+func TestSettle(t *testing.T) {
+	eachBatch(t, 66, func(t *testing.T, what string, with implementation, r *rand.Rand, c *batchCase) {
+		spoil(c.sums, r, -infinity)
+		spoil(c.beliefs, r, -infinity)
+		switch r.IntN(8) {
+		case 0:
+			spoil(c.beliefs, r, nan)
+		case 1:
+			spoil(c.sums, r, nan)
+		case 2:
+			spoil(c.totals, r, nan, infinity, -infinity)
+		case 3: // nothing changes
+			for i, n := range c.nodes {
+				for x := range int(n.States) {
+					c.beliefs[n.Belief+x] = c.sums[int(n.Sum)+x] - c.totals[i]
+				}
+			}
+		}
+		want, residual := slices.Clone(c.beliefs), 0.0
+		for i, n := range c.nodes {
+			for x := range int(n.States) {
+				before, after := want[n.Belief+x], c.sums[int(n.Sum)+x]-c.totals[i]
+				if before != after {
+					residual = largerOrNaN(residual, math.Abs(after-before))
+				}
+				want[n.Belief+x] = after
+			}
+		}
+		got := with.settle(c.beliefs, c.sums, c.totals, c.nodes)
+		c.check(what)
+		if !same(got, residual, 0, 0) {
+			t.Fatalf("%s: residual %v, want %v", what, got, residual)
+		}
+		compare(t, what, c.beliefs, want, 0, 0)
+	})
+}
+
+func TestExponentials(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		r := rand.New(rand.NewPCG(67, 1))
+		for _, size := range append(batchStates, 0, 15, 31, 32, 33, 441) {
+			for count := range 5 {
+				for trial := range 12 {
+					what := fmt.Sprintf("%d tables of %d, trial %d", count, size, trial)
+					tables, check := guarded(t, size*count, r.IntN(8))
+					fill(tables, r, 20)
+					inverse, _ := guarded(t, count, r.IntN(8))
+					for i := range inverse {
+						inverse[i] = 0.1 + r.Float64()
+					}
+					spoilTables(tables, size, inverse, r, trial)
+					want, wantDone := slices.Clone(tables), 0
+					for ; wantDone < count && moderateTable(want[wantDone*size:][:size], inverse[wantDone]); wantDone++ {
+						for i := range size {
+							want[wantDone*size+i] = math.Exp(want[wantDone*size+i] * inverse[wantDone])
+						}
+					}
+					done := with.exponentials(tables, size, inverse)
+					check(what)
+					if done != wantDone {
+						t.Fatalf("%s: %d done, want %d", what, done, wantDone)
+					}
+					compare(t, what, tables, want[:done*size], 1e-15, 0)
+					compare(t, what+", left", tables[done*size:], want[done*size:], 0, 0)
+				}
+			}
+		}
+	})
+}
+
+func moderateTable(table []float64, inverse float64) bool {
+	for _, theta := range table {
+		if !(math.Abs(theta*inverse) <= moderate) {
+			return false
+		}
+	}
+	return true
+}
+
+// spoilTables puts an exponent at or above the limit, or none at all, somewhere.
+func spoilTables(tables []float64, size int, inverse []float64, r *rand.Rand, trial int) {
+	if len(tables) == 0 {
+		return
+	}
+	i := r.IntN(len(tables))
+	values := []float64{0, moderate, -moderate, math.Nextafter(moderate, infinity), -math.Nextafter(moderate, infinity), infinity, -infinity, nan, math.MaxFloat64, 5e-324, 0, -1e-17}
+	if trial > 0 {
+		tables[i], inverse[i/size] = values[trial], 1
+	}
+	if trial == 10 {
+		inverse[i/size] = infinity
+	}
+}
+
+// TestExponentialsAccuracy compares with 240-bit arithmetic, as
+// TestExponentiateAccuracy does, at exponents of both signs.
+func TestExponentialsAccuracy(t *testing.T) {
+	r := rand.New(rand.NewPCG(68, 1))
+	theta := make([]float64, accuracyPoints()/2)
+	exact := make([]*big.Float, len(theta))
+	for i := range theta {
+		theta[i] = moderate * (2*r.Float64() - 1)
+		if i%2 == 0 {
+			theta[i] /= 20
+		}
+		exact[i] = exactExp(real(theta[i]))
+	}
+	each(t, func(t *testing.T, with implementation) {
+		limit := shortExpBound
+		if with.name == "plain" {
+			limit = bounds["plain"].exp
+		}
+		table := slices.Clone(theta)
+		if with.exponentials(table, len(table), []float64{1}) != 1 {
+			t.Fatal("not done")
+		}
+		var all worst
+		for i, x := range theta {
+			all.note(ulps(table[i], exact[i]), limit, x)
+		}
+		all.report(t, "exponentials")
+	})
+}
+
+// run does every step with the batch, and returns what it computed.
+func (c *batchCase) run(with implementation) []float64 {
+	with.cavities(c.weights, c.beliefs, c.messages, c.list)
+	with.exp(c.weights[:c.weightsUsed], c.weights[:c.weightsUsed])
+	with.products(c.out, c.weights, c.tables, c.list)
+	safe := with.allSafe(c.out[:c.outUsed])
+	with.log(c.out[:c.outUsed], c.out[:c.outUsed])
+	residual := with.absorbAll(c.messages, c.sums, c.out, c.list, 0.4)
+	done := with.shift(c.sums, c.nodes)
+	with.exp(c.weights[:c.sumsUsed], c.sums[:c.sumsUsed])
+	with.totals(c.totals, c.weights, c.nodes)
+	with.log(c.totals, c.totals)
+	change := with.settle(c.beliefs, c.sums, c.totals, c.nodes)
+	if !safe || done < len(c.nodes) {
+		return nil
+	}
+	return append(append([]float64{residual, change}, c.messages...), c.beliefs...)
+}
+
+// TestBatchRepeatable checks that the same batch gives the same bits wherever its
+// slices lie, and a node and its messages the same alone as among others.
+func TestBatchRepeatable(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		for seed := range uint64(30) {
+			states, sources := []int{}, [][]int{}
+			r := rand.New(rand.NewPCG(69, seed))
+			for range 9 {
+				states = append(states, batchStates[r.IntN(len(batchStates))])
+				sources = append(sources, []int{batchStates[r.IntN(len(batchStates))], states[0]})
+			}
+			build := func() *batchCase {
+				c := newBatch(t, rand.New(rand.NewPCG(70, seed)), states, sources)
+				for i := range c.sums { // room for the weights of the nodes
+					c.sums[i] = float64(i % 5)
+				}
+				c.weights = append(c.weights, c.sums...)
+				return c
+			}
+			first := build().run(with)
+			if first == nil {
+				t.Fatal("not safe")
+			}
+			for offset := range 8 {
+				c := build()
+				for _, x := range []*[]float64{&c.beliefs, &c.messages, &c.tables, &c.weights, &c.out, &c.sums, &c.totals} {
+					moved, _ := guarded(t, len(*x), offset)
+					copy(moved, *x)
+					*x = moved
+				}
+				compare(t, fmt.Sprint("offset ", offset), c.run(with), first, 0, 0)
+			}
+			c := build()
+			for i := range c.nodes {
+				one := *c
+				one.nodes = c.nodes[i : i+1]
+				one.list = c.list[2*i : 2*i+2]
+				for _, step := range []func(){
+					func() { with.cavities(one.weights, one.beliefs, one.messages, one.list) },
+					func() {
+						w := one.weights[one.list[0].Weight:][:one.list[0].Source+one.list[1].Source]
+						with.exp(w, w)
+					},
+					func() { with.products(one.out, one.weights, one.tables, one.list) },
+					func() {
+						o := one.out[one.list[0].Out:][:2*one.nodes[0].States]
+						with.log(o, o)
+					},
+					func() { with.absorbAll(one.messages, one.sums, one.out, one.list, 0.4) },
+					func() { with.shift(one.sums, one.nodes) },
+					func() {
+						n := one.nodes[0]
+						with.exp(one.weights[n.Sum:][:n.States], one.sums[n.Sum:][:n.States])
+					},
+					func() { with.totals(one.totals[i:i+1], one.weights, one.nodes) },
+					func() { with.log(one.totals[i:i+1], one.totals[i:i+1]) },
+					func() { with.settle(one.beliefs, one.sums, one.totals[i:i+1], one.nodes) },
+				} {
+					step()
+				}
+			}
+			compare(t, "one by one", append(slices.Clone(c.messages), c.beliefs...), first[2:], 0, 0)
+		}
+	})
+}
+
+// TestBatchAllocation: no step of a batch allocates.
+func TestBatchAllocation(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		before := active
+		active = with
+		defer func() { active = before }()
+		r := rand.New(rand.NewPCG(71, 1))
+		c := newBatch(t, r, []int{3, 8, 21}, [][]int{{8, 3}, {8}, {21, 65}})
+		c.weights = make([]float64, 1000)
+		inverse := []float64{1}
+		if n := testing.AllocsPerRun(10, func() {
+			Cavities(c.weights, c.beliefs, c.messages, c.list)
+			Products(c.out, c.weights, c.tables, c.list)
+			AllSafe(c.out)
+			AbsorbAll(c.messages, c.sums, c.out, c.list, 0.1)
+			Shift(c.sums, c.nodes)
+			Totals(c.totals, c.weights, c.nodes)
+			Settle(c.beliefs, c.sums, c.totals, c.nodes)
+			Exponentials(c.tables, 9, inverse)
+		}); n > 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package simd
+
+import "math"
+
+// batchKernels are what the steps of a batch are composed of, one message or node
+// at a time.
+type batchKernels struct {
+	vectorTable, tableVector func(out, weight, values []float64)
+	max                      func(x []float64) float64
+	absorb                   func(old, message, sum []float64, rho, damping float64) (residual float64)
+}
+
+var plainBatch = batchKernels{plainVectorTable, plainTableVector, plainMax, plainAbsorb}
+
+func plainCavities(weights, beliefs, messages []float64, list []Message) {
+	for i := range list {
+		m := &list[i]
+		k := int(m.Source)
+		plainCavity(weights[m.Weight:][:k:k], beliefs[m.Belief:][:k], messages[m.Reverse:][:k])
+	}
+}
+
+func (k *batchKernels) products(out, weights, tables []float64, list []Message) {
+	for i := range list {
+		k.product(out, weights, tables, &list[i])
+	}
+}
+
+func (k *batchKernels) product(out, weights, tables []float64, m *Message) {
+	source, target := int(m.Source), int(m.Target)
+	compute := k.vectorTable
+	if m.Backward != 0 {
+		compute = k.tableVector
+	}
+	compute(out[m.Out:][:target], weights[m.Weight:][:source], tables[m.Table:][:source*target])
+}
+
+func plainAllSafe(x []float64) bool {
+	for _, v := range x {
+		if !(v >= TooSmall && v <= math.MaxFloat64) {
+			return false
+		}
+	}
+	return true
+}
+
+func (k *batchKernels) absorbAll(messages, sums, out []float64, list []Message, damping float64) (residual float64) {
+	for i := range list {
+		m := &list[i]
+		n := int(m.Target)
+		message := out[m.Out:][:n]
+		subtract(message, k.max(message))
+		residual = largerOrNaN(residual, k.absorb(messages[m.Old:][:n], message, sums[m.Sum:][:n], m.Rho, damping))
+	}
+	return residual
+}
+
+func (k *batchKernels) shift(sums []float64, list []Node) (done int) {
+	for i := range list {
+		sum := sums[list[i].Sum:][:list[i].States]
+		largest := k.max(sum)
+		if !(math.Abs(largest) <= math.MaxFloat64) {
+			return i
+		}
+		for x := range sum {
+			sum[x] = (sum[x] - largest) * list[i].Inverse
+		}
+	}
+	return len(list)
+}
+
+func plainTotals(totals, weights []float64, list []Node) {
+	for i := range list {
+		total := 0.0
+		for _, w := range weights[list[i].Sum:][:list[i].States] {
+			total += w
+		}
+		totals[i] = total
+	}
+}
+
+func plainSettle(beliefs, sums, logTotals []float64, list []Node) (residual float64) {
+	for i := range list {
+		n := int(list[i].States)
+		belief, sum := beliefs[list[i].Belief:][:n], sums[list[i].Sum:][:n]
+		for x, before := range belief {
+			after := sum[x] - logTotals[i]
+			if after != before {
+				residual = largerOrNaN(residual, math.Abs(after-before))
+			}
+			belief[x] = after
+		}
+	}
+	return residual
+}
+
+// largerOrNaN is the larger of two residuals, or a NaN where there is one.
+func largerOrNaN(a, b float64) float64 {
+	if b > a || b != b {
+		return b
+	}
+	return a
+}
+
+func plainExponentials(tables []float64, size int, inverse []float64) (done int) {
+	for i, a := range inverse {
+		table := tables[i*size:][:size]
+		for _, theta := range table {
+			if !(math.Abs(theta*a) <= moderate) {
+				return i
+			}
+		}
+		for x, theta := range table {
+			table[x] = math.Exp(theta * a)
+		}
+	}
+	return len(inverse)
+}
