@@ -2,14 +2,11 @@
 
 package simd
 
-import (
-	"math"
-	"unsafe"
-)
+import "unsafe"
 
 var (
-	batch512 = batchKernels{vectorTable512, tableVector512, max512, absorb512}
-	batch256 = batchKernels{vectorTable256, tableVector256, max256, absorb256}
+	tables512 = productKernels{vectorTable512, tableVector512}
+	tables256 = productKernels{vectorTable256, tableVector256}
 )
 
 func firstMessage(list []Message) *int { return (*int)(unsafe.Pointer(unsafe.SliceData(list))) }
@@ -25,7 +22,7 @@ func anyProducts512(out, weights, tables []float64, list []Message) {
 		left := products512(out, weights, tables, firstMessage(list), len(list))
 		list = list[len(list)-left:]
 		if left > 0 {
-			batch512.product(out, weights, tables, &list[0])
+			tables512.product(out, weights, tables, &list[0])
 			list = list[1:]
 		}
 	}
@@ -51,19 +48,38 @@ func anyExponentials512(tables []float64, size int, inverse []float64) (done int
 	return len(inverse) - exponentials512(tables, size, inverse)
 }
 
-// exponentials256 looks at a table in plain Go.
-func exponentials256(tables []float64, size int, inverse []float64) (done int) {
-	for i, a := range inverse {
-		table := tables[i*size:][:size]
-		for _, theta := range table {
-			if !(math.Abs(theta*a) <= moderate) {
-				return i
-			}
+func anyCavities256(weights, beliefs, messages []float64, list []Message) {
+	cavities256(weights, beliefs, messages, firstMessage(list), len(list))
+}
+
+// anyProducts256 is anyProducts512 for AVX2.
+func anyProducts256(out, weights, tables []float64, list []Message) {
+	for len(list) > 0 {
+		left := products256(out, weights, tables, firstMessage(list), len(list))
+		list = list[len(list)-left:]
+		if left > 0 {
+			tables256.product(out, weights, tables, &list[0])
+			list = list[1:]
 		}
-		for x := range table {
-			table[x] *= a
-		}
-		exp256(table, table)
 	}
-	return len(inverse)
+}
+
+func anyAbsorbAll256(messages, sums, out []float64, list []Message, damping float64) (residual float64) {
+	return absorbAll256(messages, sums, out, firstMessage(list), len(list), damping)
+}
+
+func anyShift256(sums []float64, list []Node) (done int) {
+	return len(list) - shiftAll256(sums, firstNode(list), len(list))
+}
+
+func anyTotals256(totals, weights []float64, list []Node) {
+	totals256(totals, weights, firstNode(list), len(list))
+}
+
+func anySettle256(beliefs, sums, logTotals []float64, list []Node) (residual float64) {
+	return settle256(beliefs, sums, logTotals, firstNode(list), len(list))
+}
+
+func anyExponentials256(tables []float64, size int, inverse []float64) (done int) {
+	return len(inverse) - exponentials256(tables, size, inverse)
 }

@@ -188,3 +188,43 @@ func multiplyMatrix256(dst []float64, f []float64, w []float64, rows int, d int,
 //
 //go:noescape
 func scatterMatrix256(w []float64, f []float64, t []float64, rows int, d int, k int)
+
+// cavities256 is Cavities.
+//
+//go:noescape
+func cavities256(weights []float64, beliefs []float64, messages []float64, list *int, count int)
+
+// products256 is Products as far as rows of tables have up to 8 entries; left counts those that are not done.
+//
+//go:noescape
+func products256(out []float64, weights []float64, tables []float64, list *int, count int) (left int)
+
+// allSafe256 is AllSafe.
+//
+//go:noescape
+func allSafe256(x []float64) bool
+
+// absorbAll256 is AbsorbAll.
+//
+//go:noescape
+func absorbAll256(messages []float64, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)
+
+// shiftAll256 is Shift; left counts the nodes that are not done.
+//
+//go:noescape
+func shiftAll256(sums []float64, list *int, count int) (left int)
+
+// totals256 is Totals.
+//
+//go:noescape
+func totals256(totals []float64, weights []float64, list *int, count int)
+
+// settle256 is Settle.
+//
+//go:noescape
+func settle256(beliefs []float64, sums []float64, logTotals []float64, list *int, count int) (residual float64)
+
+// exponentials256 is Exponentials; left counts the tables that are not done.
+//
+//go:noescape
+func exponentials256(tables []float64, size int, inverse []float64) (left int)

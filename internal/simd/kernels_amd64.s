@@ -236,99 +236,107 @@ DATA constants<>+1824(SB)/8, $0x7ff8000000000001
 DATA constants<>+1832(SB)/8, $0x7ff8000000000001
 DATA constants<>+1840(SB)/8, $0x7ff8000000000001
 DATA constants<>+1848(SB)/8, $0x7ff8000000000001
-DATA constants<>+1856(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1864(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1872(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1880(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1888(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1896(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1904(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1912(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1920(SB)/8, $0x3ff0000000000000
-DATA constants<>+1928(SB)/8, $0x3ff0000000000000
-DATA constants<>+1936(SB)/8, $0x3ff0000000000000
-DATA constants<>+1944(SB)/8, $0x3ff0000000000000
-DATA constants<>+1952(SB)/8, $0x4000000000000000
-DATA constants<>+1960(SB)/8, $0x4000000000000000
-DATA constants<>+1968(SB)/8, $0x4000000000000000
-DATA constants<>+1976(SB)/8, $0x4000000000000000
-DATA constants<>+1984(SB)/8, $0x3fe0000000000000
-DATA constants<>+1992(SB)/8, $0x3fe0000000000000
-DATA constants<>+2000(SB)/8, $0x3fe0000000000000
-DATA constants<>+2008(SB)/8, $0x3fe0000000000000
-DATA constants<>+2016(SB)/8, $0x4086200000000000
-DATA constants<>+2024(SB)/8, $0x4086200000000000
-DATA constants<>+2032(SB)/8, $0x4086200000000000
-DATA constants<>+2040(SB)/8, $0x4086200000000000
-DATA constants<>+2048(SB)/8, $0xc086200000000000
-DATA constants<>+2056(SB)/8, $0xc086200000000000
-DATA constants<>+2064(SB)/8, $0xc086200000000000
-DATA constants<>+2072(SB)/8, $0xc086200000000000
-DATA constants<>+2080(SB)/8, $0xc089000000000000
-DATA constants<>+2088(SB)/8, $0xc089000000000000
-DATA constants<>+2096(SB)/8, $0xc089000000000000
-DATA constants<>+2104(SB)/8, $0xc089000000000000
-DATA constants<>+2112(SB)/8, $0x4089000000000000
-DATA constants<>+2120(SB)/8, $0x4089000000000000
-DATA constants<>+2128(SB)/8, $0x4089000000000000
-DATA constants<>+2136(SB)/8, $0x4089000000000000
-DATA constants<>+2144(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+2152(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+2160(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+2168(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+2176(SB)/8, $0x4338000000000000
-DATA constants<>+2184(SB)/8, $0x4338000000000000
-DATA constants<>+2192(SB)/8, $0x4338000000000000
-DATA constants<>+2200(SB)/8, $0x4338000000000000
-DATA constants<>+2208(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+2216(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+2224(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+2232(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+2240(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+2248(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+2256(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+2264(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+2272(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+2280(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+2288(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+2296(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+2304(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+2312(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+2320(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+2328(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+2336(SB)/8, $0x0010000000000000
-DATA constants<>+2344(SB)/8, $0x0010000000000000
-DATA constants<>+2352(SB)/8, $0x0010000000000000
-DATA constants<>+2360(SB)/8, $0x0010000000000000
-DATA constants<>+2368(SB)/8, $0x4350000000000000
-DATA constants<>+2376(SB)/8, $0x4350000000000000
-DATA constants<>+2384(SB)/8, $0x4350000000000000
-DATA constants<>+2392(SB)/8, $0x4350000000000000
-DATA constants<>+2400(SB)/8, $0xc04b000000000000
-DATA constants<>+2408(SB)/8, $0xc04b000000000000
-DATA constants<>+2416(SB)/8, $0xc04b000000000000
-DATA constants<>+2424(SB)/8, $0xc04b000000000000
-DATA constants<>+2432(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2440(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2448(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2456(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2464(SB)/8, $0x00095f619980c433
-DATA constants<>+2472(SB)/8, $0x00095f619980c433
-DATA constants<>+2480(SB)/8, $0x00095f619980c433
-DATA constants<>+2488(SB)/8, $0x00095f619980c433
-DATA constants<>+2496(SB)/8, $0x000fffffffffffff
-DATA constants<>+2504(SB)/8, $0x000fffffffffffff
-DATA constants<>+2512(SB)/8, $0x000fffffffffffff
-DATA constants<>+2520(SB)/8, $0x000fffffffffffff
-DATA constants<>+2528(SB)/8, $0x4330000000000000
-DATA constants<>+2536(SB)/8, $0x4330000000000000
-DATA constants<>+2544(SB)/8, $0x4330000000000000
-DATA constants<>+2552(SB)/8, $0x4330000000000000
-DATA constants<>+2560(SB)/8, $0x43300000000003ff
-DATA constants<>+2568(SB)/8, $0x43300000000003ff
-DATA constants<>+2576(SB)/8, $0x43300000000003ff
-DATA constants<>+2584(SB)/8, $0x43300000000003ff
-GLOBL constants<>(SB), RODATA|NOPTR, $2592
+DATA constants<>+1856(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1864(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1872(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1880(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1888(SB)/8, $0x4072c00000000000
+DATA constants<>+1896(SB)/8, $0x4072c00000000000
+DATA constants<>+1904(SB)/8, $0x4072c00000000000
+DATA constants<>+1912(SB)/8, $0x4072c00000000000
+DATA constants<>+1920(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1928(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1936(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1944(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1952(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1960(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1968(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1976(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1984(SB)/8, $0x3ff0000000000000
+DATA constants<>+1992(SB)/8, $0x3ff0000000000000
+DATA constants<>+2000(SB)/8, $0x3ff0000000000000
+DATA constants<>+2008(SB)/8, $0x3ff0000000000000
+DATA constants<>+2016(SB)/8, $0x4000000000000000
+DATA constants<>+2024(SB)/8, $0x4000000000000000
+DATA constants<>+2032(SB)/8, $0x4000000000000000
+DATA constants<>+2040(SB)/8, $0x4000000000000000
+DATA constants<>+2048(SB)/8, $0x3fe0000000000000
+DATA constants<>+2056(SB)/8, $0x3fe0000000000000
+DATA constants<>+2064(SB)/8, $0x3fe0000000000000
+DATA constants<>+2072(SB)/8, $0x3fe0000000000000
+DATA constants<>+2080(SB)/8, $0x4086200000000000
+DATA constants<>+2088(SB)/8, $0x4086200000000000
+DATA constants<>+2096(SB)/8, $0x4086200000000000
+DATA constants<>+2104(SB)/8, $0x4086200000000000
+DATA constants<>+2112(SB)/8, $0xc086200000000000
+DATA constants<>+2120(SB)/8, $0xc086200000000000
+DATA constants<>+2128(SB)/8, $0xc086200000000000
+DATA constants<>+2136(SB)/8, $0xc086200000000000
+DATA constants<>+2144(SB)/8, $0xc089000000000000
+DATA constants<>+2152(SB)/8, $0xc089000000000000
+DATA constants<>+2160(SB)/8, $0xc089000000000000
+DATA constants<>+2168(SB)/8, $0xc089000000000000
+DATA constants<>+2176(SB)/8, $0x4089000000000000
+DATA constants<>+2184(SB)/8, $0x4089000000000000
+DATA constants<>+2192(SB)/8, $0x4089000000000000
+DATA constants<>+2200(SB)/8, $0x4089000000000000
+DATA constants<>+2208(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+2216(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+2224(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+2232(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+2240(SB)/8, $0x4338000000000000
+DATA constants<>+2248(SB)/8, $0x4338000000000000
+DATA constants<>+2256(SB)/8, $0x4338000000000000
+DATA constants<>+2264(SB)/8, $0x4338000000000000
+DATA constants<>+2272(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+2280(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+2288(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+2296(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+2304(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+2312(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+2320(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+2328(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+2336(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+2344(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+2352(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+2360(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+2368(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+2376(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+2384(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+2392(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+2400(SB)/8, $0x0010000000000000
+DATA constants<>+2408(SB)/8, $0x0010000000000000
+DATA constants<>+2416(SB)/8, $0x0010000000000000
+DATA constants<>+2424(SB)/8, $0x0010000000000000
+DATA constants<>+2432(SB)/8, $0x4350000000000000
+DATA constants<>+2440(SB)/8, $0x4350000000000000
+DATA constants<>+2448(SB)/8, $0x4350000000000000
+DATA constants<>+2456(SB)/8, $0x4350000000000000
+DATA constants<>+2464(SB)/8, $0xc04b000000000000
+DATA constants<>+2472(SB)/8, $0xc04b000000000000
+DATA constants<>+2480(SB)/8, $0xc04b000000000000
+DATA constants<>+2488(SB)/8, $0xc04b000000000000
+DATA constants<>+2496(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2504(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2512(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2520(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2528(SB)/8, $0x00095f619980c433
+DATA constants<>+2536(SB)/8, $0x00095f619980c433
+DATA constants<>+2544(SB)/8, $0x00095f619980c433
+DATA constants<>+2552(SB)/8, $0x00095f619980c433
+DATA constants<>+2560(SB)/8, $0x000fffffffffffff
+DATA constants<>+2568(SB)/8, $0x000fffffffffffff
+DATA constants<>+2576(SB)/8, $0x000fffffffffffff
+DATA constants<>+2584(SB)/8, $0x000fffffffffffff
+DATA constants<>+2592(SB)/8, $0x4330000000000000
+DATA constants<>+2600(SB)/8, $0x4330000000000000
+DATA constants<>+2608(SB)/8, $0x4330000000000000
+DATA constants<>+2616(SB)/8, $0x4330000000000000
+DATA constants<>+2624(SB)/8, $0x43300000000003ff
+DATA constants<>+2632(SB)/8, $0x43300000000003ff
+DATA constants<>+2640(SB)/8, $0x43300000000003ff
+DATA constants<>+2648(SB)/8, $0x43300000000003ff
+GLOBL constants<>(SB), RODATA|NOPTR, $2656
 
 // func exp512(dst []float64, x []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
@@ -11633,7 +11641,7 @@ group952:
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
 	JNZ               done953
-	VMOVUPD           constants<>+1920(SB), Y2
+	VMOVUPD           constants<>+1984(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
 	VMOVUPD           1024(BX), Y3
@@ -11818,12 +11826,12 @@ TEXT ·exp256(SB), $0-48
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    x_base+24(FP), CX
 	MOVQ    x_len+32(FP), DX
-	VMOVUPD constants<>+2176(SB), Y0
-	VMOVUPD constants<>+2144(SB), Y1
-	VMOVUPD constants<>+2208(SB), Y2
-	VMOVUPD constants<>+2240(SB), Y3
-	VMOVUPD constants<>+1920(SB), Y4
-	VMOVUPD constants<>+1888(SB), Y5
+	VMOVUPD constants<>+2240(SB), Y0
+	VMOVUPD constants<>+2208(SB), Y1
+	VMOVUPD constants<>+2272(SB), Y2
+	VMOVUPD constants<>+2304(SB), Y3
+	VMOVUPD constants<>+1984(SB), Y4
+	VMOVUPD constants<>+1952(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
 	JLT     rest955
@@ -11831,13 +11839,13 @@ TEXT ·exp256(SB), $0-48
 whole954:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+2016(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2080(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
 	JZ           quick956
-	VMOVUPD      constants<>+2080(SB), Y7
+	VMOVUPD      constants<>+2144(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+2112(SB), Y7
+	VMOVUPD      constants<>+2176(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -11862,7 +11870,7 @@ whole954:
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+1984(SB), Y7, Y8
+	VMULPD       constants<>+2048(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -11906,13 +11914,13 @@ done957:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+2016(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2080(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
 	JZ           quick958
-	VMOVUPD      constants<>+2080(SB), Y7
+	VMOVUPD      constants<>+2144(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+2112(SB), Y7
+	VMOVUPD      constants<>+2176(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -11937,7 +11945,7 @@ done957:
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+1984(SB), Y7, Y8
+	VMULPD       constants<>+2048(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -11991,13 +11999,13 @@ rest955:
 whole960:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+2016(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2080(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
 	JZ           quick962
-	VMOVUPD      constants<>+2080(SB), Y7
+	VMOVUPD      constants<>+2144(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+2112(SB), Y7
+	VMOVUPD      constants<>+2176(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -12022,7 +12030,7 @@ whole960:
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+1984(SB), Y7, Y8
+	VMULPD       constants<>+2048(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -12078,13 +12086,13 @@ rest961:
 	VMOVUPD      (SI)(DI*8), Y6
 	VMASKMOVPD   (CX)(BX*8), Y6, Y6
 	VANDPD       Y5, Y6, Y5
-	VCMPPD       $0x06, constants<>+2016(SB), Y5, Y5
+	VCMPPD       $0x06, constants<>+2080(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
 	JZ           quick965
-	VMOVUPD      constants<>+2080(SB), Y5
+	VMOVUPD      constants<>+2144(SB), Y5
 	VMAXPD       Y6, Y5, Y6
-	VMOVUPD      constants<>+2112(SB), Y5
+	VMOVUPD      constants<>+2176(SB), Y5
 	VMINPD       Y6, Y5, Y6
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
@@ -12109,7 +12117,7 @@ rest961:
 	VFMADD231PD  Y8, Y3, Y5
 	VFMADD231PD  Y5, Y2, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+1984(SB), Y1, Y2
+	VMULPD       constants<>+2048(SB), Y1, Y2
 	VROUNDPD     $0x01, Y2, Y2
 	VSUBPD       Y2, Y1, Y1
 	VADDPD       Y0, Y2, Y2
@@ -12178,36 +12186,36 @@ TEXT ·log256(SB), $0-48
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    x_base+24(FP), CX
 	MOVQ    x_len+32(FP), DX
-	VMOVUPD constants<>+2464(SB), Y0
-	VMOVUPD constants<>+2528(SB), Y1
-	VMOVUPD constants<>+1920(SB), Y2
-	VMOVUPD constants<>+1984(SB), Y3
+	VMOVUPD constants<>+2528(SB), Y0
+	VMOVUPD constants<>+2592(SB), Y1
+	VMOVUPD constants<>+1984(SB), Y2
+	VMOVUPD constants<>+2048(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
 	JLT     rest971
 
 whole970:
 	VMOVUPD     (CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1856(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2400(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1920(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
 	JZ          quick972
 	VMOVAPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y7
-	VMULPD      constants<>+2368(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2400(SB), Y4, Y7
+	VMULPD      constants<>+2432(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2400(SB), Y7, Y6
+	VANDPD      constants<>+2464(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2560(SB), Y7, Y7
-	VANDPD      constants<>+2496(SB), Y4, Y4
-	VPADDQ      constants<>+2432(SB), Y4, Y4
+	VSUBPD      constants<>+2624(SB), Y7, Y7
+	VANDPD      constants<>+2560(SB), Y4, Y4
+	VPADDQ      constants<>+2496(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+1952(SB), Y4, Y6
+	VADDPD      constants<>+2016(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
@@ -12223,11 +12231,11 @@ whole970:
 	VMOVAPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2304(SB), Y7, Y9
+	VMULPD      constants<>+2368(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2272(SB), Y12, Y7
+	VFMSUB132PD constants<>+2336(SB), Y12, Y7
 	VMOVAPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
@@ -12242,11 +12250,11 @@ quick972:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2560(SB), Y5, Y5
-	VANDPD      constants<>+2496(SB), Y4, Y4
-	VPADDQ      constants<>+2432(SB), Y4, Y4
+	VSUBPD      constants<>+2624(SB), Y5, Y5
+	VANDPD      constants<>+2560(SB), Y4, Y4
+	VPADDQ      constants<>+2496(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+1952(SB), Y4, Y6
+	VADDPD      constants<>+2016(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
@@ -12262,36 +12270,36 @@ quick972:
 	VMOVAPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2304(SB), Y5, Y8
+	VMULPD      constants<>+2368(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2272(SB), Y11, Y5
+	VFMSUB132PD constants<>+2336(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
 done973:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1856(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2400(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1920(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
 	JZ          quick974
 	VMOVAPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y7
-	VMULPD      constants<>+2368(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2400(SB), Y4, Y7
+	VMULPD      constants<>+2432(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2400(SB), Y7, Y6
+	VANDPD      constants<>+2464(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2560(SB), Y7, Y7
-	VANDPD      constants<>+2496(SB), Y4, Y4
-	VPADDQ      constants<>+2432(SB), Y4, Y4
+	VSUBPD      constants<>+2624(SB), Y7, Y7
+	VANDPD      constants<>+2560(SB), Y4, Y4
+	VPADDQ      constants<>+2496(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+1952(SB), Y4, Y6
+	VADDPD      constants<>+2016(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
@@ -12307,11 +12315,11 @@ done973:
 	VMOVAPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2304(SB), Y7, Y9
+	VMULPD      constants<>+2368(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2272(SB), Y12, Y7
+	VFMSUB132PD constants<>+2336(SB), Y12, Y7
 	VMOVAPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
@@ -12326,11 +12334,11 @@ quick974:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2560(SB), Y5, Y5
-	VANDPD      constants<>+2496(SB), Y4, Y4
-	VPADDQ      constants<>+2432(SB), Y4, Y4
+	VSUBPD      constants<>+2624(SB), Y5, Y5
+	VANDPD      constants<>+2560(SB), Y4, Y4
+	VPADDQ      constants<>+2496(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+1952(SB), Y4, Y6
+	VADDPD      constants<>+2016(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
@@ -12346,11 +12354,11 @@ quick974:
 	VMOVAPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2304(SB), Y5, Y8
+	VMULPD      constants<>+2368(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2272(SB), Y11, Y5
+	VFMSUB132PD constants<>+2336(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
 done975:
@@ -12366,26 +12374,26 @@ rest971:
 
 whole976:
 	VMOVUPD     (CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1856(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2400(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1920(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
 	JZ          quick978
 	VMOVAPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2336(SB), Y4, Y7
-	VMULPD      constants<>+2368(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2400(SB), Y4, Y7
+	VMULPD      constants<>+2432(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2400(SB), Y7, Y6
+	VANDPD      constants<>+2464(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2560(SB), Y7, Y7
-	VANDPD      constants<>+2496(SB), Y4, Y4
-	VPADDQ      constants<>+2432(SB), Y4, Y4
+	VSUBPD      constants<>+2624(SB), Y7, Y7
+	VANDPD      constants<>+2560(SB), Y4, Y4
+	VPADDQ      constants<>+2496(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+1952(SB), Y4, Y6
+	VADDPD      constants<>+2016(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
@@ -12401,11 +12409,11 @@ whole976:
 	VMOVAPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2304(SB), Y7, Y9
+	VMULPD      constants<>+2368(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2272(SB), Y12, Y7
+	VFMSUB132PD constants<>+2336(SB), Y12, Y7
 	VMOVAPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
@@ -12420,11 +12428,11 @@ quick978:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2560(SB), Y5, Y5
-	VANDPD      constants<>+2496(SB), Y4, Y4
-	VPADDQ      constants<>+2432(SB), Y4, Y4
+	VSUBPD      constants<>+2624(SB), Y5, Y5
+	VANDPD      constants<>+2560(SB), Y4, Y4
+	VPADDQ      constants<>+2496(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+1952(SB), Y4, Y6
+	VADDPD      constants<>+2016(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
@@ -12440,11 +12448,11 @@ quick978:
 	VMOVAPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2304(SB), Y5, Y8
+	VMULPD      constants<>+2368(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2272(SB), Y11, Y5
+	VFMSUB132PD constants<>+2336(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
 done979:
@@ -12464,26 +12472,26 @@ rest977:
 	VMASKMOVPD  (CX)(BX*8), Y4, Y5
 	VMOVUPD     Y2, Y6
 	VBLENDVPD   Y4, Y5, Y6, Y5
-	VCMPPD      $0x19, constants<>+2336(SB), Y5, Y4
-	VCMPPD      $0x1e, constants<>+1856(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2400(SB), Y5, Y4
+	VCMPPD      $0x1e, constants<>+1920(SB), Y5, Y6
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
 	JZ          quick981
 	VMOVAPD     Y5, Y4
-	VCMPPD      $0x19, constants<>+2336(SB), Y5, Y7
-	VMULPD      constants<>+2368(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2400(SB), Y5, Y7
+	VMULPD      constants<>+2432(SB), Y5, Y6
 	VBLENDVPD   Y7, Y6, Y5, Y5
-	VANDPD      constants<>+2400(SB), Y7, Y6
+	VANDPD      constants<>+2464(SB), Y7, Y6
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+2560(SB), Y0, Y0
-	VANDPD      constants<>+2496(SB), Y5, Y5
-	VPADDQ      constants<>+2432(SB), Y5, Y5
+	VSUBPD      constants<>+2624(SB), Y0, Y0
+	VANDPD      constants<>+2560(SB), Y5, Y5
+	VPADDQ      constants<>+2496(SB), Y5, Y5
 	VADDPD      Y6, Y0, Y0
 	VSUBPD      Y2, Y5, Y5
-	VADDPD      constants<>+1952(SB), Y5, Y1
+	VADDPD      constants<>+2016(SB), Y5, Y1
 	VDIVPD      Y1, Y5, Y1
 	VMULPD      Y1, Y1, Y2
 	VMULPD      Y2, Y2, Y6
@@ -12499,11 +12507,11 @@ rest977:
 	VMOVAPD     Y3, Y9
 	VFMADD231PD Y8, Y6, Y9
 	VFMADD231PD Y7, Y2, Y9
-	VMULPD      constants<>+2304(SB), Y0, Y6
+	VMULPD      constants<>+2368(SB), Y0, Y6
 	VFMADD231PD Y9, Y1, Y6
 	VSUBPD      Y6, Y3, Y3
 	VSUBPD      Y5, Y3, Y3
-	VFMSUB132PD constants<>+2272(SB), Y3, Y0
+	VFMSUB132PD constants<>+2336(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VCMPPD      $0x00, Y1, Y4, Y7
@@ -12518,11 +12526,11 @@ quick981:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+2560(SB), Y0, Y0
-	VANDPD      constants<>+2496(SB), Y5, Y5
-	VPADDQ      constants<>+2432(SB), Y5, Y5
+	VSUBPD      constants<>+2624(SB), Y0, Y0
+	VANDPD      constants<>+2560(SB), Y5, Y5
+	VPADDQ      constants<>+2496(SB), Y5, Y5
 	VSUBPD      Y2, Y5, Y5
-	VADDPD      constants<>+1952(SB), Y5, Y1
+	VADDPD      constants<>+2016(SB), Y5, Y1
 	VDIVPD      Y1, Y5, Y1
 	VMULPD      Y1, Y1, Y2
 	VMULPD      Y2, Y2, Y4
@@ -12538,11 +12546,11 @@ quick981:
 	VMOVAPD     Y3, Y8
 	VFMADD231PD Y7, Y4, Y8
 	VFMADD231PD Y6, Y2, Y8
-	VMULPD      constants<>+2304(SB), Y0, Y4
+	VMULPD      constants<>+2368(SB), Y0, Y4
 	VFMADD231PD Y8, Y1, Y4
 	VSUBPD      Y4, Y3, Y3
 	VSUBPD      Y5, Y3, Y3
-	VFMSUB132PD constants<>+2272(SB), Y3, Y0
+	VFMSUB132PD constants<>+2336(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
 done982:
@@ -12583,20 +12591,20 @@ TEXT ·expShift256(SB), $0-64
 whole986:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
-	VANDPD       constants<>+1888(SB), Y2, Y3
-	VCMPPD       $0x06, constants<>+2016(SB), Y3, Y3
+	VANDPD       constants<>+1952(SB), Y2, Y3
+	VCMPPD       $0x06, constants<>+2080(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
 	JZ           quick988
-	VMOVUPD      constants<>+2080(SB), Y3
+	VMOVUPD      constants<>+2144(SB), Y3
 	VMAXPD       Y2, Y3, Y2
-	VMOVUPD      constants<>+2112(SB), Y3
-	VMINPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2176(SB), Y3
-	VFMADD231PD  constants<>+2144(SB), Y2, Y3
-	VSUBPD       constants<>+2176(SB), Y3, Y3
-	VFNMADD231PD constants<>+2208(SB), Y3, Y2
-	VFNMADD231PD constants<>+2240(SB), Y3, Y2
+	VMINPD       Y2, Y3, Y2
+	VMOVUPD      constants<>+2240(SB), Y3
+	VFMADD231PD  constants<>+2208(SB), Y2, Y3
+	VSUBPD       constants<>+2240(SB), Y3, Y3
+	VFNMADD231PD constants<>+2272(SB), Y3, Y2
+	VFNMADD231PD constants<>+2304(SB), Y3, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
 	VMOVUPD      constants<>+1216(SB), Y6
@@ -12614,26 +12622,26 @@ whole986:
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y2
-	VADDPD       constants<>+1920(SB), Y2, Y2
-	VMULPD       constants<>+1984(SB), Y3, Y4
+	VADDPD       constants<>+1984(SB), Y2, Y2
+	VMULPD       constants<>+2048(SB), Y3, Y4
 	VROUNDPD     $0x01, Y4, Y4
 	VSUBPD       Y4, Y3, Y3
-	VADDPD       constants<>+2176(SB), Y4, Y4
+	VADDPD       constants<>+2240(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+1920(SB), Y4, Y4
-	VADDPD       constants<>+2176(SB), Y3, Y3
+	VPADDQ       constants<>+1984(SB), Y4, Y4
+	VADDPD       constants<>+2240(SB), Y3, Y3
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constants<>+1920(SB), Y3, Y3
+	VPADDQ       constants<>+1984(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
 	JMP          done989
 
 quick988:
-	VMOVUPD      constants<>+2176(SB), Y3
-	VFMADD231PD  constants<>+2144(SB), Y2, Y3
-	VSUBPD       constants<>+2176(SB), Y3, Y4
-	VFNMADD231PD constants<>+2208(SB), Y4, Y2
-	VFNMADD231PD constants<>+2240(SB), Y4, Y2
+	VMOVUPD      constants<>+2240(SB), Y3
+	VFMADD231PD  constants<>+2208(SB), Y2, Y3
+	VSUBPD       constants<>+2240(SB), Y3, Y4
+	VFNMADD231PD constants<>+2272(SB), Y4, Y2
+	VFNMADD231PD constants<>+2304(SB), Y4, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
 	VMOVUPD      constants<>+1216(SB), Y6
@@ -12651,7 +12659,7 @@ quick988:
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y2
-	VADDPD       constants<>+1920(SB), Y2, Y2
+	VADDPD       constants<>+1984(SB), Y2, Y2
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
@@ -12673,20 +12681,20 @@ rest987:
 	VMASKMOVPD   (CX)(BX*8), Y2, Y3
 	VSUBPD       Y0, Y3, Y3
 	VANDPD       Y2, Y3, Y3
-	VANDPD       constants<>+1888(SB), Y3, Y0
-	VCMPPD       $0x06, constants<>+2016(SB), Y0, Y0
+	VANDPD       constants<>+1952(SB), Y3, Y0
+	VCMPPD       $0x06, constants<>+2080(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
 	JZ           quick991
-	VMOVUPD      constants<>+2080(SB), Y0
+	VMOVUPD      constants<>+2144(SB), Y0
 	VMAXPD       Y3, Y0, Y3
-	VMOVUPD      constants<>+2112(SB), Y0
-	VMINPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2176(SB), Y0
-	VFMADD231PD  constants<>+2144(SB), Y3, Y0
-	VSUBPD       constants<>+2176(SB), Y0, Y0
-	VFNMADD231PD constants<>+2208(SB), Y0, Y3
-	VFNMADD231PD constants<>+2240(SB), Y0, Y3
+	VMINPD       Y3, Y0, Y3
+	VMOVUPD      constants<>+2240(SB), Y0
+	VFMADD231PD  constants<>+2208(SB), Y3, Y0
+	VSUBPD       constants<>+2240(SB), Y0, Y0
+	VFNMADD231PD constants<>+2272(SB), Y0, Y3
+	VFNMADD231PD constants<>+2304(SB), Y0, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
 	VMOVUPD      constants<>+1216(SB), Y6
@@ -12704,26 +12712,26 @@ rest987:
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y3
-	VADDPD       constants<>+1920(SB), Y3, Y3
-	VMULPD       constants<>+1984(SB), Y0, Y4
+	VADDPD       constants<>+1984(SB), Y3, Y3
+	VMULPD       constants<>+2048(SB), Y0, Y4
 	VROUNDPD     $0x01, Y4, Y4
 	VSUBPD       Y4, Y0, Y0
-	VADDPD       constants<>+2176(SB), Y4, Y4
+	VADDPD       constants<>+2240(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+1920(SB), Y4, Y4
-	VADDPD       constants<>+2176(SB), Y0, Y0
+	VPADDQ       constants<>+1984(SB), Y4, Y4
+	VADDPD       constants<>+2240(SB), Y0, Y0
 	VPSLLQ       $0x34, Y0, Y0
-	VPADDQ       constants<>+1920(SB), Y0, Y0
+	VPADDQ       constants<>+1984(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
 	JMP          done992
 
 quick991:
-	VMOVUPD      constants<>+2176(SB), Y0
-	VFMADD231PD  constants<>+2144(SB), Y3, Y0
-	VSUBPD       constants<>+2176(SB), Y0, Y4
-	VFNMADD231PD constants<>+2208(SB), Y4, Y3
-	VFNMADD231PD constants<>+2240(SB), Y4, Y3
+	VMOVUPD      constants<>+2240(SB), Y0
+	VFMADD231PD  constants<>+2208(SB), Y3, Y0
+	VSUBPD       constants<>+2240(SB), Y0, Y4
+	VFNMADD231PD constants<>+2272(SB), Y4, Y3
+	VFNMADD231PD constants<>+2304(SB), Y4, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
 	VMOVUPD      constants<>+1216(SB), Y6
@@ -12741,7 +12749,7 @@ quick991:
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y3
-	VADDPD       constants<>+1920(SB), Y3, Y3
+	VADDPD       constants<>+1984(SB), Y3, Y3
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
@@ -15112,8 +15120,8 @@ done1204:
 	TESTL        BX, BX
 	JNZ          nan1206
 	VBROADCASTSD inverse+48(FP), Y2
-	VANDPD       constants<>+1888(SB), Y0, Y3
-	VCMPPD       $0x1e, constants<>+1856(SB), Y3, Y3
+	VANDPD       constants<>+1952(SB), Y0, Y3
+	VCMPPD       $0x1e, constants<>+1920(SB), Y3, Y3
 	VSUBPD       Y0, Y1, Y1
 	VMULPD       Y2, Y1, Y1
 	VBROADCASTSD lowest+56(FP), Y4
@@ -15122,8 +15130,8 @@ done1204:
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
 	JNZ          unsafe1205
-	VMOVUPD      constants<>+2176(SB), Y1
-	VMOVUPD      constants<>+1920(SB), Y3
+	VMOVUPD      constants<>+2240(SB), Y1
+	VMOVUPD      constants<>+1984(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
 	JLT          rest1208
@@ -15132,14 +15140,14 @@ whole1207:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2048(SB), Y6
+	VMOVUPD      constants<>+2112(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y1, Y6
-	VFMADD231PD  constants<>+2144(SB), Y4, Y6
+	VFMADD231PD  constants<>+2208(SB), Y4, Y6
 	VSUBPD       Y1, Y6, Y7
-	VFNMADD231PD constants<>+2208(SB), Y7, Y4
-	VFNMADD231PD constants<>+2240(SB), Y7, Y4
+	VFNMADD231PD constants<>+2272(SB), Y7, Y4
+	VFNMADD231PD constants<>+2304(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
 	VMOVUPD      constants<>+1216(SB), Y9
@@ -15166,14 +15174,14 @@ whole1207:
 	VMOVUPD      32(CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2048(SB), Y6
+	VMOVUPD      constants<>+2112(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y1, Y6
-	VFMADD231PD  constants<>+2144(SB), Y4, Y6
+	VFMADD231PD  constants<>+2208(SB), Y4, Y6
 	VSUBPD       Y1, Y6, Y7
-	VFNMADD231PD constants<>+2208(SB), Y7, Y4
-	VFNMADD231PD constants<>+2240(SB), Y7, Y4
+	VFNMADD231PD constants<>+2272(SB), Y7, Y4
+	VFNMADD231PD constants<>+2304(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
 	VMOVUPD      constants<>+1216(SB), Y9
@@ -15210,14 +15218,14 @@ whole1209:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2048(SB), Y6
+	VMOVUPD      constants<>+2112(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y1, Y6
-	VFMADD231PD  constants<>+2144(SB), Y4, Y6
+	VFMADD231PD  constants<>+2208(SB), Y4, Y6
 	VSUBPD       Y1, Y6, Y7
-	VFNMADD231PD constants<>+2208(SB), Y7, Y4
-	VFNMADD231PD constants<>+2240(SB), Y7, Y4
+	VFNMADD231PD constants<>+2272(SB), Y7, Y4
+	VFNMADD231PD constants<>+2304(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
 	VMOVUPD      constants<>+1216(SB), Y9
@@ -15256,14 +15264,14 @@ rest1210:
 	VMASKMOVPD   (CX)(BX*8), Y4, Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2048(SB), Y5
+	VMOVUPD      constants<>+2112(SB), Y5
 	VCMPPD       $0x05, Y5, Y4, Y2
 	VMAXPD       Y4, Y5, Y4
 	VMOVUPD      Y1, Y5
-	VFMADD231PD  constants<>+2144(SB), Y4, Y5
+	VFMADD231PD  constants<>+2208(SB), Y4, Y5
 	VSUBPD       Y1, Y5, Y1
-	VFNMADD231PD constants<>+2208(SB), Y1, Y4
-	VFNMADD231PD constants<>+2240(SB), Y1, Y4
+	VFNMADD231PD constants<>+2272(SB), Y1, Y4
+	VFNMADD231PD constants<>+2304(SB), Y1, Y4
 	VMULPD       Y4, Y4, Y1
 	VMULPD       Y1, Y1, Y6
 	VMOVUPD      constants<>+1216(SB), Y7
@@ -15330,7 +15338,7 @@ TEXT ·absorb256(SB), $0-96
 	MOVQ         old_len+8(FP), BX
 	VBROADCASTSD rho+72(FP), Y0
 	VBROADCASTSD damping+80(FP), Y1
-	VMOVUPD      constants<>+1920(SB), Y2
+	VMOVUPD      constants<>+1984(SB), Y2
 	VSUBPD       Y1, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
@@ -15352,7 +15360,7 @@ whole1215:
 undamped1217:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
-	VANDPD      constants<>+1888(SB), Y5, Y5
+	VANDPD      constants<>+1952(SB), Y5, Y5
 	VANDPD      Y7, Y5, Y5
 	VPCMPGTQ    Y3, Y5, Y7
 	VBLENDVPD   Y7, Y5, Y3, Y3
@@ -15383,12 +15391,12 @@ rest1216:
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
 undamped1219:
-	VCMPPD    $0x04, Y6, Y7, Y4
-	VSUBPD    Y6, Y7, Y1
-	VANDPD    constants<>+1888(SB), Y1, Y1
-	VANDPD    Y4, Y1, Y1
-	VPCMPGTQ  Y3, Y1, Y2
-	VBLENDVPD Y2, Y1, Y3, Y3
+	VCMPPD    $0x04, Y6, Y7, Y1
+	VSUBPD    Y6, Y7, Y2
+	VANDPD    constants<>+1952(SB), Y2, Y2
+	VANDPD    Y1, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y1
+	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
 	JLT       partial1220
 	VMOVUPD   Y7, (AX)(SI*8)
@@ -15538,14 +15546,14 @@ vector1233:
 	VCMPPD       $0x04, constants<>+1760(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       Y2, Y3, Y3
-	VMOVUPD      constants<>+2048(SB), Y5
+	VMOVUPD      constants<>+2112(SB), Y5
 	VCMPPD       $0x05, Y5, Y2, Y4
 	VMAXPD       Y2, Y5, Y2
-	VMOVUPD      constants<>+2176(SB), Y5
-	VFMADD231PD  constants<>+2144(SB), Y2, Y5
-	VSUBPD       constants<>+2176(SB), Y5, Y6
-	VFNMADD231PD constants<>+2208(SB), Y6, Y2
-	VFNMADD231PD constants<>+2240(SB), Y6, Y2
+	VMOVUPD      constants<>+2240(SB), Y5
+	VFMADD231PD  constants<>+2208(SB), Y2, Y5
+	VSUBPD       constants<>+2240(SB), Y5, Y6
+	VFNMADD231PD constants<>+2272(SB), Y6, Y2
+	VFNMADD231PD constants<>+2304(SB), Y6, Y2
 	VMULPD       Y2, Y2, Y6
 	VMULPD       Y6, Y6, Y7
 	VMOVUPD      constants<>+1216(SB), Y8
@@ -15563,9 +15571,9 @@ vector1233:
 	VFMADD231PD  Y12, Y7, Y10
 	VFMADD231PD  Y10, Y7, Y8
 	VFMADD231PD  Y8, Y6, Y2
-	VADDPD       constants<>+1920(SB), Y2, Y2
+	VADDPD       constants<>+1984(SB), Y2, Y2
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+1920(SB), Y5, Y5
+	VPADDQ       constants<>+1984(SB), Y5, Y5
 	VMULPD       Y5, Y2, Y2
 	VANDPD       Y4, Y2, Y2
 	VMOVUPD      Y2, (R10)(CX*8)
@@ -15581,14 +15589,14 @@ vector1234:
 	VCMPPD       $0x04, constants<>+1760(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
 	VANDPD       Y2, Y3, Y3
-	VMOVUPD      constants<>+2048(SB), Y5
+	VMOVUPD      constants<>+2112(SB), Y5
 	VCMPPD       $0x05, Y5, Y2, Y4
 	VMAXPD       Y2, Y5, Y2
-	VMOVUPD      constants<>+2176(SB), Y5
-	VFMADD231PD  constants<>+2144(SB), Y2, Y5
-	VSUBPD       constants<>+2176(SB), Y5, Y6
-	VFNMADD231PD constants<>+2208(SB), Y6, Y2
-	VFNMADD231PD constants<>+2240(SB), Y6, Y2
+	VMOVUPD      constants<>+2240(SB), Y5
+	VFMADD231PD  constants<>+2208(SB), Y2, Y5
+	VSUBPD       constants<>+2240(SB), Y5, Y6
+	VFNMADD231PD constants<>+2272(SB), Y6, Y2
+	VFNMADD231PD constants<>+2304(SB), Y6, Y2
 	VMULPD       Y2, Y2, Y6
 	VMULPD       Y6, Y6, Y7
 	VMOVUPD      constants<>+1216(SB), Y8
@@ -15606,9 +15614,9 @@ vector1234:
 	VFMADD231PD  Y12, Y7, Y10
 	VFMADD231PD  Y10, Y7, Y8
 	VFMADD231PD  Y8, Y6, Y2
-	VADDPD       constants<>+1920(SB), Y2, Y2
+	VADDPD       constants<>+1984(SB), Y2, Y2
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+1920(SB), Y5, Y5
+	VPADDQ       constants<>+1984(SB), Y5, Y5
 	VMULPD       Y5, Y2, Y2
 	VANDPD       Y4, Y2, Y2
 	VMOVUPD      Y2, 1024(R10)(CX*8)
@@ -15874,33 +15882,33 @@ done1237:
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
 	JCS         unsafe1226
-	VMOVUPD     constants<>+1856(SB), Y3
+	VMOVUPD     constants<>+1920(SB), Y3
 	VUCOMISD    X1, X3
 	JCS         unsafe1226
-	VMOVUPD     constants<>+1920(SB), Y3
+	VMOVUPD     constants<>+1984(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
 	MOVSD       X2, product+152(FP)
-	VCMPPD      $0x19, constants<>+2336(SB), Y1, Y2
-	VCMPPD      $0x1e, constants<>+1856(SB), Y1, Y4
+	VCMPPD      $0x19, constants<>+2400(SB), Y1, Y2
+	VCMPPD      $0x1e, constants<>+1920(SB), Y1, Y4
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
 	JZ          quick1252
 	VMOVAPD     Y1, Y2
-	VCMPPD      $0x19, constants<>+2336(SB), Y1, Y5
-	VMULPD      constants<>+2368(SB), Y1, Y4
+	VCMPPD      $0x19, constants<>+2400(SB), Y1, Y5
+	VMULPD      constants<>+2432(SB), Y1, Y4
 	VBLENDVPD   Y5, Y4, Y1, Y1
-	VANDPD      constants<>+2400(SB), Y5, Y4
-	VPADDQ      constants<>+2464(SB), Y1, Y1
+	VANDPD      constants<>+2464(SB), Y5, Y4
+	VPADDQ      constants<>+2528(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y5
-	VORPD       constants<>+2528(SB), Y5, Y5
-	VSUBPD      constants<>+2560(SB), Y5, Y5
-	VANDPD      constants<>+2496(SB), Y1, Y1
-	VPADDQ      constants<>+2432(SB), Y1, Y1
+	VORPD       constants<>+2592(SB), Y5, Y5
+	VSUBPD      constants<>+2624(SB), Y5, Y5
+	VANDPD      constants<>+2560(SB), Y1, Y1
+	VPADDQ      constants<>+2496(SB), Y1, Y1
 	VADDPD      Y4, Y5, Y5
-	VSUBPD      constants<>+1920(SB), Y1, Y1
-	VADDPD      constants<>+1952(SB), Y1, Y4
+	VSUBPD      constants<>+1984(SB), Y1, Y1
+	VADDPD      constants<>+2016(SB), Y1, Y4
 	VDIVPD      Y4, Y1, Y4
 	VMULPD      Y4, Y4, Y6
 	VMULPD      Y6, Y6, Y7
@@ -15911,16 +15919,16 @@ done1237:
 	VMOVUPD     constants<>+1696(SB), Y9
 	VFMADD213PD constants<>+1632(SB), Y7, Y9
 	VFMADD213PD constants<>+1568(SB), Y7, Y9
-	VMULPD      constants<>+1984(SB), Y1, Y10
+	VMULPD      constants<>+2048(SB), Y1, Y10
 	VMULPD      Y1, Y10, Y10
 	VMOVAPD     Y10, Y11
 	VFMADD231PD Y9, Y7, Y11
 	VFMADD231PD Y8, Y6, Y11
-	VMULPD      constants<>+2304(SB), Y5, Y7
+	VMULPD      constants<>+2368(SB), Y5, Y7
 	VFMADD231PD Y11, Y4, Y7
 	VSUBPD      Y7, Y10, Y10
 	VSUBPD      Y1, Y10, Y10
-	VFMSUB132PD constants<>+2272(SB), Y10, Y5
+	VFMSUB132PD constants<>+2336(SB), Y10, Y5
 	VMOVAPD     Y5, Y1
 	VXORPD      Y4, Y4, Y4
 	VCMPPD      $0x00, Y4, Y2, Y5
@@ -15932,14 +15940,14 @@ done1237:
 	JMP         done1253
 
 quick1252:
-	VPADDQ      constants<>+2464(SB), Y1, Y1
+	VPADDQ      constants<>+2528(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
-	VORPD       constants<>+2528(SB), Y2, Y2
-	VSUBPD      constants<>+2560(SB), Y2, Y2
-	VANDPD      constants<>+2496(SB), Y1, Y1
-	VPADDQ      constants<>+2432(SB), Y1, Y1
-	VSUBPD      constants<>+1920(SB), Y1, Y1
-	VADDPD      constants<>+1952(SB), Y1, Y4
+	VORPD       constants<>+2592(SB), Y2, Y2
+	VSUBPD      constants<>+2624(SB), Y2, Y2
+	VANDPD      constants<>+2560(SB), Y1, Y1
+	VPADDQ      constants<>+2496(SB), Y1, Y1
+	VSUBPD      constants<>+1984(SB), Y1, Y1
+	VADDPD      constants<>+2016(SB), Y1, Y4
 	VDIVPD      Y4, Y1, Y4
 	VMULPD      Y4, Y4, Y5
 	VMULPD      Y5, Y5, Y6
@@ -15950,16 +15958,16 @@ quick1252:
 	VMOVUPD     constants<>+1696(SB), Y8
 	VFMADD213PD constants<>+1632(SB), Y6, Y8
 	VFMADD213PD constants<>+1568(SB), Y6, Y8
-	VMULPD      constants<>+1984(SB), Y1, Y9
+	VMULPD      constants<>+2048(SB), Y1, Y9
 	VMULPD      Y1, Y9, Y9
 	VMOVAPD     Y9, Y10
 	VFMADD231PD Y8, Y6, Y10
 	VFMADD231PD Y7, Y5, Y10
-	VMULPD      constants<>+2304(SB), Y2, Y6
+	VMULPD      constants<>+2368(SB), Y2, Y6
 	VFMADD231PD Y10, Y4, Y6
 	VSUBPD      Y6, Y9, Y9
 	VSUBPD      Y1, Y9, Y9
-	VFMSUB132PD constants<>+2272(SB), Y9, Y2
+	VFMSUB132PD constants<>+2336(SB), Y9, Y2
 	VMOVAPD     Y2, Y1
 
 done1253:
@@ -17647,5 +17655,1358 @@ stored1446:
 
 tiles1441:
 done1360:
+	VZEROUPPER
+	RET
+
+// func cavities256(weights []float64, beliefs []float64, messages []float64, list *int, count int)
+// Requires: AVX
+TEXT ·cavities256(SB), $0-88
+	MOVQ    weights_base+0(FP), AX
+	MOVQ    beliefs_base+24(FP), CX
+	MOVQ    messages_base+48(FP), DX
+	VMOVUPD constants<>+1760(SB), Y0
+	MOVQ    list+72(FP), BX
+	MOVQ    count+80(FP), SI
+	TESTQ   SI, SI
+	JLE     done1448
+
+item1447:
+	MOVLQSX 40(BX), DI
+	LEAQ    (AX)(DI*8), DI
+	MOVQ    (BX), R8
+	LEAQ    (CX)(R8*8), R8
+	MOVQ    8(BX), R9
+	LEAQ    (DX)(R9*8), R9
+	MOVLQSX 52(BX), R10
+	XORQ    R11, R11
+	CMPQ    R10, $0x00000004
+	JLT     rest1450
+
+whole1449:
+	VMOVUPD   (R8)(R11*8), Y1
+	VMOVUPD   (R9)(R11*8), Y2
+	VCMPPD    $0x00, Y0, Y2, Y3
+	VSUBPD    Y2, Y1, Y1
+	VBLENDVPD Y3, Y0, Y1, Y1
+	VMOVUPD   Y1, (DI)(R11*8)
+	ADDQ      $0x00000004, R11
+	SUBQ      $0x00000004, R10
+	CMPQ      R10, $0x00000004
+	JGE       whole1449
+
+rest1450:
+	TESTQ      R10, R10
+	JZ         done1451
+	LEAQ       constants<>+672(SB), R12
+	NEGQ       R10
+	VMOVUPD    (R12)(R10*8), Y1
+	VMASKMOVPD (R8)(R11*8), Y1, Y2
+	VMASKMOVPD (R9)(R11*8), Y1, Y1
+	VCMPPD     $0x00, Y0, Y1, Y3
+	VSUBPD     Y1, Y2, Y2
+	VBLENDVPD  Y3, Y0, Y2, Y2
+	VMOVUPD    Y2, (DI)(R11*8)
+
+done1451:
+	ADDQ $0x00000040, BX
+	DECQ SI
+	JNZ  item1447
+
+done1448:
+	VZEROUPPER
+	RET
+
+// func products256(out []float64, weights []float64, tables []float64, list *int, count int) (left int)
+// Requires: AVX, FMA3
+TEXT ·products256(SB), $0-96
+	MOVQ  out_base+0(FP), AX
+	MOVQ  weights_base+24(FP), CX
+	MOVQ  tables_base+48(FP), DX
+	MOVQ  list+72(FP), BX
+	MOVQ  count+80(FP), SI
+	TESTQ SI, SI
+	JLE   done1454
+
+item1452:
+	MOVLQSX 44(BX), DI
+	LEAQ    (AX)(DI*8), DI
+	MOVLQSX 40(BX), R8
+	LEAQ    (CX)(R8*8), R8
+	MOVQ    24(BX), R9
+	LEAQ    (DX)(R9*8), R9
+	MOVLQSX 52(BX), R10
+	MOVLQSX 56(BX), R11
+	CMPL    60(BX), $0x00
+	JNE     backward1455
+	CMPQ    R11, $0x00000008
+	JLT     part1456
+	JG      done1454
+	SHLQ    $0x03, R11
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	MOVQ    R9, R9
+	CMPQ    R10, $0x00000002
+	JLT     rows1459
+
+row1458:
+	VBROADCASTSD (R8), Y4
+	VFMADD231PD  (R9), Y4, Y0
+	VFMADD231PD  32(R9), Y4, Y1
+	VBROADCASTSD 8(R8), Y4
+	VFMADD231PD  (R9)(R11*1), Y4, Y2
+	VFMADD231PD  32(R9)(R11*1), Y4, Y3
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(R11*2), R9
+	SUBQ         $0x00000002, R10
+	CMPQ         R10, $0x00000002
+	JGE          row1458
+
+rows1459:
+	CMPQ R10, $0x00000001
+	JLT  rows1461
+
+row1460:
+	VBROADCASTSD (R8), Y4
+	VFMADD231PD  (R9), Y4, Y0
+	VFMADD231PD  32(R9), Y4, Y1
+	ADDQ         $0x00000008, R8
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, R10
+	CMPQ         R10, $0x00000001
+	JGE          row1460
+
+rows1461:
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (DI)
+	VADDPD  Y3, Y1, Y1
+	VMOVUPD Y1, 32(DI)
+	JMP     next1453
+
+part1456:
+	MOVQ    R11, R12
+	SUBQ    $0x04, R12
+	JLE     fewer1457
+	LEAQ    constants<>+672(SB), R13
+	NEGQ    R12
+	VMOVUPD (R13)(R12*8), Y0
+	SHLQ    $0x03, R11
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	MOVQ    R9, R9
+	CMPQ    R10, $0x00000002
+	JLT     rows1463
+
+row1462:
+	VBROADCASTSD (R8), Y5
+	VFMADD231PD  (R9), Y5, Y1
+	VMASKMOVPD   32(R9), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y2
+	VBROADCASTSD 8(R8), Y5
+	VFMADD231PD  (R9)(R11*1), Y5, Y3
+	VMASKMOVPD   32(R9)(R11*1), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y4
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(R11*2), R9
+	SUBQ         $0x00000002, R10
+	CMPQ         R10, $0x00000002
+	JGE          row1462
+
+rows1463:
+	CMPQ R10, $0x00000001
+	JLT  rows1465
+
+row1464:
+	VBROADCASTSD (R8), Y5
+	VFMADD231PD  (R9), Y5, Y1
+	VMASKMOVPD   32(R9), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y2
+	ADDQ         $0x00000008, R8
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, R10
+	CMPQ         R10, $0x00000001
+	JGE          row1464
+
+rows1465:
+	VADDPD  Y3, Y1, Y1
+	VMOVUPD Y1, (DI)
+	VADDPD  Y4, Y2, Y2
+	VMOVUPD Y2, 32(DI)
+	JMP     next1453
+
+fewer1457:
+	CMPQ   R11, $0x00000004
+	JLT    part1466
+	SHLQ   $0x03, R11
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   R9, R9
+	CMPQ   R10, $0x00000002
+	JLT    rows1469
+
+row1468:
+	VBROADCASTSD (R8), Y2
+	VFMADD231PD  (R9), Y2, Y0
+	VBROADCASTSD 8(R8), Y2
+	VFMADD231PD  (R9)(R11*1), Y2, Y1
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(R11*2), R9
+	SUBQ         $0x00000002, R10
+	CMPQ         R10, $0x00000002
+	JGE          row1468
+
+rows1469:
+	CMPQ R10, $0x00000001
+	JLT  rows1471
+
+row1470:
+	VBROADCASTSD (R8), Y2
+	VFMADD231PD  (R9), Y2, Y0
+	ADDQ         $0x00000008, R8
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, R10
+	CMPQ         R10, $0x00000001
+	JGE          row1470
+
+rows1471:
+	VADDPD  Y1, Y0, Y0
+	VMOVUPD Y0, (DI)
+	JMP     next1453
+
+part1466:
+	MOVQ    R11, R12
+	LEAQ    constants<>+672(SB), R13
+	NEGQ    R12
+	VMOVUPD (R13)(R12*8), Y0
+	SHLQ    $0x03, R11
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	MOVQ    R9, R9
+	CMPQ    R10, $0x00000002
+	JLT     rows1473
+
+row1472:
+	VBROADCASTSD (R8), Y3
+	VMASKMOVPD   (R9), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y1
+	VBROADCASTSD 8(R8), Y3
+	VMASKMOVPD   (R9)(R11*1), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y2
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(R11*2), R9
+	SUBQ         $0x00000002, R10
+	CMPQ         R10, $0x00000002
+	JGE          row1472
+
+rows1473:
+	CMPQ R10, $0x00000001
+	JLT  rows1475
+
+row1474:
+	VBROADCASTSD (R8), Y3
+	VMASKMOVPD   (R9), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         $0x00000008, R8
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, R10
+	CMPQ         R10, $0x00000001
+	JGE          row1474
+
+rows1475:
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (DI)
+	JMP     next1453
+
+backward1455:
+	CMPQ    R10, $0x00000008
+	JLT     part1476
+	JG      done1454
+	SHLQ    $0x03, R10
+	LEAQ    (R10)(R10*2), R12
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	MOVQ    R9, R8
+	MOVQ    R11, R9
+	CMPQ    R9, $0x04
+	JLT     few1479
+
+rows1478:
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VMULPD      (R8), Y0, Y2
+	VFMADD231PD 32(R8), Y1, Y2
+	VMULPD      (R8)(R10*1), Y0, Y3
+	VFMADD231PD 32(R8)(R10*1), Y1, Y3
+	VMULPD      (R8)(R10*2), Y0, Y4
+	VFMADD231PD 32(R8)(R10*2), Y1, Y4
+	VMULPD      (R8)(R12*1), Y0, Y5
+	VFMADD231PD 32(R8)(R12*1), Y1, Y5
+	VUNPCKHPD   Y3, Y2, Y6
+	VUNPCKLPD   Y3, Y2, Y2
+	VADDPD      Y6, Y2, Y2
+	VUNPCKHPD   Y5, Y4, Y3
+	VUNPCKLPD   Y5, Y4, Y4
+	VADDPD      Y3, Y4, Y4
+	VPERM2F128  $0x31, Y4, Y2, Y3
+	VPERM2F128  $0x20, Y4, Y2, Y2
+	VADDPD      Y3, Y2, Y2
+	VMOVUPD     Y2, (DI)
+	ADDQ        $0x20, DI
+	LEAQ        (R8)(R10*4), R8
+	SUBQ        $0x04, R9
+	CMPQ        R9, $0x04
+	JGE         rows1478
+	TESTQ       R9, R9
+	JZ          products1480
+
+few1479:
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VMULPD      (R8), Y0, Y2
+	VFMADD231PD 32(R8), Y1, Y2
+	CMPQ        R9, $0x00000001
+	JLE         end1482
+	VMULPD      (R8)(R10*1), Y0, Y3
+	VFMADD231PD 32(R8)(R10*1), Y1, Y3
+	CMPQ        R9, $0x00000002
+	JLE         end1482
+	VMULPD      (R8)(R10*2), Y0, Y4
+	VFMADD231PD 32(R8)(R10*2), Y1, Y4
+	CMPQ        R9, $0x00000003
+	JLE         end1482
+	VMULPD      (R8)(R12*1), Y0, Y5
+	VFMADD231PD 32(R8)(R12*1), Y1, Y5
+
+end1482:
+	VUNPCKHPD  Y3, Y2, Y0
+	VUNPCKLPD  Y3, Y2, Y2
+	VADDPD     Y0, Y2, Y2
+	VUNPCKHPD  Y5, Y4, Y0
+	VUNPCKLPD  Y5, Y4, Y4
+	VADDPD     Y0, Y4, Y4
+	VPERM2F128 $0x31, Y4, Y2, Y0
+	VPERM2F128 $0x20, Y4, Y2, Y2
+	VADDPD     Y0, Y2, Y2
+	VMOVUPD    Y2, (DI)
+
+products1480:
+	JMP next1453
+
+part1476:
+	MOVQ       R10, R12
+	SUBQ       $0x04, R12
+	JLE        fewer1477
+	LEAQ       constants<>+672(SB), R13
+	NEGQ       R12
+	VMOVUPD    (R13)(R12*8), Y0
+	SHLQ       $0x03, R10
+	LEAQ       (R10)(R10*2), R12
+	VMOVUPD    (R8), Y1
+	VMASKMOVPD 32(R8), Y0, Y2
+	MOVQ       R9, R8
+	MOVQ       R11, R9
+	CMPQ       R9, $0x04
+	JLT        few1484
+
+rows1483:
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VMULPD      (R8), Y1, Y3
+	VMASKMOVPD  32(R8), Y0, Y4
+	VFMADD231PD Y4, Y2, Y3
+	VMULPD      (R8)(R10*1), Y1, Y4
+	VMASKMOVPD  32(R8)(R10*1), Y0, Y5
+	VFMADD231PD Y5, Y2, Y4
+	VMULPD      (R8)(R10*2), Y1, Y5
+	VMASKMOVPD  32(R8)(R10*2), Y0, Y6
+	VFMADD231PD Y6, Y2, Y5
+	VMULPD      (R8)(R12*1), Y1, Y6
+	VMASKMOVPD  32(R8)(R12*1), Y0, Y7
+	VFMADD231PD Y7, Y2, Y6
+	VUNPCKHPD   Y4, Y3, Y7
+	VUNPCKLPD   Y4, Y3, Y3
+	VADDPD      Y7, Y3, Y3
+	VUNPCKHPD   Y6, Y5, Y4
+	VUNPCKLPD   Y6, Y5, Y5
+	VADDPD      Y4, Y5, Y5
+	VPERM2F128  $0x31, Y5, Y3, Y4
+	VPERM2F128  $0x20, Y5, Y3, Y3
+	VADDPD      Y4, Y3, Y3
+	VMOVUPD     Y3, (DI)
+	ADDQ        $0x20, DI
+	LEAQ        (R8)(R10*4), R8
+	SUBQ        $0x04, R9
+	CMPQ        R9, $0x04
+	JGE         rows1483
+	TESTQ       R9, R9
+	JZ          products1485
+
+few1484:
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VXORPD      Y6, Y6, Y6
+	VMULPD      (R8), Y1, Y3
+	VMASKMOVPD  32(R8), Y0, Y7
+	VFMADD231PD Y7, Y2, Y3
+	CMPQ        R9, $0x00000001
+	JLE         end1487
+	VMULPD      (R8)(R10*1), Y1, Y4
+	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
+	VFMADD231PD Y7, Y2, Y4
+	CMPQ        R9, $0x00000002
+	JLE         end1487
+	VMULPD      (R8)(R10*2), Y1, Y5
+	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
+	VFMADD231PD Y7, Y2, Y5
+	CMPQ        R9, $0x00000003
+	JLE         end1487
+	VMULPD      (R8)(R12*1), Y1, Y6
+	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
+	VFMADD231PD Y0, Y2, Y6
+
+end1487:
+	VUNPCKHPD  Y4, Y3, Y0
+	VUNPCKLPD  Y4, Y3, Y3
+	VADDPD     Y0, Y3, Y3
+	VUNPCKHPD  Y6, Y5, Y0
+	VUNPCKLPD  Y6, Y5, Y5
+	VADDPD     Y0, Y5, Y5
+	VPERM2F128 $0x31, Y5, Y3, Y0
+	VPERM2F128 $0x20, Y5, Y3, Y3
+	VADDPD     Y0, Y3, Y3
+	VMOVUPD    Y3, (DI)
+
+products1485:
+	JMP next1453
+
+fewer1477:
+	CMPQ    R10, $0x00000004
+	JLT     part1488
+	SHLQ    $0x03, R10
+	LEAQ    (R10)(R10*2), R12
+	VMOVUPD (R8), Y0
+	MOVQ    R9, R8
+	MOVQ    R11, R9
+	CMPQ    R9, $0x04
+	JLT     few1491
+
+rows1490:
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VMULPD     (R8), Y0, Y1
+	VMULPD     (R8)(R10*1), Y0, Y2
+	VMULPD     (R8)(R10*2), Y0, Y3
+	VMULPD     (R8)(R12*1), Y0, Y4
+	VUNPCKHPD  Y2, Y1, Y5
+	VUNPCKLPD  Y2, Y1, Y1
+	VADDPD     Y5, Y1, Y1
+	VUNPCKHPD  Y4, Y3, Y2
+	VUNPCKLPD  Y4, Y3, Y3
+	VADDPD     Y2, Y3, Y3
+	VPERM2F128 $0x31, Y3, Y1, Y2
+	VPERM2F128 $0x20, Y3, Y1, Y1
+	VADDPD     Y2, Y1, Y1
+	VMOVUPD    Y1, (DI)
+	ADDQ       $0x20, DI
+	LEAQ       (R8)(R10*4), R8
+	SUBQ       $0x04, R9
+	CMPQ       R9, $0x04
+	JGE        rows1490
+	TESTQ      R9, R9
+	JZ         products1492
+
+few1491:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VMULPD (R8), Y0, Y1
+	CMPQ   R9, $0x00000001
+	JLE    end1494
+	VMULPD (R8)(R10*1), Y0, Y2
+	CMPQ   R9, $0x00000002
+	JLE    end1494
+	VMULPD (R8)(R10*2), Y0, Y3
+	CMPQ   R9, $0x00000003
+	JLE    end1494
+	VMULPD (R8)(R12*1), Y0, Y4
+
+end1494:
+	VUNPCKHPD  Y2, Y1, Y0
+	VUNPCKLPD  Y2, Y1, Y1
+	VADDPD     Y0, Y1, Y1
+	VUNPCKHPD  Y4, Y3, Y0
+	VUNPCKLPD  Y4, Y3, Y3
+	VADDPD     Y0, Y3, Y3
+	VPERM2F128 $0x31, Y3, Y1, Y0
+	VPERM2F128 $0x20, Y3, Y1, Y1
+	VADDPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (DI)
+
+products1492:
+	JMP next1453
+
+part1488:
+	MOVQ       R10, R12
+	LEAQ       constants<>+672(SB), R13
+	NEGQ       R12
+	VMOVUPD    (R13)(R12*8), Y0
+	SHLQ       $0x03, R10
+	LEAQ       (R10)(R10*2), R12
+	VMASKMOVPD (R8), Y0, Y1
+	MOVQ       R9, R8
+	MOVQ       R11, R9
+	CMPQ       R9, $0x04
+	JLT        few1496
+
+rows1495:
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VMASKMOVPD  (R8), Y0, Y6
+	VFMADD231PD Y6, Y1, Y2
+	VMASKMOVPD  (R8)(R10*1), Y0, Y6
+	VFMADD231PD Y6, Y1, Y3
+	VMASKMOVPD  (R8)(R10*2), Y0, Y6
+	VFMADD231PD Y6, Y1, Y4
+	VMASKMOVPD  (R8)(R12*1), Y0, Y6
+	VFMADD231PD Y6, Y1, Y5
+	VUNPCKHPD   Y3, Y2, Y6
+	VUNPCKLPD   Y3, Y2, Y2
+	VADDPD      Y6, Y2, Y2
+	VUNPCKHPD   Y5, Y4, Y3
+	VUNPCKLPD   Y5, Y4, Y4
+	VADDPD      Y3, Y4, Y4
+	VPERM2F128  $0x31, Y4, Y2, Y3
+	VPERM2F128  $0x20, Y4, Y2, Y2
+	VADDPD      Y3, Y2, Y2
+	VMOVUPD     Y2, (DI)
+	ADDQ        $0x20, DI
+	LEAQ        (R8)(R10*4), R8
+	SUBQ        $0x04, R9
+	CMPQ        R9, $0x04
+	JGE         rows1495
+	TESTQ       R9, R9
+	JZ          products1497
+
+few1496:
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VXORPD      Y5, Y5, Y5
+	VMASKMOVPD  (R8), Y0, Y6
+	VFMADD231PD Y6, Y1, Y2
+	CMPQ        R9, $0x00000001
+	JLE         end1499
+	VMASKMOVPD  (R8)(R10*1), Y0, Y6
+	VFMADD231PD Y6, Y1, Y3
+	CMPQ        R9, $0x00000002
+	JLE         end1499
+	VMASKMOVPD  (R8)(R10*2), Y0, Y6
+	VFMADD231PD Y6, Y1, Y4
+	CMPQ        R9, $0x00000003
+	JLE         end1499
+	VMASKMOVPD  (R8)(R12*1), Y0, Y0
+	VFMADD231PD Y0, Y1, Y5
+
+end1499:
+	VUNPCKHPD  Y3, Y2, Y0
+	VUNPCKLPD  Y3, Y2, Y2
+	VADDPD     Y0, Y2, Y2
+	VUNPCKHPD  Y5, Y4, Y0
+	VUNPCKLPD  Y5, Y4, Y4
+	VADDPD     Y0, Y4, Y4
+	VPERM2F128 $0x31, Y4, Y2, Y0
+	VPERM2F128 $0x20, Y4, Y2, Y2
+	VADDPD     Y0, Y2, Y2
+	VMOVUPD    Y2, (DI)
+
+products1497:
+next1453:
+	ADDQ $0x00000040, BX
+	DECQ SI
+	JNZ  item1452
+
+done1454:
+	MOVQ SI, left+88(FP)
+	VZEROUPPER
+	RET
+
+// func allSafe256(x []float64) bool
+// Requires: AVX
+TEXT ·allSafe256(SB), $0-25
+	MOVQ    x_base+0(FP), AX
+	MOVQ    x_len+8(FP), CX
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VMOVUPD constants<>+1856(SB), Y8
+	XORQ    DX, DX
+	CMPQ    CX, $0x00000010
+	JLT     rest1501
+
+whole1500:
+	VMOVUPD (AX)(DX*8), Y9
+	VMAXPD  Y9, Y0, Y0
+	VCMPPD  $0x19, Y8, Y9, Y9
+	VORPD   Y9, Y4, Y4
+	VMOVUPD 32(AX)(DX*8), Y9
+	VMAXPD  Y9, Y1, Y1
+	VCMPPD  $0x19, Y8, Y9, Y9
+	VORPD   Y9, Y5, Y5
+	VMOVUPD 64(AX)(DX*8), Y9
+	VMAXPD  Y9, Y2, Y2
+	VCMPPD  $0x19, Y8, Y9, Y9
+	VORPD   Y9, Y6, Y6
+	VMOVUPD 96(AX)(DX*8), Y9
+	VMAXPD  Y9, Y3, Y3
+	VCMPPD  $0x19, Y8, Y9, Y9
+	VORPD   Y9, Y7, Y7
+	ADDQ    $0x00000010, DX
+	SUBQ    $0x00000010, CX
+	CMPQ    CX, $0x00000010
+	JGE     whole1500
+
+rest1501:
+	CMPQ CX, $0x00000004
+	JLT  rest1503
+
+whole1502:
+	VMOVUPD (AX)(DX*8), Y9
+	VMAXPD  Y9, Y0, Y0
+	VCMPPD  $0x19, Y8, Y9, Y9
+	VORPD   Y9, Y4, Y4
+	ADDQ    $0x00000004, DX
+	SUBQ    $0x00000004, CX
+	CMPQ    CX, $0x00000004
+	JGE     whole1502
+
+rest1503:
+	TESTQ      CX, CX
+	JZ         done1504
+	LEAQ       constants<>+672(SB), BX
+	NEGQ       CX
+	VMOVUPD    (BX)(CX*8), Y9
+	VMASKMOVPD (AX)(DX*8), Y9, Y10
+	VBLENDVPD  Y9, Y10, Y8, Y10
+	VMAXPD     Y10, Y0, Y0
+	VCMPPD     $0x19, Y8, Y10, Y8
+	VORPD      Y8, Y4, Y4
+
+done1504:
+	VCMPPD    $0x1e, constants<>+1920(SB), Y0, Y0
+	VORPD     Y0, Y4, Y4
+	VORPD     Y4, Y4, Y4
+	VCMPPD    $0x1e, constants<>+1920(SB), Y1, Y0
+	VORPD     Y0, Y4, Y4
+	VORPD     Y5, Y4, Y4
+	VCMPPD    $0x1e, constants<>+1920(SB), Y2, Y0
+	VORPD     Y0, Y4, Y4
+	VORPD     Y6, Y4, Y4
+	VCMPPD    $0x1e, constants<>+1920(SB), Y3, Y0
+	VORPD     Y0, Y4, Y4
+	VORPD     Y7, Y4, Y4
+	VMOVMSKPD Y4, AX
+	TESTL     AX, AX
+	JZ        safe1505
+	MOVB      $0x00, AL
+	MOVB      AL, ret+24(FP)
+	VZEROUPPER
+	RET
+
+safe1505:
+	MOVB $0x01, AL
+	MOVB AL, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func absorbAll256(messages []float64, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·absorbAll256(SB), $0-104
+	MOVQ         messages_base+0(FP), AX
+	MOVQ         sums_base+24(FP), CX
+	MOVQ         out_base+48(FP), DX
+	VBROADCASTSD damping+88(FP), Y0
+	VMOVUPD      constants<>+1984(SB), Y1
+	VSUBPD       Y0, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	MOVQ         list+72(FP), BX
+	MOVQ         count+80(FP), SI
+	TESTQ        SI, SI
+	JLE          done1507
+
+item1506:
+	MOVQ    16(BX), DI
+	LEAQ    (AX)(DI*8), DI
+	MOVLQSX 48(BX), R8
+	LEAQ    (CX)(R8*8), R8
+	MOVLQSX 44(BX), R9
+	LEAQ    (DX)(R9*8), R9
+	MOVLQSX 56(BX), R10
+	VMOVUPD constants<>+1760(SB), Y4
+	XORQ    R11, R11
+	MOVQ    R10, R12
+	CMPQ    R12, $0x00000004
+	JLT     rest1509
+
+whole1508:
+	VMOVUPD (R9)(R11*8), Y5
+	VMAXPD  Y5, Y4, Y4
+	ADDQ    $0x00000004, R11
+	SUBQ    $0x00000004, R12
+	CMPQ    R12, $0x00000004
+	JGE     whole1508
+
+rest1509:
+	TESTQ      R12, R12
+	JZ         done1510
+	LEAQ       constants<>+672(SB), R13
+	NEGQ       R12
+	VMOVUPD    (R13)(R12*8), Y5
+	VMASKMOVPD (R9)(R11*8), Y5, Y6
+	VMOVUPD    constants<>+1760(SB), Y7
+	VBLENDVPD  Y5, Y6, Y7, Y6
+	VMAXPD     Y6, Y4, Y4
+
+done1510:
+	VPERM2F128   $0x01, Y4, Y4, Y5
+	VMAXPD       Y5, Y4, Y4
+	VPERMILPD    $0x05, Y4, Y5
+	VMAXPD       Y5, Y4, Y4
+	VBROADCASTSD 32(BX), Y5
+	XORQ         R11, R11
+	CMPQ         R10, $0x00000004
+	JLT          rest1512
+
+whole1511:
+	VMOVUPD   (R9)(R11*8), Y6
+	VMOVUPD   (DI)(R11*8), Y7
+	VSUBPD    Y4, Y6, Y6
+	VUCOMISD  X3, X0
+	JBE       undamped1513
+	VCMPPD    $0x04, Y7, Y6, Y10
+	VMULPD    Y0, Y7, Y8
+	VMULPD    Y1, Y6, Y9
+	VADDPD    Y8, Y9, Y9
+	VBLENDVPD Y10, Y9, Y6, Y6
+
+undamped1513:
+	VCMPPD      $0x04, Y7, Y6, Y8
+	VSUBPD      Y7, Y6, Y7
+	VANDPD      constants<>+1952(SB), Y7, Y7
+	VANDPD      Y8, Y7, Y7
+	VPCMPGTQ    Y2, Y7, Y8
+	VBLENDVPD   Y8, Y7, Y2, Y2
+	VMOVUPD     Y6, (DI)(R11*8)
+	VMOVUPD     (R8)(R11*8), Y7
+	VFMADD231PD Y6, Y5, Y7
+	VMOVUPD     Y7, (R8)(R11*8)
+	ADDQ        $0x00000004, R11
+	SUBQ        $0x00000004, R10
+	CMPQ        R10, $0x00000004
+	JGE         whole1511
+
+rest1512:
+	TESTQ      R10, R10
+	JZ         done1514
+	LEAQ       constants<>+672(SB), R12
+	MOVQ       R10, R13
+	NEGQ       R13
+	VMOVUPD    (R12)(R13*8), Y6
+	VMASKMOVPD (R9)(R11*8), Y6, Y7
+	VMASKMOVPD (DI)(R11*8), Y6, Y8
+	VSUBPD     Y4, Y7, Y7
+	VANDPD     Y6, Y7, Y7
+	VUCOMISD   X3, X0
+	JBE        undamped1515
+	VCMPPD     $0x04, Y8, Y7, Y10
+	VMULPD     Y0, Y8, Y4
+	VMULPD     Y1, Y7, Y9
+	VADDPD     Y4, Y9, Y9
+	VBLENDVPD  Y10, Y9, Y7, Y7
+
+undamped1515:
+	VCMPPD    $0x04, Y8, Y7, Y4
+	VSUBPD    Y8, Y7, Y8
+	VANDPD    constants<>+1952(SB), Y8, Y8
+	VANDPD    Y4, Y8, Y8
+	VPCMPGTQ  Y2, Y8, Y4
+	VBLENDVPD Y4, Y8, Y2, Y2
+	CMPQ      R10, $0x04
+	JLT       partial1516
+	VMOVUPD   Y7, (DI)(R11*8)
+	JMP       stored1518
+
+partial1516:
+	CMPQ         R10, $0x02
+	JLT          single1517
+	VMOVUPD      X7, (DI)(R11*8)
+	JEQ          stored1518
+	VEXTRACTF128 $0x01, Y7, X4
+	VMOVSD       X4, 16(DI)(R11*8)
+	JMP          stored1518
+
+single1517:
+	VMOVSD X7, (DI)(R11*8)
+
+stored1518:
+	VMASKMOVPD  (R8)(R11*8), Y6, Y4
+	VFMADD231PD Y7, Y5, Y4
+	CMPQ        R10, $0x04
+	JLT         partial1519
+	VMOVUPD     Y4, (R8)(R11*8)
+	JMP         stored1521
+
+partial1519:
+	CMPQ         R10, $0x02
+	JLT          single1520
+	VMOVUPD      X4, (R8)(R11*8)
+	JEQ          stored1521
+	VEXTRACTF128 $0x01, Y4, X4
+	VMOVSD       X4, 16(R8)(R11*8)
+	JMP          stored1521
+
+single1520:
+	VMOVSD X4, (R8)(R11*8)
+
+stored1521:
+done1514:
+	ADDQ $0x00000040, BX
+	DECQ SI
+	JNZ  item1506
+
+done1507:
+	VPERM2F128 $0x01, Y2, Y2, Y0
+	VPCMPGTQ   Y2, Y0, Y1
+	VBLENDVPD  Y1, Y0, Y2, Y2
+	VPERMILPD  $0x05, Y2, Y0
+	VPCMPGTQ   Y2, Y0, Y1
+	VBLENDVPD  Y1, Y0, Y2, Y2
+	MOVSD      X2, residual+96(FP)
+	VZEROUPPER
+	RET
+
+// func shiftAll256(sums []float64, list *int, count int) (left int)
+// Requires: AVX
+TEXT ·shiftAll256(SB), $0-48
+	MOVQ  sums_base+0(FP), AX
+	MOVQ  list+24(FP), CX
+	MOVQ  count+32(FP), DX
+	TESTQ DX, DX
+	JLE   done1523
+
+item1522:
+	MOVLQSX 16(CX), BX
+	LEAQ    (AX)(BX*8), BX
+	MOVLQSX 20(CX), SI
+	VMOVUPD constants<>+1760(SB), Y0
+	VXORPD  Y1, Y1, Y1
+	XORQ    DI, DI
+	MOVQ    SI, R8
+	CMPQ    R8, $0x00000004
+	JLT     rest1525
+
+whole1524:
+	VMOVUPD (BX)(DI*8), Y2
+	VCMPPD  $0x03, Y2, Y2, Y3
+	VORPD   Y3, Y1, Y1
+	VMAXPD  Y2, Y0, Y0
+	ADDQ    $0x00000004, DI
+	SUBQ    $0x00000004, R8
+	CMPQ    R8, $0x00000004
+	JGE     whole1524
+
+rest1525:
+	TESTQ      R8, R8
+	JZ         done1526
+	LEAQ       constants<>+672(SB), R9
+	NEGQ       R8
+	VMOVUPD    (R9)(R8*8), Y2
+	VMASKMOVPD (BX)(DI*8), Y2, Y3
+	VCMPPD     $0x03, Y3, Y3, Y4
+	VORPD      Y4, Y1, Y1
+	VMOVUPD    constants<>+1760(SB), Y4
+	VBLENDVPD  Y2, Y3, Y4, Y3
+	VMAXPD     Y3, Y0, Y0
+
+done1526:
+	VPERM2F128   $0x01, Y0, Y0, Y2
+	VMAXPD       Y2, Y0, Y0
+	VPERMILPD    $0x05, Y0, Y2
+	VMAXPD       Y2, Y0, Y0
+	VANDPD       constants<>+1952(SB), Y0, Y2
+	VCMPPD       $0x1e, constants<>+1920(SB), Y2, Y2
+	VORPD        Y2, Y1, Y1
+	VMOVMSKPD    Y1, DI
+	TESTL        DI, DI
+	JNZ          done1523
+	VBROADCASTSD 8(CX), Y1
+	XORQ         DI, DI
+	CMPQ         SI, $0x00000004
+	JLT          rest1528
+
+whole1527:
+	VMOVUPD (BX)(DI*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, (BX)(DI*8)
+	ADDQ    $0x00000004, DI
+	SUBQ    $0x00000004, SI
+	CMPQ    SI, $0x00000004
+	JGE     whole1527
+
+rest1528:
+	TESTQ      SI, SI
+	JZ         done1529
+	LEAQ       constants<>+672(SB), R8
+	MOVQ       SI, R9
+	NEGQ       R9
+	VMOVUPD    (R8)(R9*8), Y2
+	VMASKMOVPD (BX)(DI*8), Y2, Y2
+	VSUBPD     Y0, Y2, Y2
+	VMULPD     Y1, Y2, Y2
+	CMPQ       SI, $0x04
+	JLT        partial1530
+	VMOVUPD    Y2, (BX)(DI*8)
+	JMP        stored1532
+
+partial1530:
+	CMPQ         SI, $0x02
+	JLT          single1531
+	VMOVUPD      X2, (BX)(DI*8)
+	JEQ          stored1532
+	VEXTRACTF128 $0x01, Y2, X0
+	VMOVSD       X0, 16(BX)(DI*8)
+	JMP          stored1532
+
+single1531:
+	VMOVSD X2, (BX)(DI*8)
+
+stored1532:
+done1529:
+	ADDQ $0x00000018, CX
+	DECQ DX
+	JNZ  item1522
+
+done1523:
+	MOVQ DX, left+40(FP)
+	VZEROUPPER
+	RET
+
+// func totals256(totals []float64, weights []float64, list *int, count int)
+// Requires: AVX
+TEXT ·totals256(SB), $0-64
+	MOVQ  totals_base+0(FP), AX
+	MOVQ  weights_base+24(FP), CX
+	MOVQ  list+48(FP), DX
+	MOVQ  count+56(FP), BX
+	TESTQ BX, BX
+	JLE   done1534
+
+item1533:
+	MOVLQSX 16(DX), SI
+	LEAQ    (CX)(SI*8), SI
+	VXORPD  Y0, Y0, Y0
+	MOVLQSX 20(DX), DI
+	XORQ    R8, R8
+	CMPQ    DI, $0x00000004
+	JLT     rest1536
+
+whole1535:
+	VMOVUPD (SI)(R8*8), Y1
+	VADDPD  Y1, Y0, Y0
+	ADDQ    $0x00000004, R8
+	SUBQ    $0x00000004, DI
+	CMPQ    DI, $0x00000004
+	JGE     whole1535
+
+rest1536:
+	TESTQ      DI, DI
+	JZ         done1537
+	LEAQ       constants<>+672(SB), R9
+	NEGQ       DI
+	VMOVUPD    (R9)(DI*8), Y1
+	VMASKMOVPD (SI)(R8*8), Y1, Y1
+	VADDPD     Y1, Y0, Y0
+
+done1537:
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VADDPD     Y1, Y0, Y0
+	VPERMILPD  $0x05, Y0, Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVSD     X0, (AX)
+	ADDQ       $0x08, AX
+	ADDQ       $0x00000018, DX
+	DECQ       BX
+	JNZ        item1533
+
+done1534:
+	VZEROUPPER
+	RET
+
+// func settle256(beliefs []float64, sums []float64, logTotals []float64, list *int, count int) (residual float64)
+// Requires: AVX, AVX2, SSE2
+TEXT ·settle256(SB), $0-96
+	MOVQ   beliefs_base+0(FP), AX
+	MOVQ   sums_base+24(FP), CX
+	MOVQ   logTotals_base+48(FP), DX
+	VXORPD Y0, Y0, Y0
+	MOVQ   list+72(FP), BX
+	MOVQ   count+80(FP), SI
+	TESTQ  SI, SI
+	JLE    done1539
+
+item1538:
+	MOVQ         (BX), DI
+	LEAQ         (AX)(DI*8), DI
+	MOVLQSX      16(BX), R8
+	LEAQ         (CX)(R8*8), R8
+	VBROADCASTSD (DX), Y1
+	ADDQ         $0x08, DX
+	MOVLQSX      20(BX), R9
+	XORQ         R10, R10
+	CMPQ         R9, $0x00000004
+	JLT          rest1541
+
+whole1540:
+	VMOVUPD   (R8)(R10*8), Y2
+	VMOVUPD   (DI)(R10*8), Y3
+	VSUBPD    Y1, Y2, Y2
+	VCMPPD    $0x04, Y3, Y2, Y4
+	VSUBPD    Y3, Y2, Y3
+	VANDPD    constants<>+1952(SB), Y3, Y3
+	VANDPD    Y4, Y3, Y3
+	VPCMPGTQ  Y0, Y3, Y4
+	VBLENDVPD Y4, Y3, Y0, Y0
+	VMOVUPD   Y2, (DI)(R10*8)
+	ADDQ      $0x00000004, R10
+	SUBQ      $0x00000004, R9
+	CMPQ      R9, $0x00000004
+	JGE       whole1540
+
+rest1541:
+	TESTQ      R9, R9
+	JZ         done1542
+	LEAQ       constants<>+672(SB), R11
+	MOVQ       R9, R12
+	NEGQ       R12
+	VMOVUPD    (R11)(R12*8), Y2
+	VMASKMOVPD (R8)(R10*8), Y2, Y3
+	VMASKMOVPD (DI)(R10*8), Y2, Y4
+	VSUBPD     Y1, Y3, Y3
+	VANDPD     Y2, Y3, Y3
+	VCMPPD     $0x04, Y4, Y3, Y1
+	VSUBPD     Y4, Y3, Y2
+	VANDPD     constants<>+1952(SB), Y2, Y2
+	VANDPD     Y1, Y2, Y2
+	VPCMPGTQ   Y0, Y2, Y1
+	VBLENDVPD  Y1, Y2, Y0, Y0
+	CMPQ       R9, $0x04
+	JLT        partial1543
+	VMOVUPD    Y3, (DI)(R10*8)
+	JMP        stored1545
+
+partial1543:
+	CMPQ         R9, $0x02
+	JLT          single1544
+	VMOVUPD      X3, (DI)(R10*8)
+	JEQ          stored1545
+	VEXTRACTF128 $0x01, Y3, X1
+	VMOVSD       X1, 16(DI)(R10*8)
+	JMP          stored1545
+
+single1544:
+	VMOVSD X3, (DI)(R10*8)
+
+stored1545:
+done1542:
+	ADDQ $0x00000018, BX
+	DECQ SI
+	JNZ  item1538
+
+done1539:
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VPCMPGTQ   Y0, Y1, Y2
+	VBLENDVPD  Y2, Y1, Y0, Y0
+	VPERMILPD  $0x05, Y0, Y1
+	VPCMPGTQ   Y0, Y1, Y2
+	VBLENDVPD  Y2, Y1, Y0, Y0
+	MOVSD      X0, residual+88(FP)
+	VZEROUPPER
+	RET
+
+// func exponentials256(tables []float64, size int, inverse []float64) (left int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·exponentials256(SB), $0-64
+	MOVQ    tables_base+0(FP), AX
+	MOVQ    size+24(FP), CX
+	MOVQ    inverse_base+32(FP), DX
+	MOVQ    inverse_len+40(FP), BX
+	VMOVUPD constants<>+2240(SB), Y0
+	VMOVUPD constants<>+1984(SB), Y1
+	VMOVUPD constants<>+1952(SB), Y2
+	TESTQ   BX, BX
+	JLE     done1547
+
+table1546:
+	VXORPD       Y4, Y4, Y4
+	VBROADCASTSD (DX), Y3
+	XORQ         SI, SI
+	MOVQ         CX, DI
+	CMPQ         DI, $0x00000008
+	JLT          rest1549
+
+whole1548:
+	VMOVUPD (AX)(SI*8), Y5
+	VMULPD  Y3, Y5, Y5
+	VANDPD  Y2, Y5, Y5
+	VCMPPD  $0x06, constants<>+1888(SB), Y5, Y5
+	VORPD   Y5, Y4, Y4
+	VMOVUPD 32(AX)(SI*8), Y5
+	VMULPD  Y3, Y5, Y5
+	VANDPD  Y2, Y5, Y5
+	VCMPPD  $0x06, constants<>+1888(SB), Y5, Y5
+	VORPD   Y5, Y4, Y4
+	ADDQ    $0x00000008, SI
+	SUBQ    $0x00000008, DI
+	CMPQ    DI, $0x00000008
+	JGE     whole1548
+
+rest1549:
+	CMPQ DI, $0x00000004
+	JLT  rest1551
+
+whole1550:
+	VMOVUPD (AX)(SI*8), Y5
+	VMULPD  Y3, Y5, Y5
+	VANDPD  Y2, Y5, Y5
+	VCMPPD  $0x06, constants<>+1888(SB), Y5, Y5
+	VORPD   Y5, Y4, Y4
+	ADDQ    $0x00000004, SI
+	SUBQ    $0x00000004, DI
+	CMPQ    DI, $0x00000004
+	JGE     whole1550
+
+rest1551:
+	TESTQ      DI, DI
+	JZ         done1552
+	LEAQ       constants<>+672(SB), R8
+	NEGQ       DI
+	VMOVUPD    (R8)(DI*8), Y5
+	VMASKMOVPD (AX)(SI*8), Y5, Y6
+	VMULPD     Y3, Y6, Y6
+	VANDPD     Y5, Y6, Y6
+	VANDPD     Y2, Y6, Y6
+	VCMPPD     $0x06, constants<>+1888(SB), Y6, Y6
+	VORPD      Y6, Y4, Y4
+
+done1552:
+	VMOVMSKPD Y4, SI
+	TESTL     SI, SI
+	JNZ       done1547
+	XORQ      SI, SI
+	MOVQ      CX, DI
+	CMPQ      DI, $0x00000008
+	JLT       rest1554
+
+whole1553:
+	VMOVUPD      (AX)(SI*8), Y4
+	VMULPD       Y3, Y4, Y4
+	VMOVUPD      constants<>+2112(SB), Y6
+	VCMPPD       $0x05, Y6, Y4, Y5
+	VMAXPD       Y4, Y6, Y4
+	VMOVUPD      Y0, Y6
+	VFMADD231PD  constants<>+2208(SB), Y4, Y6
+	VSUBPD       Y0, Y6, Y7
+	VFNMADD231PD constants<>+2272(SB), Y7, Y4
+	VFNMADD231PD constants<>+2304(SB), Y7, Y4
+	VMULPD       Y4, Y4, Y7
+	VMULPD       Y7, Y7, Y8
+	VMOVUPD      constants<>+1216(SB), Y9
+	VFMADD231PD  constants<>+1248(SB), Y4, Y9
+	VMOVUPD      constants<>+1280(SB), Y10
+	VFMADD231PD  constants<>+1312(SB), Y4, Y10
+	VMOVUPD      constants<>+1344(SB), Y11
+	VFMADD231PD  constants<>+1376(SB), Y4, Y11
+	VMOVUPD      constants<>+1408(SB), Y12
+	VFMADD231PD  constants<>+1440(SB), Y4, Y12
+	VMOVUPD      constants<>+1472(SB), Y13
+	VFMADD231PD  constants<>+1504(SB), Y4, Y13
+	VFMADD231PD  Y10, Y7, Y9
+	VFMADD231PD  Y12, Y7, Y11
+	VFMADD231PD  Y13, Y8, Y11
+	VFMADD231PD  Y11, Y8, Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VADDPD       Y1, Y4, Y4
+	VPSLLQ       $0x34, Y6, Y6
+	VPADDQ       Y1, Y6, Y6
+	VMULPD       Y6, Y4, Y4
+	VANDPD       Y5, Y4, Y4
+	VMOVUPD      Y4, (AX)(SI*8)
+	VMOVUPD      32(AX)(SI*8), Y4
+	VMULPD       Y3, Y4, Y4
+	VMOVUPD      constants<>+2112(SB), Y6
+	VCMPPD       $0x05, Y6, Y4, Y5
+	VMAXPD       Y4, Y6, Y4
+	VMOVUPD      Y0, Y6
+	VFMADD231PD  constants<>+2208(SB), Y4, Y6
+	VSUBPD       Y0, Y6, Y7
+	VFNMADD231PD constants<>+2272(SB), Y7, Y4
+	VFNMADD231PD constants<>+2304(SB), Y7, Y4
+	VMULPD       Y4, Y4, Y7
+	VMULPD       Y7, Y7, Y8
+	VMOVUPD      constants<>+1216(SB), Y9
+	VFMADD231PD  constants<>+1248(SB), Y4, Y9
+	VMOVUPD      constants<>+1280(SB), Y10
+	VFMADD231PD  constants<>+1312(SB), Y4, Y10
+	VMOVUPD      constants<>+1344(SB), Y11
+	VFMADD231PD  constants<>+1376(SB), Y4, Y11
+	VMOVUPD      constants<>+1408(SB), Y12
+	VFMADD231PD  constants<>+1440(SB), Y4, Y12
+	VMOVUPD      constants<>+1472(SB), Y13
+	VFMADD231PD  constants<>+1504(SB), Y4, Y13
+	VFMADD231PD  Y10, Y7, Y9
+	VFMADD231PD  Y12, Y7, Y11
+	VFMADD231PD  Y13, Y8, Y11
+	VFMADD231PD  Y11, Y8, Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VADDPD       Y1, Y4, Y4
+	VPSLLQ       $0x34, Y6, Y6
+	VPADDQ       Y1, Y6, Y6
+	VMULPD       Y6, Y4, Y4
+	VANDPD       Y5, Y4, Y4
+	VMOVUPD      Y4, 32(AX)(SI*8)
+	ADDQ         $0x00000008, SI
+	SUBQ         $0x00000008, DI
+	CMPQ         DI, $0x00000008
+	JGE          whole1553
+
+rest1554:
+	CMPQ DI, $0x00000004
+	JLT  rest1556
+
+whole1555:
+	VMOVUPD      (AX)(SI*8), Y4
+	VMULPD       Y3, Y4, Y4
+	VMOVUPD      constants<>+2112(SB), Y6
+	VCMPPD       $0x05, Y6, Y4, Y5
+	VMAXPD       Y4, Y6, Y4
+	VMOVUPD      Y0, Y6
+	VFMADD231PD  constants<>+2208(SB), Y4, Y6
+	VSUBPD       Y0, Y6, Y7
+	VFNMADD231PD constants<>+2272(SB), Y7, Y4
+	VFNMADD231PD constants<>+2304(SB), Y7, Y4
+	VMULPD       Y4, Y4, Y7
+	VMULPD       Y7, Y7, Y8
+	VMOVUPD      constants<>+1216(SB), Y9
+	VFMADD231PD  constants<>+1248(SB), Y4, Y9
+	VMOVUPD      constants<>+1280(SB), Y10
+	VFMADD231PD  constants<>+1312(SB), Y4, Y10
+	VMOVUPD      constants<>+1344(SB), Y11
+	VFMADD231PD  constants<>+1376(SB), Y4, Y11
+	VMOVUPD      constants<>+1408(SB), Y12
+	VFMADD231PD  constants<>+1440(SB), Y4, Y12
+	VMOVUPD      constants<>+1472(SB), Y13
+	VFMADD231PD  constants<>+1504(SB), Y4, Y13
+	VFMADD231PD  Y10, Y7, Y9
+	VFMADD231PD  Y12, Y7, Y11
+	VFMADD231PD  Y13, Y8, Y11
+	VFMADD231PD  Y11, Y8, Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VADDPD       Y1, Y4, Y4
+	VPSLLQ       $0x34, Y6, Y6
+	VPADDQ       Y1, Y6, Y6
+	VMULPD       Y6, Y4, Y4
+	VANDPD       Y5, Y4, Y4
+	VMOVUPD      Y4, (AX)(SI*8)
+	ADDQ         $0x00000004, SI
+	SUBQ         $0x00000004, DI
+	CMPQ         DI, $0x00000004
+	JGE          whole1555
+
+rest1556:
+	TESTQ        DI, DI
+	JZ           done1557
+	LEAQ         constants<>+672(SB), R8
+	MOVQ         DI, R9
+	NEGQ         R9
+	VMOVUPD      (R8)(R9*8), Y4
+	VMASKMOVPD   (AX)(SI*8), Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VMOVUPD      constants<>+2112(SB), Y5
+	VCMPPD       $0x05, Y5, Y4, Y3
+	VMAXPD       Y4, Y5, Y4
+	VMOVUPD      Y0, Y5
+	VFMADD231PD  constants<>+2208(SB), Y4, Y5
+	VSUBPD       Y0, Y5, Y6
+	VFNMADD231PD constants<>+2272(SB), Y6, Y4
+	VFNMADD231PD constants<>+2304(SB), Y6, Y4
+	VMULPD       Y4, Y4, Y6
+	VMULPD       Y6, Y6, Y7
+	VMOVUPD      constants<>+1216(SB), Y8
+	VFMADD231PD  constants<>+1248(SB), Y4, Y8
+	VMOVUPD      constants<>+1280(SB), Y9
+	VFMADD231PD  constants<>+1312(SB), Y4, Y9
+	VMOVUPD      constants<>+1344(SB), Y10
+	VFMADD231PD  constants<>+1376(SB), Y4, Y10
+	VMOVUPD      constants<>+1408(SB), Y11
+	VFMADD231PD  constants<>+1440(SB), Y4, Y11
+	VMOVUPD      constants<>+1472(SB), Y12
+	VFMADD231PD  constants<>+1504(SB), Y4, Y12
+	VFMADD231PD  Y9, Y6, Y8
+	VFMADD231PD  Y11, Y6, Y10
+	VFMADD231PD  Y12, Y7, Y10
+	VFMADD231PD  Y10, Y7, Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VADDPD       Y1, Y4, Y4
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       Y1, Y5, Y5
+	VMULPD       Y5, Y4, Y4
+	VANDPD       Y3, Y4, Y4
+	CMPQ         DI, $0x04
+	JLT          partial1558
+	VMOVUPD      Y4, (AX)(SI*8)
+	JMP          stored1560
+
+partial1558:
+	CMPQ         DI, $0x02
+	JLT          single1559
+	VMOVUPD      X4, (AX)(SI*8)
+	JEQ          stored1560
+	VEXTRACTF128 $0x01, Y4, X3
+	VMOVSD       X3, 16(AX)(SI*8)
+	JMP          stored1560
+
+single1559:
+	VMOVSD X4, (AX)(SI*8)
+
+stored1560:
+done1557:
+	LEAQ (AX)(CX*8), AX
+	ADDQ $0x08, DX
+	DECQ BX
+	JNZ  table1546
+
+done1547:
+	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET

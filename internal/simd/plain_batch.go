@@ -2,15 +2,12 @@ package simd
 
 import "math"
 
-// batchKernels are what the steps of a batch are composed of, one message or node
-// at a time.
-type batchKernels struct {
+// productKernels are what the products of one message are made with.
+type productKernels struct {
 	vectorTable, tableVector func(out, weight, values []float64)
-	max                      func(x []float64) float64
-	absorb                   func(old, message, sum []float64, rho, damping float64) (residual float64)
 }
 
-var plainBatch = batchKernels{plainVectorTable, plainTableVector, plainMax, plainAbsorb}
+var plainTables = productKernels{plainVectorTable, plainTableVector}
 
 func plainCavities(weights, beliefs, messages []float64, list []Message) {
 	for i := range list {
@@ -20,13 +17,13 @@ func plainCavities(weights, beliefs, messages []float64, list []Message) {
 	}
 }
 
-func (k *batchKernels) products(out, weights, tables []float64, list []Message) {
+func plainProducts(out, weights, tables []float64, list []Message) {
 	for i := range list {
-		k.product(out, weights, tables, &list[i])
+		plainTables.product(out, weights, tables, &list[i])
 	}
 }
 
-func (k *batchKernels) product(out, weights, tables []float64, m *Message) {
+func (k productKernels) product(out, weights, tables []float64, m *Message) {
 	source, target := int(m.Source), int(m.Target)
 	compute := k.vectorTable
 	if m.Backward != 0 {
@@ -44,21 +41,21 @@ func plainAllSafe(x []float64) bool {
 	return true
 }
 
-func (k *batchKernels) absorbAll(messages, sums, out []float64, list []Message, damping float64) (residual float64) {
+func plainAbsorbAll(messages, sums, out []float64, list []Message, damping float64) (residual float64) {
 	for i := range list {
 		m := &list[i]
 		n := int(m.Target)
 		message := out[m.Out:][:n]
-		subtract(message, k.max(message))
-		residual = largerOrNaN(residual, k.absorb(messages[m.Old:][:n], message, sums[m.Sum:][:n], m.Rho, damping))
+		subtract(message, plainMax(message))
+		residual = largerOrNaN(residual, plainAbsorb(messages[m.Old:][:n], message, sums[m.Sum:][:n], m.Rho, damping))
 	}
 	return residual
 }
 
-func (k *batchKernels) shift(sums []float64, list []Node) (done int) {
+func plainShift(sums []float64, list []Node) (done int) {
 	for i := range list {
 		sum := sums[list[i].Sum:][:list[i].States]
-		largest := k.max(sum)
+		largest := plainMax(sum)
 		if !(math.Abs(largest) <= math.MaxFloat64) {
 			return i
 		}

@@ -413,6 +413,7 @@ func (g *generator) avx2() {
 	g.absorb256()
 	g.edgeBelief256()
 	g.matrix256()
+	g.batch256()
 }
 
 func (g *generator) broadcastParam256(name string) reg.VecVirtual {

@@ -120,7 +120,7 @@ func (g *generator) constants() {
 
 	// AVX2 has no operand that is broadcast from memory: four copies of each.
 	for _, name := range append(append(names("exp1", len(exp1)), names("atanh", len(atanh))...),
-		"negativeInfinity", "infinity", "notANumber", "largest", "magnitude", "one", "two", "half",
+		"negativeInfinity", "infinity", "notANumber", "tooSmall", "moderate", "largest", "magnitude", "one", "two", "half",
 		"expNormal", "minusExpNormal", "expLow", "expHigh", "log2e", "round1", "expLn2High", "expLn2Low",
 		"logLn2High", "logLn2Low", "smallestNormal", "two54", "minus54", "sqrtHalf", "oneLessSqrtHalf",
 		"mantissa", "two52", "two52Bias") {

@@ -193,7 +193,7 @@ func (g *generator) exponentiate512() {
 	g.returnLargest(top.AsX(), false)
 }
 
-// shortExp256 returns e^x for x ≤ 0, and 0 below −708; it changes x. It does
+// shortExp256 returns e^x for x ≤ 708, and 0 below −708; it changes x. It does
 // without the choice between two ways of exp256.
 func (g *generator) shortExp256(x reg.VecVirtual) reg.VecVirtual {
 	normal, limit := g.YMM(), g.copyWide("minusExpNormal")
