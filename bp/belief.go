@@ -108,6 +108,14 @@ func (w *Workspace) logPair(dst, left, right []float64, q int32) (total, shift f
 // as many states at U and as many at V, into dst, one behind the other, and
 // returns the sum of what EdgeBelief returns.
 func (w *Workspace) EdgeBeliefs(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
+	if w.single.on {
+		w.single.beliefs = fit(w.single.beliefs, len(dst))
+		freeEnergy, err = w.EdgeBeliefs32(w.single.beliefs, net, st, block, lo, hi)
+		for i, x := range w.single.beliefs {
+			dst[i] = float64(x)
+		}
+		return freeEnergy, err
+	}
 	first := block.Edges[lo]
 	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
 	for q := lo; q < hi; q++ {
@@ -116,9 +124,7 @@ func (w *Workspace) EdgeBeliefs(dst []float64, net *Net, st *State, block *parti
 		n := len(w.together)
 		w.logZ, w.product = fit(w.logZ, n), fit(w.product, n)
 		n = simd.EdgeBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv)
-		for i := range n {
-			freeEnergy += net.Counting.Edge[block.Edges[q+i]] * (w.logZ[i] + w.form(int32(q+i)).shift - w.product[i])
-		}
+		freeEnergy += w.sumFreeEnergies(net, block, q, n)
 		dst, q = dst[n*ku*kv:], q+n
 		if q == hi {
 			break
@@ -131,6 +137,15 @@ func (w *Workspace) EdgeBeliefs(dst []float64, net *Net, st *State, block *parti
 		dst = dst[ku*kv:]
 	}
 	return freeEnergy, nil
+}
+
+// sumFreeEnergies returns the shares of n edges from the lo-th on, whose log Z and
+// products the kernel has left.
+func (w *Workspace) sumFreeEnergies(net *Net, block *partition.Block, lo, n int) (sum float64) {
+	for i := range n {
+		sum += net.Counting.Edge[block.Edges[lo+i]] * (w.logZ[i] + w.form(int32(lo+i)).shift - w.product[i])
+	}
+	return sum
 }
 
 // gatherEdges lists the edges lo ≤ q < hi of the block for the kernel, up to the
@@ -153,9 +168,9 @@ func (w *Workspace) gatherEdges(net *Net, block *partition.Block, lo, hi, states
 }
 
 // fit returns a slice of n numbers, s if it is long enough.
-func fit(s []float64, n int) []float64 {
+func fit[T float32 | float64](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]float64, n)
+		return make([]T, n)
 	}
 	return s[:n]
 }

@@ -24,8 +24,11 @@ type Workspace struct {
 	// Potentials are ground by the caller before Prepare, which may overwrite the
 	// edge tables with exponentials: ground them anew for each Prepare.
 	Potentials crf.Potentials
+	// Precision is what Ground asks for; Double is the zero value.
+	Precision Precision
 
 	arena    []float64 // what the tables are made of: Potentials.Table, or expansion
+	single   single    // and in its place, in single precision
 	at       []int     // [block edges] where in the arena each edge's table begins
 	forms    []form    // [block edges], or empty if all are zero
 	inverse  []float64 // 1/ρ of edges whose tables are exponentiated in one call
@@ -96,6 +99,12 @@ func (e *NumericalError) Error() string {
 // Ground computes the potentials of a block of an instance and prepares them for
 // sweeps, each table while it is in the nearest cache. The error is that of Prepare.
 func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) error {
+	if w.Precision == Single {
+		done, err := w.groundSingle(m, in, net, block)
+		if done || err != nil {
+			return err
+		}
+	}
 	if in.SharesTables() {
 		m.Ground(&w.Potentials, in, block)
 		return w.Prepare(net, block)
@@ -142,7 +151,7 @@ func (w *Workspace) Prepare(net *Net, block *partition.Block) error {
 // begin forgets the block before.
 func (w *Workspace) begin(net *Net, block *partition.Block) error {
 	w.fit(net.maxCard)
-	w.forms, w.wide = w.forms[:0], w.Potentials.Forbidding
+	w.forms, w.wide, w.single.on = w.forms[:0], w.Potentials.Forbidding, false
 	return w.checkNodes(block)
 }
 
@@ -297,11 +306,20 @@ func tableTrouble(theta []float64) error {
 	return fmt.Errorf("every joint state is forbidden (all potentials are −Inf)")
 }
 
-// values returns the n entries of the table of the q-th edge.
-func (w *Workspace) values(q int32, n int) []float64 { return w.arena[w.at[q]:][:n] }
+// values returns the n entries of the table of the q-th edge; valid until the next
+// call.
+func (w *Workspace) values(q int32, n int) []float64 {
+	if w.single.on {
+		return w.single.values(w.at[q], n)
+	}
+	return w.arena[w.at[q]:][:n]
+}
 
 // logAt returns log of entry i of the table of the q-th edge, without the shift.
 func (w *Workspace) logAt(q int32, i int) float64 {
+	if w.single.on {
+		return math.Log(float64(w.single.arena[w.at[q]+i]))
+	}
 	x := w.arena[w.at[q]+i]
 	if w.form(q).log {
 		return x

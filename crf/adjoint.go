@@ -5,6 +5,7 @@ package crf
 type Adjoint struct {
 	features []float64 // [RowsPerBatch*dim]
 	rows     []int32   // [RowsPerBatch]
+	single   single
 }
 
 // NewAdjoint returns an Adjoint for the model.

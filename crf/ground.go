@@ -15,6 +15,8 @@ type Potentials struct {
 	// have equal features may share one.
 	Table  []float64
 	EdgeAt []int
+	// Table32 holds the tables instead, where they are ground in single precision.
+	Table32 []float32
 	// TableID numbers the distinct tables: the q-th edge has number TableID[q],
 	// below NumTables. Edges with equal numbers share their table.
 	TableID   []int32
@@ -24,7 +26,8 @@ type Potentials struct {
 
 	features []float64 // [RowsPerBatch*dim] scratch
 	rows     []int32   // [RowsPerBatch] scratch
-	shared   []int32   // by type and bin: position of the first edge of the block with that table, or −1
+	single   single
+	shared   []int32 // by type and bin: position of the first edge of the block with that table, or −1
 }
 
 // Ground computes the potentials of a block from the model's weights:
@@ -113,7 +116,8 @@ func (m *Model) ground(pot *Potentials, dst []float64, span *Span, f *Features, 
 }
 
 func (pot *Potentials) reset(m *Model) {
-	pot.Node, pot.Table = pot.Node[:0], pot.Table[:0]
+	pot.Node, pot.Table, pot.Table32 = pot.Node[:0], pot.Table[:0], pot.Table32[:0]
+	pot.single.forget()
 	pot.NodeAt = append(pot.NodeAt[:0], 0)
 	pot.EdgeAt = pot.EdgeAt[:0]
 	pot.TableID, pot.NumTables, pot.Forbidding = pot.TableID[:0], 0, false
@@ -130,9 +134,9 @@ func (pot *Potentials) reset(m *Model) {
 }
 
 // grow lengthens s by n entries of any value.
-func grow(s []float64, n int) []float64 {
+func grow[T float32 | float64](s []T, n int) []T {
 	if need := len(s) + n; need > cap(s) {
-		bigger := make([]float64, len(s), max(need, cap(s)+cap(s)/2))
+		bigger := make([]T, len(s), max(need, cap(s)+cap(s)/2))
 		copy(bigger, s)
 		s = bigger
 	}

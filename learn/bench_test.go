@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph/partition"
 )
@@ -14,9 +15,12 @@ import (
 func BenchmarkIteration(b *testing.B) {
 	for _, k := range []int{2, 8, 21} {
 		p := randomProblem(b, 1, problemOptions{rows: 100, cols: 100, states: k, nodeDim: 20, edgeDim: 10, l2: 1000})
-		for _, method := range []Method{InnerDual, BBPL} {
-			b.Run(fmt.Sprintf("states=%d/%s", k, method), func(b *testing.B) {
-				s := Settings{Method: method, Step: &Fixed{Alpha: 0.01}, RelativeTolerance: 1e-300, InnerSweeps: 1, Partition: tiles(4, 5)}
+		for _, run := range []struct {
+			method    Method
+			precision bp.Precision
+		}{{InnerDual, bp.Double}, {BBPL, bp.Double}, {BBPL, bp.Single}} {
+			b.Run(fmt.Sprintf("states=%d/%s/%s", k, run.method, run.precision), func(b *testing.B) {
+				s := Settings{Method: run.method, Precision: run.precision, Step: &Fixed{Alpha: 0.01}, RelativeTolerance: 1e-300, InnerSweeps: 1, Partition: tiles(4, 5)}
 				s = s.withDefaults()
 				l, err := newLearner(&p, &s)
 				if err != nil {

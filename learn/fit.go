@@ -101,7 +101,7 @@ func (l *learner) run(ctx context.Context) (*Result, error) {
 // iterate is one iteration of the paper's Algorithm 2.
 func (l *learner) iterate() error {
 	turn := l.pick()
-	report, err := l.visitBlocks(visit{bundle: l.bundles[turn.bundle], blocks: turn.blocks, limits: l.innerLimits(), contribute: true})
+	report, err := l.visitBlocks(visit{bundle: l.bundles[turn.bundle], blocks: turn.blocks, limits: l.innerLimits(), precision: l.settings.Precision, contribute: true})
 	if err != nil {
 		return err
 	}

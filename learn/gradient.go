@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -15,9 +16,10 @@ const sharesAtATime = 256
 
 // worker is the scratch of one goroutine.
 type worker struct {
-	space   bp.Workspace
-	adjoint *crf.Adjoint
-	belief  []float64 // of nodes or edges computed together
+	space    bp.Workspace
+	adjoint  *crf.Adjoint
+	belief   []float64 // of nodes or edges computed together
+	belief32 []float32
 }
 
 // share is what one unit adds to the contributions of the groups that a block
@@ -33,9 +35,10 @@ type share struct {
 // visit is one visit of some blocks, of which no two share an edge, in all units of
 // a bundle.
 type visit struct {
-	bundle *bundle
-	blocks []int
-	limits bp.Limits
+	bundle    *bundle
+	blocks    []int
+	limits    bp.Limits
+	precision bp.Precision
 	// contribute: replace the gradient contributions after the sweeps.
 	contribute bool
 	// certify: also compute primal and dual values.
@@ -112,6 +115,7 @@ func (l *learner) visitUnit(workerIndex, i int) {
 		s.tied, s.untied, s.outcome.Converged = s.tied[:0], s.untied[:0], true
 		return
 	}
+	w.space.Precision = v.precision
 	if s.err = w.space.Ground(l.model, u.in, u.net, block); s.err != nil {
 		return
 	}
@@ -187,6 +191,9 @@ func (l *learner) contributeEdges(w *worker, s *share, u *unit, share []float64,
 	edges := block.Edges[lo:hi]
 	t := u.in.EdgeType(edges[0])
 	span := &l.model.Layout.Edge[t]
+	if w.space.InSingle() && !span.Untied {
+		return l.contributeEdges32(w, u, share, block, lo, hi)
+	}
 	beliefs := w.belief[:len(edges)*span.States]
 	free, err := w.space.EdgeBeliefs(beliefs, u.net, u.state, block, lo, hi)
 	if err != nil {
@@ -204,8 +211,25 @@ func (l *learner) contributeEdges(w *worker, s *share, u *unit, share []float64,
 	return nil
 }
 
-// ones sums the rows of a matrix.
+// contributeEdges32 is contributeEdges in single precision, for a tied type.
+func (l *learner) contributeEdges32(w *worker, u *unit, share []float64, block *partition.Block, lo, hi int) error {
+	edges := block.Edges[lo:hi]
+	t := u.in.EdgeType(edges[0])
+	span := &l.model.Layout.Edge[t]
+	w.belief32 = resize(w.belief32, len(edges)*span.States)
+	free, err := w.space.EdgeBeliefs32(w.belief32, u.net, u.state, block, lo, hi)
+	if err != nil {
+		return err
+	}
+	share[l.stride-1] += free
+	w.adjoint.ScatterEdges32(share[span.Part:][:span.Len], u.in, edges, w.belief32)
+	simd.ScatterMatrix32(share[l.edgeMoment[t]:], ones32[:], w.belief32, len(edges), 1, span.States)
+	return nil
+}
+
+// ones and ones32 sum the rows of a matrix.
 var ones = [crf.RowsPerBatch]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+var ones32 = [crf.RowsPerBatch]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
 // beliefsTogether bounds how many numbers the beliefs of edges have that are
 // computed in one call: they stay in the nearest cache.
@@ -360,9 +384,9 @@ func addTo(dst, x []float64) {
 	}
 }
 
-func resize(s []float64, n int) []float64 {
+func resize[T float32 | float64](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]float64, n)
+		return make([]T, n)
 	}
 	return s[:n]
 }

@@ -79,6 +79,9 @@ type Settings struct {
 	// Pairs updates one (instance, block) pair per iteration instead of the same
 	// block in every instance.
 	Pairs bool
+	// Precision of tables, messages and beliefs of edges in iterations; weights,
+	// gradients and sums are float64, and so is everything in checks.
+	Precision bp.Precision
 	// Seed is used by Order Random.
 	Seed uint64
 	// Step moves the weights; nil means NewAuto().

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"github.com/blockbp/blockbp/bp"
 )
 
 // State is everything that a run needs to go on as if it had never stopped: the
@@ -25,21 +27,22 @@ type Array struct {
 // saved is what Progress holds. Floats that may be NaN or infinite are kept by
 // their bits, so that nothing is lost.
 type saved struct {
-	Format   int               `json:"format"`
-	Progress progress          `json:"progress"`
-	Bits     map[string]uint64 `json:"bits"`
-	Random   []byte            `json:"random"`
-	Method   Method            `json:"method"`
-	Step     string            `json:"step"`
-	Order    Order             `json:"order"`
-	Blocks   int               `json:"blocks"`
-	Together int               `json:"together"`
-	Pairs    bool              `json:"pairs"`
-	L2       float64           `json:"l2"`
-	Sweeps   int               `json:"inner_sweeps"`
-	Inner    float64           `json:"inner_tolerance"`
-	Metric   string            `json:"metric"` // of early stopping; empty: none
-	HasBest  bool              `json:"has_best"`
+	Format    int               `json:"format"`
+	Progress  progress          `json:"progress"`
+	Bits      map[string]uint64 `json:"bits"`
+	Random    []byte            `json:"random"`
+	Method    Method            `json:"method"`
+	Step      string            `json:"step"`
+	Order     Order             `json:"order"`
+	Blocks    int               `json:"blocks"`
+	Together  int               `json:"together"`
+	Precision bp.Precision      `json:"precision"`
+	Pairs     bool              `json:"pairs"`
+	L2        float64           `json:"l2"`
+	Sweeps    int               `json:"inner_sweeps"`
+	Inner     float64           `json:"inner_tolerance"`
+	Metric    string            `json:"metric"` // of early stopping; empty: none
+	HasBest   bool              `json:"has_best"`
 	fingerprint
 }
 
@@ -67,7 +70,7 @@ func (l *learner) snapshot() (*State, error) {
 	s := l.settings
 	out := saved{
 		Format: stateFormat, Progress: l.at, Bits: map[string]uint64{}, Random: random,
-		Method: s.Method, Step: s.Step.String(), Order: s.Order, Blocks: l.blocks, Together: s.Together, Pairs: s.Pairs, L2: l.problem.L2,
+		Method: s.Method, Step: s.Step.String(), Order: s.Order, Blocks: l.blocks, Together: s.Together, Precision: s.Precision, Pairs: s.Pairs, L2: l.problem.L2,
 		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: l.best != nil, fingerprint: l.fingerprint(),
 	}
 	if s.EarlyStop != nil {
@@ -201,6 +204,8 @@ func (l *learner) sameRun(in *saved) error {
 		return differ("order", in.Order, s.Order)
 	case in.Blocks != l.blocks:
 		return differ("number of blocks", in.Blocks, l.blocks)
+	case in.Precision != s.Precision:
+		return differ("precision", in.Precision, s.Precision)
 	case in.Together != s.Together:
 		return differ("blocks together", in.Together, s.Together)
 	case in.Pairs != s.Pairs:

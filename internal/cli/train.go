@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/learn"
@@ -25,6 +26,7 @@ type trainFlags struct {
 	data      dataFlags
 	partition partitionFlags
 	together  int
+	precision string
 
 	out, model, init, resume, config string
 	reference                        string
@@ -77,6 +79,7 @@ graph tables; see docs/formats.md. The objective is
 	fl.StringVar(&f.counting, "counting", "convex", countingHelp)
 	fl.Float64Var(&f.l2, "l2", 1, "weight of (l2/2)|w|^2 in the objective, which is a sum over all variables")
 	fl.StringVar(&f.step, "step", "auto", "auto, fixed:A, invt:A or adagrad:A")
+	fl.StringVar(&f.precision, "precision", "f64", "of edge tables and messages: f64, or f32, which is faster and stops short of the last digits; weights, gradients and checks are f64")
 	fl.StringVar(&f.order, "order", "cyclic", "order of the blocks: cyclic or random")
 	fl.BoolVar(&f.pairs, "pairs", false, "update one (instance, block) pair per iteration, not the same block in every instance")
 	fl.IntVar(&f.innerSweeps, "inner-sweeps", 0, "at most this many sweeps per block and iteration (default 2 for bbpl, 300 for full; 300 is the paper's BBPL)")
@@ -199,8 +202,13 @@ func (t *training) prepare() error {
 	}
 	defaults := defaultCut(model, t.data)
 	t.problem = learn.Problem{Model: model, Data: t.data, Counting: counting, L2: f.l2}
+	precision, err := bp.ParsePrecision(f.precision)
+	if err != nil {
+		return usagef("--%v", err)
+	}
 	t.settings = learn.Settings{
-		Method: learn.Method(f.method), InnerSweeps: f.innerSweeps, InnerTolerance: f.innerTolerance,
+		Precision: precision,
+		Method:    learn.Method(f.method), InnerSweeps: f.innerSweeps, InnerTolerance: f.innerTolerance,
 		Order: learn.Order(f.order), Pairs: f.pairs, Seed: f.seed, Step: step, Threads: f.threads,
 		GradientTolerance: f.tolerance, RelativeTolerance: f.relativeTolerance, ObjectiveTolerance: f.objectiveTolerance,
 		MaxIterations: f.maxIterations, MaxPasses: f.maxPasses, MaxTime: f.maxTime,
@@ -289,6 +297,7 @@ func (f *trainFlags) validate() error {
 	}{
 		{"method", f.method, []string{string(learn.BBPL), string(learn.InnerDual), string(learn.Full)}},
 		{"order", f.order, []string{string(learn.Cyclic), string(learn.Random)}},
+		{"precision", f.precision, []string{bp.Double.String(), bp.Single.String()}},
 	}
 	for _, o := range choices {
 		if !slices.Contains(o.valid, o.value) {

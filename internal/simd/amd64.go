@@ -29,7 +29,7 @@ var avx512 = implementation{
 	totals:         anyTotals512,
 	settle:         anySettle512,
 	exponentials:   anyExponentials512,
-	single:         plain32,
+	single:         single512,
 }
 
 var avx2 = implementation{

@@ -64,12 +64,12 @@ func absorb512(old []float64, message []float64, sum []float64, rho float64, dam
 //go:noescape
 func edgeBelief512(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
 
-// multiplyMatrix512 is MultiplyMatrix.
+// multiplyMatrix512 is MultiplyMatrix for float64.
 //
 //go:noescape
 func multiplyMatrix512(dst []float64, f []float64, w []float64, rows int, d int, k int)
 
-// scatterMatrix512 is ScatterMatrix.
+// scatterMatrix512 is ScatterMatrix for float64.
 //
 //go:noescape
 func scatterMatrix512(w []float64, f []float64, t []float64, rows int, d int, k int)
@@ -179,12 +179,12 @@ func absorb256(old []float64, message []float64, sum []float64, rho float64, dam
 //go:noescape
 func edgeBelief256(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
 
-// multiplyMatrix256 is MultiplyMatrix.
+// multiplyMatrix256 is MultiplyMatrix for float64.
 //
 //go:noescape
 func multiplyMatrix256(dst []float64, f []float64, w []float64, rows int, d int, k int)
 
-// scatterMatrix256 is ScatterMatrix.
+// scatterMatrix256 is ScatterMatrix for float64.
 //
 //go:noescape
 func scatterMatrix256(w []float64, f []float64, t []float64, rows int, d int, k int)
@@ -228,3 +228,58 @@ func settle256(beliefs []float64, sums []float64, logTotals []float64, list *int
 //
 //go:noescape
 func exponentials256(tables []float64, size int, inverse []float64) (left int)
+
+// exp32x512 is Exp32.
+//
+//go:noescape
+func exp32x512(dst []float32, x []float32)
+
+// log32x512 is Log32.
+//
+//go:noescape
+func log32x512(dst []float32, x []float32)
+
+// allSafe32x512 is AllSafe32.
+//
+//go:noescape
+func allSafe32x512(x []float32) bool
+
+// cavities32x512 is Cavities32.
+//
+//go:noescape
+func cavities32x512(weights []float32, beliefs []float64, messages []float64, list *int, count int)
+
+// vectorTable32x512 is VectorTable32.
+//
+//go:noescape
+func vectorTable32x512(out []float32, weight []float32, values []float32)
+
+// tableVector32x512 is TableVector32.
+//
+//go:noescape
+func tableVector32x512(out []float32, weight []float32, values []float32)
+
+// products32x512 is Products32 as far as messages have up to 8 states at both ends; left counts those that are not done.
+//
+//go:noescape
+func products32x512(out []float32, weights []float32, tables []float32, list *int, count int) (left int)
+
+// absorbAll32x512 is AbsorbAll32.
+//
+//go:noescape
+func absorbAll32x512(messages []float64, sums []float64, out []float32, list *int, count int, damping float64) (residual float64)
+
+// exponentials32x512 is Exponentials32; left counts the tables that are not done.
+//
+//go:noescape
+func exponentials32x512(tables []float32, size int, inverse []float64) (left int)
+
+// multiplyMatrix32x512 is MultiplyMatrix for float32.
+//
+//go:noescape
+func multiplyMatrix32x512(dst []float32, f []float32, w []float32, rows int, d int, k int)
+
+// scatterMatrix32x512 is ScatterMatrix for float32.
+//
+//go:noescape
+func scatterMatrix32x512(w []float64, f []float32, t []float32, rows int, d int, k int)

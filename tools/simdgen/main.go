@@ -33,8 +33,10 @@ func run(pkg, dir string) error {
 	case "simd":
 		name = "kernels_amd64"
 		g.constants()
+		g.constants32()
 		g.avx512()
 		g.avx2()
+		g.single512()
 	case "machine":
 		name = "ceilings_amd64"
 		g.ceilings()

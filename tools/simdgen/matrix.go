@@ -5,11 +5,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-const (
-	multiplyMatrixSignature = "func(dst, f, w []float64, rows, d, k int)"
-	scatterMatrixSignature  = "func(w, f, t []float64, rows, d, k int)"
-)
-
 // A tile keeps sums in registers: panel vectors of columns times so many rows (or
 // features). Each vector that is read then serves all rows of the tile and each
 // broadcast number all its columns, so that multiply-adds, not loads, are the
@@ -46,6 +41,13 @@ type vectorSet[R any] struct {
 	panels     func(n reg.Register, body func(offset reg.Register, vectors int, rest R))
 	tileRows   func(vectors int) []int
 	tileScales func(vectors int) []int
+	entry      int // bytes of an entry
+	number     string
+	broadcast  func(...operand.Op)
+	fma        func(...operand.Op)
+	// accumulate adds a vector of sums to what is at m, of entries of so many bytes.
+	accumulated int
+	accumulate  func(sum reg.VecVirtual, m operand.Mem, rest R)
 }
 
 func (g *generator) vectors512() vectorSet[*reg.OpmaskVirtual] {
@@ -57,6 +59,11 @@ func (g *generator) vectors512() vectorSet[*reg.OpmaskVirtual] {
 			g.somePanels512(n, panel512, body)
 		},
 		multiplyTiles512, scatterTiles512,
+		8, "float64", g.VBROADCASTSD, g.VFMADD231PD,
+		8, func(sum reg.VecVirtual, m operand.Mem, mask *reg.OpmaskVirtual) {
+			g.VADDPD(g.load512(m, mask), sum, sum)
+			g.store512(sum, m, mask)
+		},
 	}
 }
 
@@ -65,6 +72,11 @@ func (g *generator) vectors256() vectorSet[*rest256] {
 		g.YMM, 32, g.zeros256, g.load256, g.store256, last256,
 		func(n reg.Register, body func(reg.Register, int, *rest256)) { g.panels256(n, panel256, body) },
 		multiplyTiles256, scatterTiles256,
+		8, "float64", g.VBROADCASTSD, g.VFMADD231PD,
+		8, func(sum reg.VecVirtual, m operand.Mem, rest *rest256) {
+			g.VADDPD(g.load256(m, rest), sum, sum)
+			g.store256(sum, m, rest)
+		},
 	}
 }
 
@@ -78,11 +90,11 @@ func (g *generator) matrix256() {
 	scatterMatrix(g, "scatterMatrix256", g.vectors256())
 }
 
-// rowBytes returns the length in bytes of a row of n entries.
-func (g *generator) rowBytes(n reg.Register) reg.Register {
+// rowBytes returns the length in bytes of a row of n entries, of 4 or 8 bytes.
+func (g *generator) rowBytes(n reg.Register, entry int) reg.Register {
 	r := g.GP64()
 	g.MOVQ(n, r)
-	g.SHLQ(operand.U8(3), r)
+	g.SHLQ(operand.U8(entry/4+1), r)
 	return r
 }
 
@@ -130,8 +142,8 @@ func (g *generator) walk(p, step reg.Register, n int, body func(i int)) {
 }
 
 func multiplyMatrix[R any](g *generator, name string, set vectorSet[R]) {
-	g.function(name, multiplyMatrixSignature, "is MultiplyMatrix.")
-	rowOut, rowIn := g.rowBytes(g.intParam("k")), g.rowBytes(g.intParam("d"))
+	g.function(name, "func(dst, f, w []"+set.number+", rows, d, k int)", "is MultiplyMatrix for "+set.number+".")
+	rowOut, rowIn := g.rowBytes(g.intParam("k"), set.entry), g.rowBytes(g.intParam("d"), set.entry)
 	feature, weight, p, out := g.GP64(), g.GP64(), g.GP64(), g.GP64()
 	set.panels(g.intParam("k"), func(offset reg.Register, vectors int, rest R) {
 		g.Load(g.Param("f").Base(), feature)
@@ -149,12 +161,12 @@ func multiplyMatrix[R any](g *generator, name string, set vectorSet[R]) {
 				g.MOVQ(feature, p)
 				g.walk(p, rowIn, size, func(i int) {
 					a := set.vector()
-					g.VBROADCASTSD(operand.Mem{Base: p}, a)
+					set.broadcast(operand.Mem{Base: p}, a)
 					for c, column := range columns {
-						g.VFMADD231PD(column, a, sums[i*vectors+c])
+						set.fma(column, a, sums[i*vectors+c])
 					}
 				})
-				g.ADDQ(operand.U8(8), feature)
+				g.ADDQ(operand.U8(set.entry), feature)
 				g.ADDQ(rowOut, weight)
 			})
 			// On to the next rows of features: d entries have been passed.
@@ -175,13 +187,19 @@ func multiplyMatrix[R any](g *generator, name string, set vectorSet[R]) {
 }
 
 func scatterMatrix[R any](g *generator, name string, set vectorSet[R]) {
-	g.function(name, scatterMatrixSignature, "is ScatterMatrix.")
-	rowOut, rowIn := g.rowBytes(g.intParam("k")), g.rowBytes(g.intParam("d"))
+	g.function(name, "func(w []float64, f, t []"+set.number+", rows, d, k int)", "is ScatterMatrix for "+set.number+".")
+	rowTarget, rowIn := g.rowBytes(g.intParam("k"), set.entry), g.rowBytes(g.intParam("d"), set.entry)
+	rowOut, times := rowTarget, set.accumulated/set.entry
+	if times > 1 {
+		rowOut = g.rowBytes(g.intParam("k"), set.accumulated)
+	}
 	feature, p, target, out := g.GP64(), g.GP64(), g.GP64(), g.GP64()
 	set.panels(g.intParam("k"), func(offset reg.Register, vectors int, rest R) {
 		g.Load(g.Param("f").Base(), feature)
 		g.Load(g.Param("w").Base(), out)
-		g.ADDQ(offset, out)
+		for range times {
+			g.ADDQ(offset, out)
+		}
 		g.tiles("d", set.tileScales(vectors), func(size int) {
 			sums := set.zeros(size * vectors)
 			g.Load(g.Param("t").Base(), target)
@@ -194,23 +212,21 @@ func scatterMatrix[R any](g *generator, name string, set vectorSet[R]) {
 				}
 				for j := range size {
 					a := set.vector()
-					g.VBROADCASTSD(operand.Mem{Base: p, Disp: 8 * j}, a)
+					set.broadcast(operand.Mem{Base: p, Disp: set.entry * j}, a)
 					for c, column := range columns {
-						g.VFMADD231PD(column, a, sums[j*vectors+c])
+						set.fma(column, a, sums[j*vectors+c])
 					}
 				}
 				g.ADDQ(rowIn, p)
-				g.ADDQ(rowOut, target)
+				g.ADDQ(rowTarget, target)
 			})
 			g.walk(out, rowOut, size, func(j int) {
 				for c := range vectors {
-					m, r := operand.Mem{Base: out, Disp: set.width * c}, set.last(c, vectors, rest)
-					g.VADDPD(set.load(m, r), sums[j*vectors+c], sums[j*vectors+c])
-					set.store(sums[j*vectors+c], m, r)
+					set.accumulate(sums[j*vectors+c], operand.Mem{Base: out, Disp: times * set.width * c}, set.last(c, vectors, rest))
 				}
 			})
 			g.ADDQ(rowOut, out)
-			g.ADDQ(operand.U32(8*size), feature)
+			g.ADDQ(operand.U32(set.entry*size), feature)
 		})
 	})
 	g.end()

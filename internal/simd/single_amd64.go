@@ -1,0 +1,48 @@
+//go:build !purego
+
+package simd
+
+var single512 = implementation32{
+	cavities:       anyCavities32x512,
+	exp:            exp32x512,
+	log:            log32x512,
+	vectorTable:    vectorTable32x512,
+	tableVector:    tableVector32x512,
+	products:       anyProducts32x512,
+	allSafe:        allSafe32x512,
+	absorbAll:      anyAbsorbAll32x512,
+	exponentials:   anyExponentials32x512,
+	multiplyMatrix: multiplyMatrix32x512,
+	scatterMatrix:  scatterMatrix32x512,
+	edgeBeliefs:    plainEdgeBeliefs32,
+}
+
+func anyCavities32x512(weights []float32, beliefs, messages []float64, list []Message) {
+	cavities32x512(weights, beliefs, messages, firstMessage(list), len(list))
+}
+
+// anyProducts32x512 does messages with many states one by one.
+func anyProducts32x512(out, weights, tables []float32, list []Message) {
+	for len(list) > 0 {
+		left := products32x512(out, weights, tables, firstMessage(list), len(list))
+		list = list[len(list)-left:]
+		if left == 0 {
+			return
+		}
+		sums, weight, values := list[0].slices32(out, weights, tables)
+		if list[0].Backward != 0 {
+			tableVector32x512(sums, weight, values)
+		} else {
+			vectorTable32x512(sums, weight, values)
+		}
+		list = list[1:]
+	}
+}
+
+func anyAbsorbAll32x512(messages, sums []float64, out []float32, list []Message, damping float64) (residual float64) {
+	return absorbAll32x512(messages, sums, out, firstMessage(list), len(list), damping)
+}
+
+func anyExponentials32x512(tables []float32, size int, inverse []float64) (done int) {
+	return len(inverse) - exponentials32x512(tables, size, inverse)
+}
