@@ -41,13 +41,14 @@ func newPasses(ctx context.Context, p learn.Problem, s learn.Settings, blocks in
 
 // newTurns prepares learning in turns of so many iterations, on so many blocks and
 // with settings whose runs do not end in passesPerRun passes. Nothing happens before
-// the first turn is asked for. stop must be called.
+// the first turn is asked for. The settings' recorder, if there is one, sees
+// everything too. stop must be called.
 func newTurns(ctx context.Context, p learn.Problem, s learn.Settings, blocks, perTurn int) *turns {
 	next, stop := iter.Pull(func(yield func(turn) bool) {
-		err := errAnew
+		err, also := errAnew, s.Recorder
 		for errors.Is(err, errAnew) {
 			s.Recorder = &turnWatch{
-				yield: yield, skip: blocks, perTurn: perTurn, sweeps: s.Resolved().InnerSweeps,
+				yield: yield, also: also, skip: blocks, perTurn: perTurn, sweeps: s.Resolved().InnerSweeps,
 				last: max(passesPerRun*blocks, blocks+perTurn),
 			}
 			var result *learn.Result
@@ -79,7 +80,8 @@ func (t *turns) Run() (seconds float64, err error) {
 // visit, as where all weights are zero.
 type turnWatch struct {
 	yield         func(turn) bool
-	skip, perTurn int // iterations
+	also          learn.Recorder // nil: nobody else looks
+	skip, perTurn int            // iterations
 	sweeps        int
 	last          int // iteration from which on no turn is begun
 
@@ -89,6 +91,11 @@ type turnWatch struct {
 
 // Record implements learn.Recorder.
 func (w *turnWatch) Record(e learn.Event) error {
+	if w.also != nil {
+		if err := w.also.Record(e); err != nil {
+			return err
+		}
+	}
 	if e.Check || e.Sweeps != w.sweeps {
 		w.counts = false
 	}

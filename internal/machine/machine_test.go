@@ -90,9 +90,9 @@ func TestSummarise(t *testing.T) {
 		want    Timing
 	}{
 		{nil, Timing{}},
-		{[]float64{3}, Timing{3, 3, 1}},
-		{[]float64{4, 1}, Timing{1, 2.5, 2}},
-		{[]float64{9, 1, 2}, Timing{1, 2, 3}},
+		{[]float64{3}, Timing{3, 3, 3, 1}},
+		{[]float64{4, 1}, Timing{1, 2.5, 2.5, 2}},
+		{[]float64{9, 1, 2}, Timing{1, 2, 4, 3}},
 	} {
 		if got := Summarise(c.seconds); got != c.want {
 			t.Errorf("%v: %+v, want %+v", c.seconds, got, c.want)
@@ -128,7 +128,7 @@ func TestInterleave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []Timing{{3, 4, 3}, {7, 8, 3}}; !slices.Equal(got, want) {
+	if want := []Timing{{3, 4, 4, 3}, {7, 8, 8, 3}}; !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if want := []string{"a", "b", "a", "b", "a", "b", "a", "b"}; !slices.Equal(log, want) {

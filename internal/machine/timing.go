@@ -9,10 +9,11 @@ import (
 )
 
 // Timing sums up repeated measurements of one thing. The minimum is what it takes
-// where nothing disturbs it; the median says how much was disturbed.
+// where nothing disturbs it; the median says how much was disturbed; the mean is
+// for measurements that are not of the same thing, such as one block after another.
 type Timing struct {
-	Minimum, Median float64 // seconds
-	Repeats         int
+	Minimum, Median, Mean float64 // seconds
+	Repeats               int
 }
 
 // Summarise returns the Timing of measured seconds; all zero if there are none.
@@ -22,8 +23,11 @@ func Summarise(seconds []float64) Timing {
 		return Timing{}
 	}
 	slices.Sort(seconds)
-	n := len(seconds)
-	return Timing{Minimum: seconds[0], Median: (seconds[(n-1)/2] + seconds[n/2]) / 2, Repeats: n}
+	n, sum := len(seconds), 0.0
+	for _, s := range seconds {
+		sum += s
+	}
+	return Timing{Minimum: seconds[0], Median: (seconds[(n-1)/2] + seconds[n/2]) / 2, Mean: sum / float64(n), Repeats: n}
 }
 
 // Task is something to be measured: one call of Run is one measurement, and

@@ -1,0 +1,47 @@
+package machine
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestReadPeak: the line, and nothing where there is none.
+func TestReadPeak(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want int64
+		ok   bool
+	}{
+		{"Name:\tx\nVmPeak:\t  9 kB\nVmHWM:\t  1980 kB\nVmRSS:\t 4 kB\n", 1980 << 10, true},
+		{"VmRSS:\t4 kB\n", 0, false},
+		{"VmHWM:\tmuch kB\n", 0, false},
+		{"", 0, false},
+	} {
+		path := filepath.Join(t.TempDir(), "status")
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := readPeak(path); got != c.want || ok != c.ok {
+			t.Errorf("%q: %d, %t, want %d, %t", c.text, got, ok, c.want, c.ok)
+		}
+	}
+	if _, ok := readPeak(filepath.Join(t.TempDir(), "none")); ok {
+		t.Error("a peak without a file")
+	}
+}
+
+// TestPeakMemory: memory that is written to raises the peak by what it is.
+func TestPeakMemory(t *testing.T) {
+	ForgetPeak()
+	before, ok := PeakMemory()
+	if !ok {
+		t.Skip("this system does not tell how much memory a process takes")
+	}
+	const size = 64 << 20
+	data := newBuffer(size)
+	after, _ := PeakMemory()
+	if after < before+size*9/10 {
+		t.Errorf("the peak rose from %d to %d by %d bytes that were written to", before, after, 8*len(data))
+	}
+}
