@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,13 +12,14 @@ import (
 
 // benchFlags are the options of bench.
 type benchFlags struct {
-	quick, json bool
+	quick, json, scale bool
+	out                string
 }
 
 func (a *app) benchCommand() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
-		Use:   "bench [--quick] [--json]",
+		Use:   "bench [--scale [-o DIR]] [--quick] [--json]",
 		Short: "Measure the speed of learning on this machine, beside what the machine can do",
 		Long: `Measures, on this machine and in one run, its ceilings (multiply-adds, exp and
 log, reading from each level of memory), the phases of a learning iteration and the
@@ -27,17 +27,33 @@ whole of it, with the share of the roofline that each reaches, what the vector
 kernels bring over plain Go, threads, growing networks, and the time that the three
 methods take to the optimum. docs/performance.md explains every number.
 
+With --scale it measures instead how cost grows with the network: building,
+partitioning and learning on grids of up to 4 million nodes and on random graphs of
+up to a million, in blocks of about 1000 nodes, and their peak memory.
+
 Leave the machine alone meanwhile: what else runs on it is measured too.`,
-		Example: "  blockbp bench --quick\n  blockbp bench --json > bench.json",
+		Example: "  blockbp bench --quick\n  blockbp bench --json > bench.json\n  blockbp bench --scale -o scale",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("bench: takes no arguments, got %q", args)
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.bench(&f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch named := cmd.Flags().Changed("out"); {
+			case named && f.out == "":
+				return usagef("--out: want a folder")
+			case named && !f.scale:
+				return usagef("--out %s: it goes with --scale, which is not given", f.out)
+			case f.scale:
+				return a.benchScale(&f)
+			}
+			return a.bench(&f)
+		},
 	}
 	cmd.Flags().BoolVar(&f.quick, "quick", false, "fewer sizes and repetitions: less than 40 seconds instead of a few minutes")
+	cmd.Flags().BoolVar(&f.scale, "scale", false, "measure how cost grows with the network instead")
+	cmd.Flags().StringVarP(&f.out, "out", "o", "", "with --scale: folder to make for the numbers and a figure (svg, png)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
 }
@@ -60,14 +76,12 @@ type benchResult struct {
 
 func (a *app) bench(f *benchFlags) error {
 	started := time.Now()
-	speed, err := experiment.MeasureSpeed(a.ctx, benchPlan(f.quick), func(stage string) {
-		fmt.Fprintf(a.stderr, "%4.0f s  %s\n", time.Since(started).Seconds(), stage)
-	})
+	speed, err := experiment.MeasureSpeed(a.ctx, benchPlan(f.quick), a.stages(started))
 	if err != nil {
 		return err
 	}
 	result := benchResult{f.quick, record.Environment(), speed, time.Since(started).Seconds()}
-	benchNotes(a.stderr, speed)
+	a.benchNotes(speed)
 	if f.json {
 		return a.printJSON(result)
 	}
@@ -81,18 +95,27 @@ func (a *app) bench(f *benchFlags) error {
 	return err
 }
 
+// stages tells of each stage of a measurement as it begins.
+func (a *app) stages(started time.Time) func(string) {
+	return func(stage string) { fmt.Fprintf(a.stderr, "%4.0f s  %s\n", time.Since(started).Seconds(), stage) }
+}
+
 // muchDisturbed is the disturbance from which on numbers should not be trusted.
 const muchDisturbed = 0.1
 
 // benchNotes says what a reader of the numbers should know.
-func benchNotes(w io.Writer, s *experiment.Speed) {
-	if s.Disturbance > muchDisturbed {
-		fmt.Fprintf(w, "blockbp: note: the median repetition of a measurement took %.0f %% longer than the best: something else uses this machine, or its clock changes; for numbers to keep, run again when it is idle\n", 100*s.Disturbance)
-	}
+func (a *app) benchNotes(s *experiment.Speed) {
+	a.noteDisturbance(s.Disturbance)
 	if !s.Ceilings.CachesKnown {
-		fmt.Fprintln(w, "blockbp: note: the system does not tell the sizes of the caches; usual ones are assumed, and the names of levels may be wrong")
+		a.note("the system does not tell the sizes of the caches; usual ones are assumed, and the names of levels may be wrong")
 	}
 	for _, what := range s.Left {
-		fmt.Fprintf(w, "blockbp: note: left out %s, more than a quarter of the memory that is available\n", what)
+		a.note("left out %s, more than a quarter of the memory that is available", what)
+	}
+}
+
+func (a *app) noteDisturbance(disturbance float64) {
+	if disturbance > muchDisturbed {
+		a.note("the median repetition of a measurement took %.0f %% longer than the best: something else uses this machine, or its clock changes; for numbers to keep, run again when it is idle", 100*disturbance)
 	}
 }

@@ -19,7 +19,7 @@ var verbs = map[string][]string{
 	"check":     {"model", "features", "list", "json"},
 	"plot":      {},
 	"compare":   {"out", "json"},
-	"bench":     {"quick", "json"},
+	"bench":     {"quick", "scale", "out", "json"},
 	"reproduce": {"out", "scale", "data", "features", "seeds", "threads", "json"},
 }
 
