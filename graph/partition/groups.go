@@ -2,109 +2,118 @@ package partition
 
 import "slices"
 
-// groupTable lists, for every block, the blocks it shares an edge with (itself
-// first), how many edges each such group has, and the group's number.
-type groupTable struct {
-	other [][]int32 // [block] other blocks: itself first, then ascending
-	size  [][]int32 // [block][i] edges between block and other[block][i]
-	id    [][]int32 // [block][i] group number
+// distributeEdges gives every block its edges, grouped by the block at the other
+// end, and numbers the groups in the order of their pairs (a, b), a ≤ b, whatever
+// the order of the edges. Cost: O(nodes + edges), and sorting what each block is
+// next to.
+func (p *Partition) distributeEdges() {
+	p.collectEdges()
+	d := &distribution{p: p, size: make([]int32, len(p.Blocks)), higher: make([]int32, len(p.Blocks))}
+	for b := range int32(len(p.Blocks)) {
+		d.group(b)
+	}
+	p.NumGroups = int(d.numbered)
 }
 
-// blockPair is an unordered pair of blocks, a ≤ b, that share size edges.
-type blockPair struct{ a, b, size int32 }
-
-// numberGroups finds the pairs of blocks that share edges. Group numbers follow
-// the order (a, b), a ≤ b, so they do not depend on the order of the edges.
-func (p *Partition) numberGroups(u, v []int32) *groupTable {
-	pairs := p.countPairs(u, v)
-	p.NumGroups = len(pairs)
-
-	t := &groupTable{
-		other: make([][]int32, len(p.Blocks)),
-		size:  make([][]int32, len(p.Blocks)),
-		id:    make([][]int32, len(p.Blocks)),
-	}
-	add := func(block, other, size int32, id int) {
-		t.other[block] = append(t.other[block], other)
-		t.size[block] = append(t.size[block], size)
-		t.id[block] = append(t.id[block], int32(id))
-	}
-	for id, q := range pairs { // the inside group of every block comes first
-		if q.a == q.b {
-			add(q.a, q.b, q.size, id)
-		}
-	}
-	// Pairs are sorted by (a, b), so block b meets its smaller neighbours in
-	// ascending order before the pairs in which it is the smaller one.
-	for id, q := range pairs {
-		if q.a != q.b {
-			add(q.b, q.a, q.size, id)
-		}
-	}
-	for id, q := range pairs {
-		if q.a != q.b {
-			add(q.a, q.b, q.size, id)
-		}
-	}
-	return t
-}
-
-// countPairs returns the pairs of blocks that share edges, and every block with
-// itself, in ascending order.
-func (p *Partition) countPairs(u, v []int32) []blockPair {
-	inside, start, higher := p.splitCut(u, v)
-	shared := make([]int32, len(p.Blocks)) // edges between block a and each other
-	var others []int32                     // the blocks with shared > 0
-	pairs := make([]blockPair, 0, len(p.Blocks))
-	for a := range int32(len(p.Blocks)) {
-		pairs = append(pairs, blockPair{a, a, inside[a]})
-		others = others[:0]
-		for _, b := range higher[start[a]:start[a+1]] {
-			if shared[b] == 0 {
-				others = append(others, b)
-			}
-			shared[b]++
-		}
-		slices.Sort(others)
-		for _, b := range others {
-			pairs = append(pairs, blockPair{a, b, shared[b]})
-			shared[b] = 0
-		}
-	}
-	return pairs
-}
-
-// splitCut counts the edges inside each block and lists, for each block a, the
-// higher-numbered block of every cut edge whose lower-numbered one is a:
-// higher[start[a]:start[a+1]].
-func (p *Partition) splitCut(u, v []int32) (inside, start, higher []int32) {
-	inside, start = make([]int32, len(p.Blocks)), make([]int32, len(p.Blocks)+1)
+// collectEdges lists for every block the edges with an end in it, ascending. The
+// lists lie one behind the other in one slice.
+func (p *Partition) collectEdges() {
+	u, v := p.Graph.Ends()
+	count := make([]int, len(p.Blocks))
+	total := 0
 	for e := range u {
-		if a, b := p.Of[u[e]], p.Of[v[e]]; a == b {
-			inside[a]++
-		} else {
-			start[min(a, b)+1]++
+		a, b := p.Of[u[e]], p.Of[v[e]]
+		count[a]++
+		total++
+		if a != b {
+			count[b]++
+			total++
 		}
 	}
-	for a := range p.Blocks {
-		start[a+1] += start[a]
+	flat := make([]int32, total)
+	for b, n := range count {
+		p.Blocks[b].Edges, flat = flat[:n:n], flat[n:]
 	}
-	higher = make([]int32, start[len(p.Blocks)])
-	fill := slices.Clone(start)
+	clear(count) // now: how many are listed already
+	list := func(b int32, e int) {
+		p.Blocks[b].Edges[count[b]] = int32(e)
+		count[b]++
+	}
 	for e := range u {
-		if a, b := p.Of[u[e]], p.Of[v[e]]; a != b {
-			higher[fill[min(a, b)]] = max(a, b)
-			fill[min(a, b)]++
+		a, b := p.Of[u[e]], p.Of[v[e]]
+		list(a, e)
+		if a != b {
+			list(b, e)
 		}
 	}
-	return inside, start, higher
 }
 
-// position returns the index i with other[block][i] == other.
-func (t *groupTable) position(block, other int32) int {
-	if block == other {
-		return 0
+// distribution is the state of distributeEdges between blocks, which it goes
+// through in ascending order.
+type distribution struct {
+	p        *Partition
+	numbered int32 // groups that have a number
+
+	size   []int32 // [blocks] edges between the block at work and each other; 0 between blocks
+	others []int32 // blocks that the one at work shares edges with, itself first
+	edges  []int32 // its edges, ascending, and
+	leadTo []int32 // the block at the other end of each
+	// higher [blocks] is, for every finished block, the place in its Groups of the first
+	// one that leads to a block which is not finished.
+	higher []int32
+}
+
+// group sorts the edges of block b by the block at their other end, and numbers the
+// groups that lead to itself and to higher blocks.
+func (d *distribution) group(b int32) {
+	block := &d.p.Blocks[b]
+	d.survey(b, block.Edges)
+	block.Groups = make([]Group, len(d.others))
+	lo := int32(0)
+	for i, other := range d.others {
+		block.Groups[i] = Group{ID: d.number(b, other), Other: other, Lo: lo, Hi: lo + d.size[other]}
+		d.size[other], lo = lo, block.Groups[i].Hi // from now on: where its next edge goes
+		if other < b {
+			d.higher[b]++
+		}
 	}
-	i, _ := slices.BinarySearch(t.other[block][1:], other)
-	return i + 1
+	d.higher[b]++ // the inside
+	for i, e := range d.edges {
+		at := &d.size[d.leadTo[i]]
+		block.Edges[*at] = e
+		*at++
+	}
+	for _, other := range d.others {
+		d.size[other] = 0
+	}
+}
+
+// survey finds the blocks that edges of block b lead to, itself first and then
+// ascending, and how many lead to each.
+func (d *distribution) survey(b int32, edges []int32) {
+	of := d.p.Of
+	d.edges = append(d.edges[:0], edges...)
+	d.leadTo, d.others = d.leadTo[:0], append(d.others[:0], b)
+	for _, e := range edges {
+		other := of[d.p.Graph.U(e)] + of[d.p.Graph.V(e)] - b
+		if d.size[other] == 0 && other != b {
+			d.others = append(d.others, other)
+		}
+		d.size[other]++
+		d.leadTo = append(d.leadTo, other)
+	}
+	slices.Sort(d.others[1:])
+}
+
+// number returns the number of the group of blocks b and other: a new one, or the
+// one that other, if it is lower, has given it. The groups of a block that lead to
+// higher ones are asked for in their order.
+func (d *distribution) number(b, other int32) int32 {
+	if other >= b {
+		d.numbered++
+		return d.numbered - 1
+	}
+	id := d.p.Blocks[other].Groups[d.higher[other]].ID
+	d.higher[other]++
+	return id
 }

@@ -67,8 +67,8 @@ type Quality struct {
 
 // FromAssignment builds the blocks of the partition in which node s belongs to
 // block of[s]. Every block 0 … numBlocks-1 must have a node. of is kept without
-// copying. Cost: O(nodes + edges ·
-// log), whatever the number of blocks.
+// copying. Cost: O(nodes + edges) and sorting, for each block, the blocks that it is
+// next to.
 func FromAssignment(g *graph.Graph, of []int32, numBlocks int) (*Partition, error) {
 	if len(of) != g.NumNodes() {
 		return nil, fmt.Errorf("partition: %d assignments for %d nodes", len(of), g.NumNodes())
@@ -117,74 +117,36 @@ func (p *Partition) distributeNodes() error {
 	return nil
 }
 
-// distributeEdges gives every block its edges, grouped by the block at the
-// other end, and numbers the groups.
-func (p *Partition) distributeEdges() {
-	u, v := p.Graph.Ends()
-	groups := p.numberGroups(u, v)
-	perBlock := make([]int, len(p.Blocks))
-	for e := range u {
-		a, b := p.Of[u[e]], p.Of[v[e]]
-		perBlock[a]++
-		if a != b {
-			perBlock[b]++
-		}
-	}
-	total := 0
-	for _, c := range perBlock {
-		total += c
-	}
-	flat := make([]int32, total)
-	for b := range p.Blocks {
-		p.Blocks[b].Edges, flat = flat[:perBlock[b]:perBlock[b]], flat[perBlock[b]:]
-		lo := int32(0)
-		for i, size := range groups.size[b] {
-			p.Blocks[b].Groups = append(p.Blocks[b].Groups, Group{ID: groups.id[b][i], Other: groups.other[b][i], Lo: lo, Hi: lo + size})
-			lo += size
-		}
-	}
-	fill := make([][]int32, len(p.Blocks))
-	for b := range fill {
-		fill[b] = make([]int32, len(p.Blocks[b].Groups))
-	}
-	put := func(block, other, e int32) {
-		i := groups.position(block, other)
-		group := p.Blocks[block].Groups[i]
-		p.Blocks[block].Edges[group.Lo+fill[block][i]] = e
-		fill[block][i]++
-	}
-	for e := range u {
-		a, b := p.Of[u[e]], p.Of[v[e]]
-		put(a, b, int32(e))
-		if a != b {
-			put(b, a, int32(e))
-		}
-	}
-}
-
 // indexIncoming records, per block, the incoming directed edges of its nodes
 // and where in the block's edge list each of them is found.
 func (p *Partition) indexIncoming() {
+	nodes, incoming := 0, 0
+	for b := range p.Blocks {
+		nodes += len(p.Blocks[b].Nodes)
+		for _, s := range p.Blocks[b].Nodes {
+			incoming += p.Graph.Degree(s)
+		}
+	}
+	// The lists of all blocks lie one behind the other.
+	starts := make([]int32, nodes+len(p.Blocks))
+	in, inEdge := make([]int32, incoming), make([]int32, incoming)
 	local := make([]int32, p.Graph.NumEdges())
 	for b := range p.Blocks {
 		block := &p.Blocks[b]
 		for i, e := range block.Edges {
 			local[e] = int32(i)
 		}
-		total := 0
-		for _, s := range block.Nodes {
-			total += p.Graph.Degree(s)
-		}
-		block.InStart = make([]int32, 1, len(block.Nodes)+1)
-		block.In = make([]int32, 0, total)
-		block.InEdge = make([]int32, 0, total)
-		for _, i := range block.Order {
-			for _, d := range p.Graph.Incoming(block.Nodes[i]) {
-				block.In = append(block.In, d)
-				block.InEdge = append(block.InEdge, local[d>>1])
+		n := int32(0)
+		block.InStart, starts = starts[:len(block.Nodes)+1:len(block.Nodes)+1], starts[len(block.Nodes)+1:]
+		for i, at := range block.Order {
+			for _, d := range p.Graph.Incoming(block.Nodes[at]) {
+				in[n], inEdge[n] = d, local[d>>1]
+				n++
 			}
-			block.InStart = append(block.InStart, int32(len(block.In)))
+			block.InStart[i+1] = n
 		}
+		block.In, in = in[:n:n], in[n:]
+		block.InEdge, inEdge = inEdge[:n:n], inEdge[n:]
 	}
 }
 
