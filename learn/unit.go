@@ -1,7 +1,6 @@
 package learn
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -190,56 +189,97 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total int) ([]*unit, error
 	return units, nil
 }
 
-// numberGroups numbers the pairs of blocks that the units of the bundle join,
-// and tells every unit where each of its groups stands among those that a block
-// touches. Every unit must have as many blocks as the first one of all.
+// numberGroups numbers the pairs of blocks that the units of the bundle join, in
+// ascending order, and tells every unit where each of its groups stands among those
+// that a block touches. Every unit must have as many blocks as the first one of all.
+// Cost: that of reading all groups of all partitions, and sorting those of a block.
 func (b *bundle) numberGroups(first *unit) error {
 	blocks := len(first.part.Blocks)
-	type pair struct{ a, b int32 }
-	seen := map[pair]bool{}
+	slots := map[*partition.Partition][][]int32{}
+	var parts []*partition.Partition
 	for _, u := range b.units {
 		if len(u.part.Blocks) != blocks {
 			return fmt.Errorf("instance %s is cut into %d blocks and instance %s into %d: every instance needs as many; ask for fewer blocks",
 				first.in.Name, blocks, u.in.Name, len(u.part.Blocks))
 		}
-		for i := range u.part.Blocks {
-			for _, g := range u.part.Blocks[i].Groups {
-				seen[pair{min(int32(i), g.Other), max(int32(i), g.Other)}] = true
-			}
+		if slots[u.part] == nil {
+			slots[u.part] = emptySlots(u.part)
+			parts = append(parts, u.part)
 		}
+		u.slots = slots[u.part]
 	}
-	pairs := make([]pair, 0, len(seen))
-	for p := range seen {
-		pairs = append(pairs, p)
-	}
-	slices.SortFunc(pairs, func(x, y pair) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
 	b.touched = make([][]int32, blocks)
-	position := map[[2]int32]int32{} // of the pair with block y, among what block x touches
-	touch := func(x, y int32, id int) {
-		position[[2]int32{x, y}] = int32(len(b.touched[x]))
-		b.touched[x] = append(b.touched[x], int32(id))
+	n := groupNumbering{
+		parts: parts, touched: b.touched, higher: make([]int32, blocks),
+		seen: make([]int32, blocks), position: make([]int32, blocks),
 	}
-	for id, p := range pairs {
-		touch(p.a, p.b, id)
-		if p.a != p.b {
-			touch(p.b, p.a, id)
-		}
-	}
-	known := map[*partition.Partition][][]int32{}
-	for _, u := range b.units {
-		if known[u.part] == nil {
-			slots := make([][]int32, blocks)
-			for i := range u.part.Blocks {
-				for _, g := range u.part.Blocks[i].Groups {
-					slots[i] = append(slots[i], position[[2]int32{int32(i), g.Other}])
-				}
+	for x := range int32(blocks) {
+		n.number(x)
+		for _, p := range parts {
+			for i, g := range p.Blocks[x].Groups {
+				slots[p][x][i] = n.position[g.Other]
 			}
-			known[u.part] = slots
 		}
-		u.slots = known[u.part]
 	}
 	b.contribution = make([]float64, 0)
 	return nil
+}
+
+// emptySlots makes room for the place of every group of every block, in one slice.
+func emptySlots(p *partition.Partition) [][]int32 {
+	total := 0
+	for i := range p.Blocks {
+		total += len(p.Blocks[i].Groups)
+	}
+	flat, slots := make([]int32, total), make([][]int32, len(p.Blocks))
+	for i := range p.Blocks {
+		n := len(p.Blocks[i].Groups)
+		slots[i], flat = flat[:n:n], flat[n:]
+	}
+	return slots
+}
+
+// groupNumbering is the state of numberGroups between blocks, which it goes through
+// in ascending order.
+type groupNumbering struct {
+	parts    []*partition.Partition
+	numbered int32     // pairs that have a number
+	touched  [][]int32 // [block] numbers of its pairs, by ascending other block
+	// higher [blocks] is, for every finished block, the place in touched of its first
+	// pair with a block that is not finished.
+	higher   []int32
+	others   []int32 // blocks that the one at work is joined to, ascending
+	seen     []int32 // [blocks] 1 + the last block that was found to be joined to it
+	position []int32 // [blocks] place of a block in others, where it is there
+}
+
+// number numbers the pairs of block x with itself and with higher blocks, and finds
+// the numbers that lower ones have given. Those of a block are asked for in order.
+func (n *groupNumbering) number(x int32) {
+	n.others = n.others[:0]
+	for _, p := range n.parts {
+		for _, g := range p.Blocks[x].Groups {
+			if n.seen[g.Other] != x+1 {
+				n.seen[g.Other] = x + 1
+				n.others = append(n.others, g.Other)
+			}
+		}
+	}
+	slices.Sort(n.others)
+	ids := make([]int32, len(n.others))
+	for i, other := range n.others {
+		n.position[other] = int32(i)
+		if other < x {
+			ids[i] = n.touched[other][n.higher[other]]
+			n.higher[other]++
+			n.higher[x]++
+			continue
+		}
+		ids[i] = n.numbered
+		n.numbered++
+	}
+	n.higher[x]++ // the pair with itself
+	n.touched[x] = ids
 }
 
 // groups returns the number of groups of the bundle.
