@@ -442,3 +442,18 @@ func BenchmarkBreadthFirst(b *testing.B) {
 		must(partition.BreadthFirst(grid, 1000))
 	}
 }
+
+// TestFromAssignmentAllocations: the lists of all blocks lie one behind the other,
+// so that a thousand blocks are not thousands of little slices: one of groups each,
+// and scratch that grows by doubling.
+func TestFromAssignmentAllocations(t *testing.T) {
+	g := must(gen.BarabasiAlbert(4000, 2, source(3)))
+	const shared = 40
+	for _, blocks := range []int{10, 100, 1000} {
+		of := must(partition.BreadthFirst(g, blocks))
+		allocations := testing.AllocsPerRun(1, func() { must(partition.FromAssignment(g, of, blocks)) })
+		if allocations > float64(blocks+shared) {
+			t.Errorf("%d blocks take %v allocations, want at most %d", blocks, allocations, blocks+shared)
+		}
+	}
+}
