@@ -26,7 +26,8 @@ type scaleCase struct {
 	edges  int
 	blocks int
 	assign func(*graph.Graph) ([]int32, error)
-	groups int // at most
+	groups int // of edges that a contribution is kept of, at most
+	loose  int // edges that beliefs are kept of, at most
 }
 
 // grid is a square grid in tiles.
@@ -53,7 +54,13 @@ func (p *ScalePlan) ba(nodes int) scaleCase {
 		nodes: nodes, edges: attach * nodes, blocks: blocks,
 		assign: func(g *graph.Graph) ([]int32, error) { return partition.BreadthFirst(g, blocks) },
 	}
-	c.groups = min(c.edges+blocks, blocks*(blocks+1)/2)
+	// Where there are so many pairs of blocks that beliefs take less, they are kept.
+	m := (&speedNetwork{}).shape(c.states)
+	if pairs := blocks * (blocks - 1) / 2; m.contribution()*float64(pairs) < m.perLooseEdge()*float64(c.edges) {
+		c.groups = blocks + pairs
+	} else {
+		c.groups, c.loose = blocks, c.edges
+	}
 	return c
 }
 
@@ -82,7 +89,7 @@ const (
 func (c *scaleCase) needBytes() float64 {
 	m := (&speedNetwork{}).shape(c.states)
 	nodes, edges := float64(c.nodes), float64(c.edges)
-	return networkBytes(m, nodes, edges) + topologyPerNode*nodes + topologyPerEdge*edges + m.numberBytes*m.contribution()*float64(c.groups)
+	return networkBytes(m, nodes, edges) + topologyPerNode*nodes + topologyPerEdge*edges + m.numberBytes*(m.contribution()*float64(c.groups)+m.perLooseEdge()*float64(c.loose))
 }
 
 // scaleNetwork is a network on which learning has begun.

@@ -49,6 +49,10 @@ func (m modelShape) contribution() float64 {
 	return m.weights() + m.states + m.states*m.states + 1
 }
 
+// perLooseEdge returns the length of what is kept of an edge where that is less than
+// a contribution: its belief and its entropy.
+func (m modelShape) perLooseEdge() float64 { return m.states*m.states + 1 }
+
 // blockShape is what the work on a block depends on.
 type blockShape struct {
 	nodes, edges float64

@@ -20,6 +20,7 @@ type worker struct {
 	adjoint  *crf.Adjoint
 	belief   []float64 // of nodes or edges computed together
 	belief32 []float32
+	logs     []float64 // of one belief
 }
 
 // share is what one unit adds to the contributions of the groups that a block
@@ -95,7 +96,7 @@ func (l *learner) takeShare(report *visitReport, job int, s *share) error {
 	}
 	groups := v.bundle.touched[block]
 	if u == v.bundle.units[0] {
-		l.fresh = resize(l.fresh, len(groups)*l.stride)
+		l.fresh = resize(l.fresh, (len(groups)+v.bundle.looseSlots(block))*l.stride)
 		clear(l.fresh)
 	}
 	l.addShare(s, u, block)
@@ -139,12 +140,21 @@ func (l *learner) visitUnit(workerIndex, i int) {
 // the block touches, from the beliefs as they are now.
 func (l *learner) contribute(w *worker, s *share, u *unit, blockIndex int) error {
 	block := &u.part.Blocks[blockIndex]
-	s.tied = resize(s.tied, len(l.visit.bundle.touched[blockIndex])*l.stride)
+	b := l.visit.bundle
+	s.tied = resize(s.tied, (len(b.touched[blockIndex])+b.looseSlots(blockIndex))*l.stride)
 	clear(s.tied)
 	s.untied = s.untied[:0]
-	for g, group := range block.Groups {
-		at := int(u.slots[blockIndex][g]) * l.stride
-		share := s.tied[at:][:l.stride]
+	for g := 0; g < len(block.Groups); g++ {
+		group, slot := block.Groups[g], u.slots[blockIndex][g]
+		if slot == isLoose {
+			end, err := l.contributeLoose(w, s, u, blockIndex, g)
+			if err != nil {
+				return err
+			}
+			g = end - 1
+			continue
+		}
+		share := s.tied[int(slot)*l.stride:][:l.stride]
 		entropy := &share[l.stride-1]
 		if g == 0 {
 			for lo, n := 0, len(block.Nodes); lo < n; {
@@ -308,6 +318,9 @@ func (l *learner) replaceContributions(b *bundle, groups []int32) {
 		}
 		copy(old, fresh)
 	}
+	if rest := l.fresh[len(groups)*l.stride:]; len(rest) > 0 {
+		l.addChange(rest, 1) // of the loose pairs
+	}
 }
 
 // eachTied calls f for the weights of every tied type: their place in the
@@ -342,6 +355,7 @@ func (l *learner) resum() {
 		}
 		for _, u := range b.units {
 			l.addUntied(u)
+			l.addLoose(u, l.workers[0].adjoint)
 		}
 	}
 }

@@ -25,7 +25,7 @@ type learner struct {
 	gradient []float64 // [weights]
 	tied     []crf.Span
 
-	stride                 int
+	stride, perLoose       int   // lengths of a contribution, and of what is kept of a loose edge
 	nodeMoment, edgeMoment []int // [types] offset in a contribution, −1 if untied
 	sweepWork              float64
 	gradientWork           float64
@@ -41,6 +41,7 @@ type learner struct {
 	edgesTogether int
 	shares        []share
 	fresh         []float64
+	looseSum      []float64 // [stride] scratch
 	visit         visit
 
 	source *rand.PCG
@@ -115,7 +116,9 @@ func (l *learner) layOut() {
 	l.stride++ // the entropy
 	l.data, l.total, l.gradient = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, layout.Size)
 	l.moments = make([]float64, l.stride-layout.TiedSize)
+	l.perLoose = l.perLooseEdge()
 	for _, b := range l.bundles {
+		b.loosen(l.stride, l.perLoose)
 		b.contribution = make([]float64, b.groups()*l.stride)
 	}
 	l.schedule, l.checkSchedule = l.turns(l.settings.Together), l.turns(sharesAtATime)
@@ -123,7 +126,7 @@ func (l *learner) layOut() {
 	for _, t := range append(l.checkSchedule, l.schedule...) {
 		largest = max(largest, min(sharesAtATime, len(t.blocks)*len(l.bundles[t.bundle].units)))
 	}
-	l.shares = make([]share, largest)
+	l.shares, l.looseSum = make([]share, largest), make([]float64, l.stride)
 }
 
 // mostBeliefs returns how many numbers the beliefs are that are computed together.
@@ -259,7 +262,7 @@ func (l *learner) stateBytes() int64 {
 	for _, b := range l.bundles {
 		bytes += 8 * len(b.contribution)
 		for _, u := range b.units {
-			bytes += u.net.Bytes() + 8*len(u.untied)
+			bytes += u.net.Bytes() + 8*(len(u.untied)+len(u.loose))
 		}
 	}
 	return int64(bytes)

@@ -47,7 +47,7 @@ type saved struct {
 }
 
 // stateFormat is 2 since states have a fingerprint of their data, and 3 since checks
-// visit several blocks at a time.
+// visit several blocks at a time and loose edges have their beliefs kept.
 const stateFormat = 3
 
 func (l *learner) floats() map[string]*float64 {
@@ -103,6 +103,9 @@ func (l *learner) arrays(withBest bool) []Array {
 		for j, u := range b.units {
 			name := fmt.Sprintf("bundle.%d.unit.%d.", i, j)
 			a = append(a, Array{name + "message", u.state.LogMessage}, Array{name + "belief", u.state.LogBelief})
+			if len(u.loose) > 0 {
+				a = append(a, Array{name + "loose", u.loose})
+			}
 			if len(u.untied) > 0 {
 				a = append(a, Array{name + "untied", u.untied})
 			}

@@ -1,5 +1,7 @@
 package learn
 
+import "github.com/blockbp/blockbp/graph/partition"
+
 // turn is what is visited at a time: blocks of a bundle of which no two share an
 // edge, so that they can be visited in parallel. Each reads, of others, only what
 // none of them changes.
@@ -60,23 +62,21 @@ func (t *turning) free(i int, blocks []int32) bool {
 }
 
 // neighbours lists, for every block, the others that some unit joins to it by an
-// edge: those with which it shares a group.
+// edge.
 func (b *bundle) neighbours() [][]int32 {
-	members := make([][2]int32, b.groups()) // 1 + the blocks of each group
-	for block, groups := range b.touched {
-		for _, g := range groups {
-			if members[g][0] == 0 {
-				members[g][0] = int32(block) + 1
-			} else {
-				members[g][1] = int32(block) + 1
-			}
-		}
-	}
 	neighbours := make([][]int32, len(b.touched))
-	for _, m := range members {
-		if x, y := m[0]-1, m[1]-1; y >= 0 {
-			neighbours[x] = append(neighbours[x], y)
-			neighbours[y] = append(neighbours[y], x)
+	known := map[*partition.Partition]bool{}
+	for _, u := range b.units {
+		if known[u.part] {
+			continue
+		}
+		known[u.part] = true
+		for x := range u.part.Blocks {
+			for _, g := range u.part.Blocks[x].Groups {
+				if int(g.Other) != x {
+					neighbours[x] = append(neighbours[x], g.Other)
+				}
+			}
 		}
 	}
 	return neighbours

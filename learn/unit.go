@@ -24,7 +24,11 @@ type unit struct {
 	// untied holds the beliefs, at the last visit, of the entries that have
 	// weights of their own; indexed like the untied weights.
 	untied []float64
-	slots  [][]int32 // [block][group of the block] position in bundle.touched[block]
+	slots  [][]int32 // [block][group of the block] position in bundle.touched[block], or isLoose
+	// loose holds, of every loose edge, its belief at the last visit and its share of
+	// Σ c H(τ): see loose.go.
+	loose      []float64
+	looseEdges *looseEdges
 }
 
 // bundle is a set of units that are updated together, block by block, and share
@@ -33,8 +37,9 @@ type bundle struct {
 	name  string // the instance, where it has only one
 	units []*unit
 	// touched lists the groups that each block touches; a group is a pair of
-	// blocks that some unit of the bundle joins by an edge.
-	touched [][]int32
+	// blocks that some unit of the bundle joins by an edge, and by more than a few.
+	touched  [][]int32
+	hasLoose []bool // [block] that it also touches pairs joined by a few
 	// contribution holds, per group, stride numbers: the tied weights' share of
 	// Σ weight · M τ, then the sums of the beliefs of every tied type, then the
 	// share of Σ weight · c H(τ).

@@ -12,15 +12,26 @@ const windowNodes = 1024
 // change what can be done at a time, and not the result.
 func (p *Partition) orderRuns() {
 	run := make([]int32, p.Graph.NumNodes()) // of the nodes of the window that were placed, from 1 on; else 0
+	order := make([]int32, len(run)) // of all blocks, one behind the other; and so are runs
+	runs := make([]int32, 0, len(run)/2+2*len(p.Blocks)) // mostly enough
 	var count []int32
+	end := make([]int, len(p.Blocks)) // of the runs of each block
 	for b := range p.Blocks {
 		block := &p.Blocks[b]
-		block.Order, block.Runs = make([]int32, len(block.Nodes)), append(block.Runs[:0], 0)
+		n := len(block.Nodes)
+		block.Order, order = order[:n:n], order[n:]
+		runs = append(runs, 0)
 		for lo := 0; lo < len(block.Nodes); lo += windowNodes {
 			window := block.Nodes[lo:min(lo+windowNodes, len(block.Nodes))]
 			count = p.chooseRuns(window, int32(b), run, count)
-			block.appendRuns(lo, window, run, count)
+			runs = block.appendRuns(runs, lo, window, run, count)
 		}
+		end[b] = len(runs)
+	}
+	begin := 0
+	for b := range p.Blocks {
+		p.Blocks[b].Runs = runs[begin:end[b]:end[b]]
+		begin = end[b]
 	}
 }
 
@@ -44,14 +55,15 @@ func (p *Partition) chooseRuns(window []int32, block int32, run, count []int32) 
 	return count
 }
 
-// appendRuns sorts the window, which begins at position lo, by runs into Order. It
-// clears the runs of its nodes: for later windows they are in the past.
-func (b *Block) appendRuns(lo int, window, run, count []int32) {
+// appendRuns sorts the window, which begins at position lo, by runs into Order and
+// appends the end of each run to runs. It clears the runs of its nodes: for later
+// windows they are in the past.
+func (b *Block) appendRuns(runs []int32, lo int, window, run, count []int32) []int32 {
 	at := int32(lo)
 	for r, n := range count[1:] {
 		count[r+1] = at
 		at += n
-		b.Runs = append(b.Runs, at)
+		runs = append(runs, at)
 	}
 	for i, s := range window {
 		b.Order[count[run[s]]] = int32(lo + i)
@@ -60,4 +72,5 @@ func (b *Block) appendRuns(lo int, window, run, count []int32) {
 	for _, s := range window {
 		run[s] = 0
 	}
+	return runs
 }

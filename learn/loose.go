@@ -1,0 +1,248 @@
+package learn
+
+import (
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// A pair of blocks is loose where so few edges join it that their beliefs take less
+// room than a contribution to the gradient. Then the beliefs are kept, edge by edge,
+// and a visit adds M (τ_new − τ_old) of all its loose pairs up in one contribution
+// that goes into the totals and is forgotten. On a graph whose blocks are next to a
+// great many others, with an edge or two to each, work and memory of a visit then
+// follow the edges of the block, and not the number of blocks of the network.
+
+// isLoose is the slot of a group of a loose pair.
+const isLoose = -1
+
+// looseEdges says where the beliefs of a unit's loose edges are kept. Units with the
+// same partition share it.
+type looseEdges struct {
+	first [][]int // [block][group of the block] place of its first edge, where it is loose
+	count int     // edges
+}
+
+// loosen takes the loose pairs out of the numbering of the bundle. stride is the
+// length of a contribution, and perEdge what is kept of an edge.
+func (b *bundle) loosen(stride, perEdge int) {
+	edges := b.countEdges()
+	loose := make([]bool, len(edges))
+	number := make([]int32, len(edges)) // among those that are not loose
+	next := int32(0)
+	for id, n := range edges {
+		loose[id] = n >= 0 && n*perEdge < stride
+		number[id] = next
+		if !loose[id] {
+			next++
+		}
+	}
+	places := map[*partition.Partition]*looseEdges{}
+	for _, u := range b.units {
+		if places[u.part] == nil {
+			places[u.part] = b.placeLoose(u, loose)
+		}
+		u.looseEdges = places[u.part]
+		u.loose = make([]float64, u.looseEdges.count*perEdge)
+	}
+	b.hasLoose = make([]bool, len(b.touched))
+	for x, ids := range b.touched {
+		kept := ids[:0]
+		for _, id := range ids {
+			if loose[id] {
+				b.hasLoose[x] = true
+				continue
+			}
+			kept = append(kept, number[id])
+		}
+		b.touched[x] = kept
+	}
+}
+
+// countEdges returns how many edges join each pair of blocks, in all units; −1 for a
+// block with itself, which is never loose: its contribution has the nodes.
+func (b *bundle) countEdges() []int {
+	edges := make([]int, b.groups())
+	for _, u := range b.units {
+		for x := range u.part.Blocks {
+			for i, g := range u.part.Blocks[x].Groups {
+				id := b.touched[x][u.slots[x][i]]
+				switch {
+				case int(g.Other) == x:
+					edges[id] = -1
+				case int(g.Other) > x: // once per pair
+					edges[id] += int(g.Hi - g.Lo)
+				}
+			}
+		}
+	}
+	return edges
+}
+
+// placeLoose gives every loose edge of a unit its place, the same seen from both
+// blocks, and counts the slots of a block without the loose ones.
+func (b *bundle) placeLoose(u *unit, loose []bool) *looseEdges {
+	p := u.part
+	places := &looseEdges{first: make([][]int, len(p.Blocks))}
+	of := make([]int, len(loose)) // first edge of a pair, as the lower block has found it
+	var shift []int32             // [touched pairs] how many loose ones come before
+	for x := range p.Blocks {
+		shift = shift[:0]
+		n := int32(0)
+		for _, id := range b.touched[x] {
+			shift = append(shift, n)
+			if loose[id] {
+				n++
+			}
+		}
+		groups := p.Blocks[x].Groups
+		places.first[x] = make([]int, len(groups))
+		for i, g := range groups {
+			slot := u.slots[x][i]
+			id := b.touched[x][slot]
+			u.slots[x][i] = slot - shift[slot]
+			if !loose[id] {
+				continue
+			}
+			if int(g.Other) > x {
+				of[id] = places.count
+				places.count += int(g.Hi - g.Lo)
+			}
+			u.slots[x][i], places.first[x][i] = isLoose, of[id]
+		}
+	}
+	return places
+}
+
+// looseSlots returns how many contributions a visit of the block needs besides those
+// of the pairs it touches.
+func (b *bundle) looseSlots(block int) int {
+	if b.hasLoose[block] {
+		return 1
+	}
+	return 0
+}
+
+// perLooseEdge returns how many numbers are kept of a loose edge: its belief, which
+// for untied types is kept elsewhere, and its entropy times the counting number.
+func (l *learner) perLooseEdge() int {
+	largest := 0
+	for _, span := range l.model.Layout.Edge {
+		if !span.Untied {
+			largest = max(largest, span.States)
+		}
+	}
+	return largest + 1
+}
+
+// contributeLoose does what contributeEdges does for the run of loose groups that
+// begins with the g-th of the block, and returns the end of this run.
+func (l *learner) contributeLoose(w *worker, s *share, u *unit, blockIndex, g int) (end int, err error) {
+	block, slots := &u.part.Blocks[blockIndex], u.slots[blockIndex]
+	for end = g; end < len(slots) && slots[end] == isLoose; {
+		end++
+	}
+	change := s.tied[len(s.tied)-l.stride:]
+	for q, hi := int(block.Groups[g].Lo), int(block.Groups[end-1].Hi); q < hi; {
+		to := u.in.EdgeRun(block.Edges, q, min(q+l.edgesTogether, hi))
+		span := &l.model.Layout.Edge[u.in.EdgeType(block.Edges[q])]
+		belief := w.belief[:(to-q)*span.States]
+		if _, err := w.space.EdgeBeliefs(belief, u.net, u.state, block, q, to); err != nil {
+			return end, err
+		}
+		for ; q < to; q++ {
+			for int(block.Groups[g].Hi) <= q {
+				g++
+			}
+			place := u.looseEdges.first[blockIndex][g] + q - int(block.Groups[g].Lo)
+			l.changeEdge(w, s, u, change, place, block.Edges[q], span, belief[:span.States])
+			belief = belief[span.States:]
+		}
+	}
+	return end, nil
+}
+
+// changeEdge puts a belief in its place and adds what that changes to change. It
+// overwrites belief.
+func (l *learner) changeEdge(w *worker, s *share, u *unit, change []float64, place int, e int32, span *crf.Span, belief []float64) {
+	kept := u.loose[place*l.perLoose:][:l.perLoose]
+	entropy := &kept[l.perLoose-1]
+	is := u.net.Counting.Edge[e] * w.entropy(belief)
+	change[l.stride-1] += is - *entropy
+	*entropy = is
+	if span.Untied {
+		l.untiedChange(s, u, span, u.in.EdgeRow(e), belief)
+		return
+	}
+	for j, x := range belief {
+		belief[j], kept[j] = x-kept[j], x
+	}
+	w.adjoint.ScatterEdge(change[span.Part:][:span.Len], u.in, e, belief)
+	simd.AddScaled(change[l.edgeMoment[u.in.EdgeType(e)]:][:span.States], belief, 1)
+}
+
+// leastBelief stands for a zero where a logarithm is taken: 0 log 0 = 0.
+const leastBelief = 0x1p-1022
+
+// entropy returns −Σ τ log τ.
+func (w *worker) entropy(belief []float64) float64 {
+	w.logs = resize(w.logs, len(belief))
+	for j, x := range belief {
+		w.logs[j] = max(x, leastBelief)
+	}
+	simd.Log(w.logs, w.logs)
+	var sums [4]float64 // that do not wait for each other
+	logs, j := w.logs, 0
+	for ; j+4 <= len(belief); j += 4 {
+		x, y := belief[j:j+4:j+4], logs[j:j+4:j+4]
+		sums[0] += x[0] * y[0]
+		sums[1] += x[1] * y[1]
+		sums[2] += x[2] * y[2]
+		sums[3] += x[3] * y[3]
+	}
+	for ; j < len(belief); j++ {
+		sums[0] += belief[j] * logs[j]
+	}
+	return -(sums[0] + sums[1] + sums[2] + sums[3])
+}
+
+// addLoose adds the shares of a unit's loose edges to the totals: what visits have
+// added, without the rounding errors of that.
+func (l *learner) addLoose(u *unit, adjoint *crf.Adjoint) {
+	if len(u.loose) == 0 {
+		return
+	}
+	sum := l.looseSum
+	clear(sum)
+	for x := range u.part.Blocks {
+		block := &u.part.Blocks[x]
+		for i, g := range block.Groups {
+			if u.slots[x][i] != isLoose || int(g.Other) < x {
+				continue // not loose, or seen from the other block
+			}
+			for q := g.Lo; q < g.Hi; q++ {
+				e := block.Edges[q]
+				kept := u.loose[(u.looseEdges.first[x][i]+int(q-g.Lo))*l.perLoose:][:l.perLoose]
+				sum[l.stride-1] += kept[l.perLoose-1]
+				t := u.in.EdgeType(e)
+				if span := &l.model.Layout.Edge[t]; !span.Untied {
+					adjoint.ScatterEdge(sum[span.Part:][:span.Len], u.in, e, kept[:span.States])
+					simd.AddScaled(sum[l.edgeMoment[t]:][:span.States], kept[:span.States], 1)
+				}
+			}
+		}
+	}
+	l.addChange(sum, u.weight)
+}
+
+// addChange adds a contribution, times a weight, to the totals.
+func (l *learner) addChange(change []float64, weight float64) {
+	l.eachTied(func(total, x, _ []float64) {
+		for j := range total {
+			total[j] += weight * x[j]
+		}
+	}, change, change)
+	for j, x := range change[l.model.Layout.TiedSize:] {
+		l.moments[j] += weight * x
+	}
+}
