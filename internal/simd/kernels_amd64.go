@@ -274,6 +274,16 @@ func absorbAll32x512(messages []float64, sums []float64, out []float32, list *in
 //go:noescape
 func exponentials32x512(tables []float32, size int, inverse []float64) (left int)
 
+// edgeBeliefs32x512 is EdgeBeliefs32 for 8 states at both ends, as far as whole groups of eight edges are safe and inside the slices.
+//
+//go:noescape
+func edgeBeliefs32x512(dst []float32, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float32, edges *int, count int) (done int)
+
+// edgeBelief32x512 is EdgeBeliefs32 for one edge with 1 to 64 states at both ends.
+//
+//go:noescape
+func edgeBelief32x512(dst []float32, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float32) (logZ float64, product float64, safe bool)
+
 // multiplyMatrix32x512 is MultiplyMatrix for float32.
 //
 //go:noescape

@@ -20952,6 +20952,1793 @@ done1695:
 	VZEROUPPER
 	RET
 
+// func edgeBeliefs32x512(dst []float32, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float32, edges *int, count int) (done int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·edgeBeliefs32x512(SB), $1344-168
+	MOVQ edges+144(FP), AX
+	XORQ CX, CX
+	MOVQ count+152(FP), DX
+	LEAQ 63(SP), BX
+	ANDQ $-64, BX
+	MOVQ beliefs_len+80(FP), SI
+	SUBQ $0x08, SI
+	JLT  done1713
+	MOVQ SI, 1216(BX)
+	MOVQ messages_len+104(FP), SI
+	SUBQ $0x08, SI
+	JLT  done1713
+	MOVQ SI, 1224(BX)
+	MOVQ tables_len+128(FP), SI
+	SUBQ $0x40, SI
+	JLT  done1713
+	MOVQ SI, 1248(BX)
+
+group1712:
+	CMPQ              DX, $0x08
+	JLT               done1713
+	MOVQ              (AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              8(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              16(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              24(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              32(AX), SI
+	CMPQ              SI, 1248(BX)
+	JHI               done1713
+	MOVQ              40(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              48(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              56(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              64(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              72(AX), SI
+	CMPQ              SI, 1248(BX)
+	JHI               done1713
+	MOVQ              80(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              88(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              96(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              104(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              112(AX), SI
+	CMPQ              SI, 1248(BX)
+	JHI               done1713
+	MOVQ              120(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              128(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              136(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              144(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              152(AX), SI
+	CMPQ              SI, 1248(BX)
+	JHI               done1713
+	MOVQ              160(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              168(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              176(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              184(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              192(AX), SI
+	CMPQ              SI, 1248(BX)
+	JHI               done1713
+	MOVQ              200(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              208(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              216(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              224(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              232(AX), SI
+	CMPQ              SI, 1248(BX)
+	JHI               done1713
+	MOVQ              240(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              248(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              256(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              264(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              272(AX), SI
+	CMPQ              SI, 1248(BX)
+	JHI               done1713
+	MOVQ              280(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              288(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              296(AX), SI
+	CMPQ              SI, 1216(BX)
+	JHI               done1713
+	MOVQ              304(AX), SI
+	CMPQ              SI, 1224(BX)
+	JHI               done1713
+	MOVQ              312(AX), SI
+	CMPQ              SI, 1248(BX)
+	JHI               done1713
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              (AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              8(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z0
+	VMOVUPD           (R9)(R8*8), Z1
+	VCMPPD            $0x04, Z0, Z1, K1
+	VMOVUPD           (DI)(SI*8), Z2
+	VSUBPD            Z1, Z2, K1, Z0
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              16(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              24(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z1
+	VMOVUPD           (R9)(R8*8), Z2
+	VCMPPD            $0x04, Z1, Z2, K1
+	VMOVUPD           (DI)(SI*8), Z12
+	VSUBPD            Z2, Z12, K1, Z1
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              40(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              48(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z2
+	VMOVUPD           (R9)(R8*8), Z12
+	VCMPPD            $0x04, Z2, Z12, K1
+	VMOVUPD           (DI)(SI*8), Z13
+	VSUBPD            Z12, Z13, K1, Z2
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              56(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              64(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z12
+	VMOVUPD           (R9)(R8*8), Z13
+	VCMPPD            $0x04, Z12, Z13, K1
+	VMOVUPD           (DI)(SI*8), Z14
+	VSUBPD            Z13, Z14, K1, Z12
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              80(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              88(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z13
+	VMOVUPD           (R9)(R8*8), Z14
+	VCMPPD            $0x04, Z13, Z14, K1
+	VMOVUPD           (DI)(SI*8), Z15
+	VSUBPD            Z14, Z15, K1, Z13
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              96(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              104(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z14
+	VMOVUPD           (R9)(R8*8), Z15
+	VCMPPD            $0x04, Z14, Z15, K1
+	VMOVUPD           (DI)(SI*8), Z16
+	VSUBPD            Z15, Z16, K1, Z14
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              120(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              128(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z15
+	VMOVUPD           (R9)(R8*8), Z16
+	VCMPPD            $0x04, Z15, Z16, K1
+	VMOVUPD           (DI)(SI*8), Z17
+	VSUBPD            Z16, Z17, K1, Z15
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              136(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              144(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z16
+	VMOVUPD           (R9)(R8*8), Z17
+	VCMPPD            $0x04, Z16, Z17, K1
+	VMOVUPD           (DI)(SI*8), Z18
+	VSUBPD            Z17, Z18, K1, Z16
+	VUNPCKLPD         Z2, Z0, Z17
+	VUNPCKHPD         Z2, Z0, Z18
+	VMAXPD            Z18, Z17, Z17
+	VUNPCKLPD         Z15, Z13, Z18
+	VUNPCKHPD         Z15, Z13, Z19
+	VMAXPD            Z19, Z18, Z18
+	VUNPCKLPD         Z12, Z1, Z19
+	VUNPCKHPD         Z12, Z1, Z20
+	VMAXPD            Z20, Z19, Z19
+	VUNPCKLPD         Z16, Z14, Z20
+	VUNPCKHPD         Z16, Z14, Z21
+	VMAXPD            Z21, Z20, Z20
+	VSHUFF64X2        $0x88, Z18, Z17, Z21
+	VSHUFF64X2        $0xdd, Z18, Z17, Z17
+	VMAXPD            Z17, Z21, Z21
+	VSHUFF64X2        $0x88, Z20, Z19, Z17
+	VSHUFF64X2        $0xdd, Z20, Z19, Z18
+	VMAXPD            Z18, Z17, Z17
+	VSHUFF64X2        $0x88, Z17, Z21, Z18
+	VSHUFF64X2        $0xdd, Z17, Z21, Z17
+	VMAXPD            Z17, Z18, Z18
+	VMOVUPD           Z18, 1088(BX)
+	VEXTRACTF64X4     $0x01, Z18, Y3
+	VADDPD            Y3, Y18, Y3
+	VMOVUPD           Y3, 1024(BX)
+	VSUBPD.BCST       1088(BX), Z0, Z0
+	VSUBPD.BCST       1120(BX), Z1, Z1
+	VCVTPD2PS         Z0, Y3
+	VCVTPD2PS         Z1, Y0
+	VINSERTF64X4      $0x01, Y0, Z3, Z3
+	VSUBPD.BCST       1096(BX), Z2, Z2
+	VSUBPD.BCST       1128(BX), Z12, Z12
+	VCVTPD2PS         Z2, Y4
+	VCVTPD2PS         Z12, Y0
+	VINSERTF64X4      $0x01, Y0, Z4, Z4
+	VSUBPD.BCST       1104(BX), Z13, Z13
+	VSUBPD.BCST       1136(BX), Z14, Z14
+	VCVTPD2PS         Z13, Y5
+	VCVTPD2PS         Z14, Y0
+	VINSERTF64X4      $0x01, Y0, Z5, Z5
+	VSUBPD.BCST       1112(BX), Z15, Z15
+	VSUBPD.BCST       1144(BX), Z16, Z16
+	VCVTPD2PS         Z15, Y6
+	VCVTPD2PS         Z16, Y0
+	VINSERTF64X4      $0x01, Y0, Z6, Z6
+	VMOVAPS           Z3, Z0
+	VMOVAPS           Z4, Z1
+	VMOVAPS           Z5, Z2
+	VMOVAPS           Z6, Z12
+	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z3, K1
+	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z4, K2
+	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z5, K3
+	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z6, K4
+	VBROADCASTSD      constants<>+3288(SB), Z17
+	VFMADD231PS.BCST  constants<>+3280(SB), Z3, Z17
+	VBROADCASTSD      constants<>+3288(SB), Z18
+	VFMADD231PS.BCST  constants<>+3280(SB), Z4, Z18
+	VBROADCASTSD      constants<>+3288(SB), Z19
+	VFMADD231PS.BCST  constants<>+3280(SB), Z5, Z19
+	VBROADCASTSD      constants<>+3288(SB), Z20
+	VFMADD231PS.BCST  constants<>+3280(SB), Z6, Z20
+	VSUBPS.BCST       constants<>+3288(SB), Z17, Z13
+	VSUBPS.BCST       constants<>+3288(SB), Z18, Z14
+	VSUBPS.BCST       constants<>+3288(SB), Z19, Z15
+	VSUBPS.BCST       constants<>+3288(SB), Z20, Z16
+	VFNMADD231PS.BCST constants<>+3296(SB), Z13, Z3
+	VFNMADD231PS.BCST constants<>+3296(SB), Z14, Z4
+	VFNMADD231PS.BCST constants<>+3296(SB), Z15, Z5
+	VFNMADD231PS.BCST constants<>+3296(SB), Z16, Z6
+	VPERMPS           constants<>+2656(SB), Z17, Z17
+	VPERMPS           constants<>+2656(SB), Z18, Z18
+	VPERMPS           constants<>+2656(SB), Z19, Z19
+	VPERMPS           constants<>+2656(SB), Z20, Z20
+	VFNMADD231PS.BCST constants<>+3304(SB), Z13, Z3
+	VFNMADD231PS.BCST constants<>+3304(SB), Z14, Z4
+	VFNMADD231PS.BCST constants<>+3304(SB), Z15, Z5
+	VFNMADD231PS.BCST constants<>+3304(SB), Z16, Z6
+	VBROADCASTSD      constants<>+3320(SB), Z21
+	VFMADD213PS.BCST  constants<>+3312(SB), Z3, Z21
+	VBROADCASTSD      constants<>+3320(SB), Z22
+	VFMADD213PS.BCST  constants<>+3312(SB), Z4, Z22
+	VBROADCASTSD      constants<>+3320(SB), Z23
+	VFMADD213PS.BCST  constants<>+3312(SB), Z5, Z23
+	VBROADCASTSD      constants<>+3320(SB), Z24
+	VFMADD213PS.BCST  constants<>+3312(SB), Z6, Z24
+	VFMADD213PS.BCST  constants<>+3248(SB), Z3, Z21
+	VFMADD213PS.BCST  constants<>+3248(SB), Z4, Z22
+	VFMADD213PS.BCST  constants<>+3248(SB), Z5, Z23
+	VFMADD213PS.BCST  constants<>+3248(SB), Z6, Z24
+	VMULPS            Z17, Z3, Z3
+	VMULPS            Z18, Z4, Z4
+	VMULPS            Z19, Z5, Z5
+	VMULPS            Z20, Z6, Z6
+	VFMADD213PS       Z17, Z3, Z21
+	VFMADD213PS       Z18, Z4, Z22
+	VFMADD213PS       Z19, Z5, Z23
+	VFMADD213PS       Z20, Z6, Z24
+	VSCALEFPS.Z       Z13, Z21, K1, Z21
+	VSCALEFPS.Z       Z14, Z22, K2, Z22
+	VSCALEFPS.Z       Z15, Z23, K3, Z23
+	VSCALEFPS.Z       Z16, Z24, K4, Z24
+	VMULPS.Z          Z21, Z0, K1, Z0
+	VMULPS.Z          Z22, Z1, K2, Z1
+	VMULPS.Z          Z23, Z2, K3, Z2
+	VMULPS.Z          Z24, Z12, K4, Z12
+	VMOVUPS           Z21, (BX)
+	VMOVUPS           Z0, 64(BX)
+	VMOVUPS           Z22, 128(BX)
+	VMOVUPS           Z1, 192(BX)
+	VMOVUPS           Z23, 256(BX)
+	VMOVUPS           Z2, 320(BX)
+	VMOVUPS           Z24, 384(BX)
+	VMOVUPS           Z12, 448(BX)
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              160(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              168(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z0
+	VMOVUPD           (R9)(R8*8), Z1
+	VCMPPD            $0x04, Z0, Z1, K1
+	VMOVUPD           (DI)(SI*8), Z2
+	VSUBPD            Z1, Z2, K1, Z0
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              176(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              184(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z1
+	VMOVUPD           (R9)(R8*8), Z2
+	VCMPPD            $0x04, Z1, Z2, K1
+	VMOVUPD           (DI)(SI*8), Z12
+	VSUBPD            Z2, Z12, K1, Z1
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              200(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              208(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z2
+	VMOVUPD           (R9)(R8*8), Z12
+	VCMPPD            $0x04, Z2, Z12, K1
+	VMOVUPD           (DI)(SI*8), Z13
+	VSUBPD            Z12, Z13, K1, Z2
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              216(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              224(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z12
+	VMOVUPD           (R9)(R8*8), Z13
+	VCMPPD            $0x04, Z12, Z13, K1
+	VMOVUPD           (DI)(SI*8), Z14
+	VSUBPD            Z13, Z14, K1, Z12
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              240(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              248(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z13
+	VMOVUPD           (R9)(R8*8), Z14
+	VCMPPD            $0x04, Z13, Z14, K1
+	VMOVUPD           (DI)(SI*8), Z15
+	VSUBPD            Z14, Z15, K1, Z13
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              256(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              264(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z14
+	VMOVUPD           (R9)(R8*8), Z15
+	VCMPPD            $0x04, Z14, Z15, K1
+	VMOVUPD           (DI)(SI*8), Z16
+	VSUBPD            Z15, Z16, K1, Z14
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              280(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              288(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z15
+	VMOVUPD           (R9)(R8*8), Z16
+	VCMPPD            $0x04, Z15, Z16, K1
+	VMOVUPD           (DI)(SI*8), Z17
+	VSUBPD            Z16, Z17, K1, Z15
+	MOVQ              beliefs_base+72(FP), DI
+	MOVQ              296(AX), SI
+	MOVQ              messages_base+96(FP), R9
+	MOVQ              304(AX), R8
+	VBROADCASTSD      constants<>+704(SB), Z16
+	VMOVUPD           (R9)(R8*8), Z17
+	VCMPPD            $0x04, Z16, Z17, K1
+	VMOVUPD           (DI)(SI*8), Z18
+	VSUBPD            Z17, Z18, K1, Z16
+	VUNPCKLPD         Z2, Z0, Z17
+	VUNPCKHPD         Z2, Z0, Z18
+	VMAXPD            Z18, Z17, Z17
+	VUNPCKLPD         Z15, Z13, Z18
+	VUNPCKHPD         Z15, Z13, Z19
+	VMAXPD            Z19, Z18, Z18
+	VUNPCKLPD         Z12, Z1, Z19
+	VUNPCKHPD         Z12, Z1, Z20
+	VMAXPD            Z20, Z19, Z19
+	VUNPCKLPD         Z16, Z14, Z20
+	VUNPCKHPD         Z16, Z14, Z21
+	VMAXPD            Z21, Z20, Z20
+	VSHUFF64X2        $0x88, Z18, Z17, Z21
+	VSHUFF64X2        $0xdd, Z18, Z17, Z17
+	VMAXPD            Z17, Z21, Z21
+	VSHUFF64X2        $0x88, Z20, Z19, Z17
+	VSHUFF64X2        $0xdd, Z20, Z19, Z18
+	VMAXPD            Z18, Z17, Z17
+	VSHUFF64X2        $0x88, Z17, Z21, Z18
+	VSHUFF64X2        $0xdd, Z17, Z21, Z17
+	VMAXPD            Z17, Z18, Z18
+	VMOVUPD           Z18, 1088(BX)
+	VEXTRACTF64X4     $0x01, Z18, Y3
+	VADDPD            Y3, Y18, Y3
+	VMOVUPD           Y3, 1056(BX)
+	VSUBPD.BCST       1088(BX), Z0, Z0
+	VSUBPD.BCST       1120(BX), Z1, Z1
+	VCVTPD2PS         Z0, Y7
+	VCVTPD2PS         Z1, Y0
+	VINSERTF64X4      $0x01, Y0, Z7, Z7
+	VSUBPD.BCST       1096(BX), Z2, Z2
+	VSUBPD.BCST       1128(BX), Z12, Z12
+	VCVTPD2PS         Z2, Y8
+	VCVTPD2PS         Z12, Y0
+	VINSERTF64X4      $0x01, Y0, Z8, Z8
+	VSUBPD.BCST       1104(BX), Z13, Z13
+	VSUBPD.BCST       1136(BX), Z14, Z14
+	VCVTPD2PS         Z13, Y9
+	VCVTPD2PS         Z14, Y0
+	VINSERTF64X4      $0x01, Y0, Z9, Z9
+	VSUBPD.BCST       1112(BX), Z15, Z15
+	VSUBPD.BCST       1144(BX), Z16, Z16
+	VCVTPD2PS         Z15, Y10
+	VCVTPD2PS         Z16, Y0
+	VINSERTF64X4      $0x01, Y0, Z10, Z10
+	VMOVAPS           Z7, Z0
+	VMOVAPS           Z8, Z1
+	VMOVAPS           Z9, Z2
+	VMOVAPS           Z10, Z12
+	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z7, K1
+	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z8, K2
+	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z9, K3
+	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z10, K4
+	VBROADCASTSD      constants<>+3288(SB), Z17
+	VFMADD231PS.BCST  constants<>+3280(SB), Z7, Z17
+	VBROADCASTSD      constants<>+3288(SB), Z18
+	VFMADD231PS.BCST  constants<>+3280(SB), Z8, Z18
+	VBROADCASTSD      constants<>+3288(SB), Z19
+	VFMADD231PS.BCST  constants<>+3280(SB), Z9, Z19
+	VBROADCASTSD      constants<>+3288(SB), Z20
+	VFMADD231PS.BCST  constants<>+3280(SB), Z10, Z20
+	VSUBPS.BCST       constants<>+3288(SB), Z17, Z13
+	VSUBPS.BCST       constants<>+3288(SB), Z18, Z14
+	VSUBPS.BCST       constants<>+3288(SB), Z19, Z15
+	VSUBPS.BCST       constants<>+3288(SB), Z20, Z16
+	VFNMADD231PS.BCST constants<>+3296(SB), Z13, Z7
+	VFNMADD231PS.BCST constants<>+3296(SB), Z14, Z8
+	VFNMADD231PS.BCST constants<>+3296(SB), Z15, Z9
+	VFNMADD231PS.BCST constants<>+3296(SB), Z16, Z10
+	VPERMPS           constants<>+2656(SB), Z17, Z17
+	VPERMPS           constants<>+2656(SB), Z18, Z18
+	VPERMPS           constants<>+2656(SB), Z19, Z19
+	VPERMPS           constants<>+2656(SB), Z20, Z20
+	VFNMADD231PS.BCST constants<>+3304(SB), Z13, Z7
+	VFNMADD231PS.BCST constants<>+3304(SB), Z14, Z8
+	VFNMADD231PS.BCST constants<>+3304(SB), Z15, Z9
+	VFNMADD231PS.BCST constants<>+3304(SB), Z16, Z10
+	VBROADCASTSD      constants<>+3320(SB), Z21
+	VFMADD213PS.BCST  constants<>+3312(SB), Z7, Z21
+	VBROADCASTSD      constants<>+3320(SB), Z22
+	VFMADD213PS.BCST  constants<>+3312(SB), Z8, Z22
+	VBROADCASTSD      constants<>+3320(SB), Z23
+	VFMADD213PS.BCST  constants<>+3312(SB), Z9, Z23
+	VBROADCASTSD      constants<>+3320(SB), Z24
+	VFMADD213PS.BCST  constants<>+3312(SB), Z10, Z24
+	VFMADD213PS.BCST  constants<>+3248(SB), Z7, Z21
+	VFMADD213PS.BCST  constants<>+3248(SB), Z8, Z22
+	VFMADD213PS.BCST  constants<>+3248(SB), Z9, Z23
+	VFMADD213PS.BCST  constants<>+3248(SB), Z10, Z24
+	VMULPS            Z17, Z7, Z7
+	VMULPS            Z18, Z8, Z8
+	VMULPS            Z19, Z9, Z9
+	VMULPS            Z20, Z10, Z10
+	VFMADD213PS       Z17, Z7, Z21
+	VFMADD213PS       Z18, Z8, Z22
+	VFMADD213PS       Z19, Z9, Z23
+	VFMADD213PS       Z20, Z10, Z24
+	VSCALEFPS.Z       Z13, Z21, K1, Z21
+	VSCALEFPS.Z       Z14, Z22, K2, Z22
+	VSCALEFPS.Z       Z15, Z23, K3, Z23
+	VSCALEFPS.Z       Z16, Z24, K4, Z24
+	VMULPS.Z          Z21, Z0, K1, Z0
+	VMULPS.Z          Z22, Z1, K2, Z1
+	VMULPS.Z          Z23, Z2, K3, Z2
+	VMULPS.Z          Z24, Z12, K4, Z12
+	VMOVUPS           Z21, 512(BX)
+	VMOVUPS           Z0, 576(BX)
+	VMOVUPS           Z22, 640(BX)
+	VMOVUPS           Z1, 704(BX)
+	VMOVUPS           Z23, 768(BX)
+	VMOVUPS           Z2, 832(BX)
+	VMOVUPS           Z24, 896(BX)
+	VMOVUPS           Z12, 960(BX)
+	VMOVUPS           constants<>+2848(SB), Z0
+	VMOVUPS           constants<>+2912(SB), Z1
+	VMOVUPS           constants<>+2976(SB), Z2
+	VMOVUPS           constants<>+3040(SB), Z12
+	MOVQ              dst_base+0(FP), DI
+	MOVQ              CX, SI
+	SHLQ              $0x08, SI
+	ADDQ              DI, SI
+	MOVQ              tables_base+120(FP), DI
+	MOVQ              32(AX), R8
+	LEAQ              (DI)(R8*4), R8
+	VMOVUPS           (BX), Z13
+	VMOVUPS           64(BX), Z14
+	VMOVUPS           (R8), Z16
+	VPERMPS           Z13, Z0, Z15
+	VPERMPS           Z14, Z0, Z17
+	VMULPS            Z16, Z15, Z15
+	VMOVUPS           Z15, (SI)
+	VMULPS            Z16, Z17, Z16
+	VMOVAPS           Z15, Z15
+	VMOVUPS           64(R8), Z17
+	VPERMPS           Z13, Z1, Z18
+	VPERMPS           Z14, Z1, Z19
+	VMULPS            Z17, Z18, Z18
+	VMOVUPS           Z18, 64(SI)
+	VFMADD231PS       Z17, Z19, Z16
+	VADDPS            Z18, Z15, Z15
+	VMOVUPS           128(R8), Z17
+	VPERMPS           Z13, Z2, Z18
+	VPERMPS           Z14, Z2, Z19
+	VMULPS            Z17, Z18, Z18
+	VMOVUPS           Z18, 128(SI)
+	VFMADD231PS       Z17, Z19, Z16
+	VADDPS            Z18, Z15, Z15
+	VMOVUPS           192(R8), Z17
+	VPERMPS           Z13, Z12, Z13
+	VPERMPS           Z14, Z12, Z14
+	VMULPS            Z17, Z13, Z13
+	VMOVUPS           Z13, 192(SI)
+	VFMADD231PS       Z17, Z14, Z16
+	VADDPS            Z13, Z15, Z15
+	VBROADCASTF64X4   32(BX), Z13
+	VBROADCASTF64X4   96(BX), Z14
+	VMULPS            Z13, Z16, Z16
+	VFMADD231PS       Z14, Z15, Z16
+	VMULPS            Z13, Z15, Z15
+	MOVQ              72(AX), R8
+	LEAQ              (DI)(R8*4), R8
+	VMOVUPS           128(BX), Z13
+	VMOVUPS           192(BX), Z14
+	VMOVUPS           (R8), Z18
+	VPERMPS           Z13, Z0, Z17
+	VPERMPS           Z14, Z0, Z19
+	VMULPS            Z18, Z17, Z17
+	VMOVUPS           Z17, 256(SI)
+	VMULPS            Z18, Z19, Z18
+	VMOVAPS           Z17, Z17
+	VMOVUPS           64(R8), Z19
+	VPERMPS           Z13, Z1, Z20
+	VPERMPS           Z14, Z1, Z21
+	VMULPS            Z19, Z20, Z20
+	VMOVUPS           Z20, 320(SI)
+	VFMADD231PS       Z19, Z21, Z18
+	VADDPS            Z20, Z17, Z17
+	VMOVUPS           128(R8), Z19
+	VPERMPS           Z13, Z2, Z20
+	VPERMPS           Z14, Z2, Z21
+	VMULPS            Z19, Z20, Z20
+	VMOVUPS           Z20, 384(SI)
+	VFMADD231PS       Z19, Z21, Z18
+	VADDPS            Z20, Z17, Z17
+	VMOVUPS           192(R8), Z19
+	VPERMPS           Z13, Z12, Z13
+	VPERMPS           Z14, Z12, Z14
+	VMULPS            Z19, Z13, Z13
+	VMOVUPS           Z13, 448(SI)
+	VFMADD231PS       Z19, Z14, Z18
+	VADDPS            Z13, Z17, Z17
+	VBROADCASTF64X4   160(BX), Z13
+	VBROADCASTF64X4   224(BX), Z14
+	VMULPS            Z13, Z18, Z18
+	VFMADD231PS       Z14, Z17, Z18
+	VMULPS            Z13, Z17, Z17
+	MOVQ              112(AX), R8
+	LEAQ              (DI)(R8*4), R8
+	VMOVUPS           256(BX), Z13
+	VMOVUPS           320(BX), Z14
+	VMOVUPS           (R8), Z20
+	VPERMPS           Z13, Z0, Z19
+	VPERMPS           Z14, Z0, Z21
+	VMULPS            Z20, Z19, Z19
+	VMOVUPS           Z19, 512(SI)
+	VMULPS            Z20, Z21, Z20
+	VMOVAPS           Z19, Z19
+	VMOVUPS           64(R8), Z21
+	VPERMPS           Z13, Z1, Z22
+	VPERMPS           Z14, Z1, Z23
+	VMULPS            Z21, Z22, Z22
+	VMOVUPS           Z22, 576(SI)
+	VFMADD231PS       Z21, Z23, Z20
+	VADDPS            Z22, Z19, Z19
+	VMOVUPS           128(R8), Z21
+	VPERMPS           Z13, Z2, Z22
+	VPERMPS           Z14, Z2, Z23
+	VMULPS            Z21, Z22, Z22
+	VMOVUPS           Z22, 640(SI)
+	VFMADD231PS       Z21, Z23, Z20
+	VADDPS            Z22, Z19, Z19
+	VMOVUPS           192(R8), Z21
+	VPERMPS           Z13, Z12, Z13
+	VPERMPS           Z14, Z12, Z14
+	VMULPS            Z21, Z13, Z13
+	VMOVUPS           Z13, 704(SI)
+	VFMADD231PS       Z21, Z14, Z20
+	VADDPS            Z13, Z19, Z19
+	VBROADCASTF64X4   288(BX), Z13
+	VBROADCASTF64X4   352(BX), Z14
+	VMULPS            Z13, Z20, Z20
+	VFMADD231PS       Z14, Z19, Z20
+	VMULPS            Z13, Z19, Z19
+	MOVQ              152(AX), R8
+	LEAQ              (DI)(R8*4), R8
+	VMOVUPS           384(BX), Z13
+	VMOVUPS           448(BX), Z14
+	VMOVUPS           (R8), Z22
+	VPERMPS           Z13, Z0, Z21
+	VPERMPS           Z14, Z0, Z23
+	VMULPS            Z22, Z21, Z21
+	VMOVUPS           Z21, 768(SI)
+	VMULPS            Z22, Z23, Z22
+	VMOVAPS           Z21, Z21
+	VMOVUPS           64(R8), Z23
+	VPERMPS           Z13, Z1, Z24
+	VPERMPS           Z14, Z1, Z25
+	VMULPS            Z23, Z24, Z24
+	VMOVUPS           Z24, 832(SI)
+	VFMADD231PS       Z23, Z25, Z22
+	VADDPS            Z24, Z21, Z21
+	VMOVUPS           128(R8), Z23
+	VPERMPS           Z13, Z2, Z24
+	VPERMPS           Z14, Z2, Z25
+	VMULPS            Z23, Z24, Z24
+	VMOVUPS           Z24, 896(SI)
+	VFMADD231PS       Z23, Z25, Z22
+	VADDPS            Z24, Z21, Z21
+	VMOVUPS           192(R8), Z23
+	VPERMPS           Z13, Z12, Z13
+	VPERMPS           Z14, Z12, Z14
+	VMULPS            Z23, Z13, Z13
+	VMOVUPS           Z13, 960(SI)
+	VFMADD231PS       Z23, Z14, Z22
+	VADDPS            Z13, Z21, Z21
+	VBROADCASTF64X4   416(BX), Z13
+	VBROADCASTF64X4   480(BX), Z14
+	VMULPS            Z13, Z22, Z22
+	VFMADD231PS       Z14, Z21, Z22
+	VMULPS            Z13, Z21, Z21
+	MOVQ              192(AX), R8
+	LEAQ              (DI)(R8*4), R8
+	VMOVUPS           512(BX), Z13
+	VMOVUPS           576(BX), Z14
+	VMOVUPS           (R8), Z24
+	VPERMPS           Z13, Z0, Z23
+	VPERMPS           Z14, Z0, Z25
+	VMULPS            Z24, Z23, Z23
+	VMOVUPS           Z23, 1024(SI)
+	VMULPS            Z24, Z25, Z24
+	VMOVAPS           Z23, Z23
+	VMOVUPS           64(R8), Z25
+	VPERMPS           Z13, Z1, Z26
+	VPERMPS           Z14, Z1, Z27
+	VMULPS            Z25, Z26, Z26
+	VMOVUPS           Z26, 1088(SI)
+	VFMADD231PS       Z25, Z27, Z24
+	VADDPS            Z26, Z23, Z23
+	VMOVUPS           128(R8), Z25
+	VPERMPS           Z13, Z2, Z26
+	VPERMPS           Z14, Z2, Z27
+	VMULPS            Z25, Z26, Z26
+	VMOVUPS           Z26, 1152(SI)
+	VFMADD231PS       Z25, Z27, Z24
+	VADDPS            Z26, Z23, Z23
+	VMOVUPS           192(R8), Z25
+	VPERMPS           Z13, Z12, Z13
+	VPERMPS           Z14, Z12, Z14
+	VMULPS            Z25, Z13, Z13
+	VMOVUPS           Z13, 1216(SI)
+	VFMADD231PS       Z25, Z14, Z24
+	VADDPS            Z13, Z23, Z23
+	VBROADCASTF64X4   544(BX), Z13
+	VBROADCASTF64X4   608(BX), Z14
+	VMULPS            Z13, Z24, Z24
+	VFMADD231PS       Z14, Z23, Z24
+	VMULPS            Z13, Z23, Z23
+	MOVQ              232(AX), R8
+	LEAQ              (DI)(R8*4), R8
+	VMOVUPS           640(BX), Z13
+	VMOVUPS           704(BX), Z14
+	VMOVUPS           (R8), Z26
+	VPERMPS           Z13, Z0, Z25
+	VPERMPS           Z14, Z0, Z27
+	VMULPS            Z26, Z25, Z25
+	VMOVUPS           Z25, 1280(SI)
+	VMULPS            Z26, Z27, Z26
+	VMOVAPS           Z25, Z25
+	VMOVUPS           64(R8), Z27
+	VPERMPS           Z13, Z1, Z28
+	VPERMPS           Z14, Z1, Z29
+	VMULPS            Z27, Z28, Z28
+	VMOVUPS           Z28, 1344(SI)
+	VFMADD231PS       Z27, Z29, Z26
+	VADDPS            Z28, Z25, Z25
+	VMOVUPS           128(R8), Z27
+	VPERMPS           Z13, Z2, Z28
+	VPERMPS           Z14, Z2, Z29
+	VMULPS            Z27, Z28, Z28
+	VMOVUPS           Z28, 1408(SI)
+	VFMADD231PS       Z27, Z29, Z26
+	VADDPS            Z28, Z25, Z25
+	VMOVUPS           192(R8), Z27
+	VPERMPS           Z13, Z12, Z13
+	VPERMPS           Z14, Z12, Z14
+	VMULPS            Z27, Z13, Z13
+	VMOVUPS           Z13, 1472(SI)
+	VFMADD231PS       Z27, Z14, Z26
+	VADDPS            Z13, Z25, Z25
+	VBROADCASTF64X4   672(BX), Z13
+	VBROADCASTF64X4   736(BX), Z14
+	VMULPS            Z13, Z26, Z26
+	VFMADD231PS       Z14, Z25, Z26
+	VMULPS            Z13, Z25, Z25
+	MOVQ              272(AX), R8
+	LEAQ              (DI)(R8*4), R8
+	VMOVUPS           768(BX), Z13
+	VMOVUPS           832(BX), Z14
+	VMOVUPS           (R8), Z28
+	VPERMPS           Z13, Z0, Z27
+	VPERMPS           Z14, Z0, Z29
+	VMULPS            Z28, Z27, Z27
+	VMOVUPS           Z27, 1536(SI)
+	VMULPS            Z28, Z29, Z28
+	VMOVAPS           Z27, Z27
+	VMOVUPS           64(R8), Z29
+	VPERMPS           Z13, Z1, Z30
+	VPERMPS           Z14, Z1, Z31
+	VMULPS            Z29, Z30, Z30
+	VMOVUPS           Z30, 1600(SI)
+	VFMADD231PS       Z29, Z31, Z28
+	VADDPS            Z30, Z27, Z27
+	VMOVUPS           128(R8), Z29
+	VPERMPS           Z13, Z2, Z30
+	VPERMPS           Z14, Z2, Z31
+	VMULPS            Z29, Z30, Z30
+	VMOVUPS           Z30, 1664(SI)
+	VFMADD231PS       Z29, Z31, Z28
+	VADDPS            Z30, Z27, Z27
+	VMOVUPS           192(R8), Z29
+	VPERMPS           Z13, Z12, Z13
+	VPERMPS           Z14, Z12, Z14
+	VMULPS            Z29, Z13, Z13
+	VMOVUPS           Z13, 1728(SI)
+	VFMADD231PS       Z29, Z14, Z28
+	VADDPS            Z13, Z27, Z27
+	VBROADCASTF64X4   800(BX), Z13
+	VBROADCASTF64X4   864(BX), Z14
+	VMULPS            Z13, Z28, Z28
+	VFMADD231PS       Z14, Z27, Z28
+	VMULPS            Z13, Z27, Z27
+	MOVQ              312(AX), R8
+	LEAQ              (DI)(R8*4), R8
+	VMOVUPS           896(BX), Z13
+	VMOVUPS           960(BX), Z14
+	VMOVUPS           (R8), Z29
+	VPERMPS           Z13, Z0, Z30
+	VPERMPS           Z14, Z0, Z0
+	VMULPS            Z29, Z30, Z30
+	VMOVUPS           Z30, 1792(SI)
+	VMULPS            Z29, Z0, Z0
+	VMOVAPS           Z30, Z29
+	VMOVUPS           64(R8), Z30
+	VPERMPS           Z13, Z1, Z31
+	VPERMPS           Z14, Z1, Z1
+	VMULPS            Z30, Z31, Z31
+	VMOVUPS           Z31, 1856(SI)
+	VFMADD231PS       Z30, Z1, Z0
+	VADDPS            Z31, Z29, Z29
+	VMOVUPS           128(R8), Z1
+	VPERMPS           Z13, Z2, Z30
+	VPERMPS           Z14, Z2, Z2
+	VMULPS            Z1, Z30, Z30
+	VMOVUPS           Z30, 1920(SI)
+	VFMADD231PS       Z1, Z2, Z0
+	VADDPS            Z30, Z29, Z29
+	VMOVUPS           192(R8), Z1
+	VPERMPS           Z13, Z12, Z2
+	VPERMPS           Z14, Z12, Z12
+	VMULPS            Z1, Z2, Z2
+	VMOVUPS           Z2, 1984(SI)
+	VFMADD231PS       Z1, Z12, Z0
+	VADDPS            Z2, Z29, Z29
+	VBROADCASTF64X4   928(BX), Z1
+	VBROADCASTF64X4   992(BX), Z2
+	VMULPS            Z1, Z0, Z0
+	VFMADD231PS       Z2, Z29, Z0
+	VMULPS            Z1, Z29, Z29
+	VUNPCKLPS         Z17, Z15, Z1
+	VUNPCKHPS         Z17, Z15, Z2
+	VADDPS            Z2, Z1, Z1
+	VUNPCKLPS         Z21, Z19, Z2
+	VUNPCKHPS         Z21, Z19, Z12
+	VADDPS            Z12, Z2, Z2
+	VUNPCKLPS         Z25, Z23, Z12
+	VUNPCKHPS         Z25, Z23, Z13
+	VADDPS            Z13, Z12, Z12
+	VUNPCKLPS         Z29, Z27, Z13
+	VUNPCKHPS         Z29, Z27, Z14
+	VADDPS            Z14, Z13, Z13
+	VUNPCKLPS         Z18, Z16, Z14
+	VUNPCKHPS         Z18, Z16, Z15
+	VADDPS            Z15, Z14, Z14
+	VUNPCKLPS         Z22, Z20, Z15
+	VUNPCKHPS         Z22, Z20, Z16
+	VADDPS            Z16, Z15, Z15
+	VUNPCKLPS         Z26, Z24, Z16
+	VUNPCKHPS         Z26, Z24, Z17
+	VADDPS            Z17, Z16, Z16
+	VUNPCKLPS         Z0, Z28, Z17
+	VUNPCKHPS         Z0, Z28, Z0
+	VADDPS            Z0, Z17, Z17
+	VUNPCKLPD         Z2, Z1, Z0
+	VUNPCKHPD         Z2, Z1, Z1
+	VADDPS            Z1, Z0, Z0
+	VUNPCKLPD         Z13, Z12, Z1
+	VUNPCKHPD         Z13, Z12, Z2
+	VADDPS            Z2, Z1, Z1
+	VUNPCKLPD         Z15, Z14, Z2
+	VUNPCKHPD         Z15, Z14, Z12
+	VADDPS            Z12, Z2, Z2
+	VUNPCKLPD         Z17, Z16, Z12
+	VUNPCKHPD         Z17, Z16, Z13
+	VADDPS            Z13, Z12, Z12
+	VSHUFF64X2        $0x88, Z1, Z0, Z13
+	VSHUFF64X2        $0xdd, Z1, Z0, Z0
+	VADDPS            Z0, Z13, Z13
+	VSHUFF64X2        $0x88, Z12, Z2, Z0
+	VSHUFF64X2        $0xdd, Z12, Z2, Z1
+	VADDPS            Z1, Z0, Z0
+	VSHUFF64X2        $0x88, Z0, Z13, Z1
+	VSHUFF64X2        $0xdd, Z0, Z13, Z0
+	VADDPS            Z0, Z1, Z1
+	VEXTRACTF64X4     $0x01, Z1, Y0
+	VPSUBD.BCST       constants<>+3240(SB), Y1, Y2
+	VPCMPUD.BCST      $0x06, constants<>+3368(SB), Y2, K1
+	KORTESTW          K1, K1
+	JNZ               done1713
+	VBROADCASTSS      constants<>+3248(SB), Y2
+	VDIVPS            Y1, Y2, Y2
+	VMOVUPS           Y2, 1152(BX)
+	VMOVUPD           1024(BX), Y11
+	VINSERTF64X4      $0x01, 1056(BX), Z11, Z11
+	VMULPS            Y2, Y0, Y0
+	VCVTPS2PD         Y0, Z0
+	VADDPD            Z11, Z0, Z0
+	VCVTPS2PD         Y1, Z1
+	VGETMANTPD        $0x08, Z1, Z2
+	VRCP14PD          Z2, Z12
+	VGETEXPPD         Z1, Z1
+	VRNDSCALEPD       $0x58, Z12, Z12
+	VFMSUB213PD.BCST  constants<>+760(SB), Z12, Z2
+	VGETEXPPD         Z12, Z13
+	VSUBPD            Z13, Z1, Z1
+	VPSRLQ            $0x30, Z12, Z12
+	VMOVUPD           constants<>+512(SB), Z13
+	VPERMI2PD         constants<>+576(SB), Z13, Z12
+	VFMADD231PD.BCST  constants<>+1008(SB), Z1, Z12
+	VMULPD            Z2, Z2, Z1
+	VBROADCASTSD      constants<>+1064(SB), Z13
+	VFMADD231PD.BCST  constants<>+1072(SB), Z2, Z13
+	VFMADD231PD.BCST  constants<>+1080(SB), Z1, Z13
+	VBROADCASTSD      constants<>+1048(SB), Z14
+	VFMADD231PD.BCST  constants<>+1056(SB), Z2, Z14
+	VFMADD213PD       Z14, Z1, Z13
+	VBROADCASTSD      constants<>+1016(SB), Z14
+	VFMADD231PD.BCST  constants<>+1024(SB), Z2, Z14
+	VBROADCASTSD      constants<>+1032(SB), Z15
+	VFMADD231PD.BCST  constants<>+1040(SB), Z2, Z15
+	VFMADD231PD       Z15, Z1, Z14
+	VADDPD            Z2, Z12, Z12
+	VMULPD            Z1, Z1, Z2
+	VFMADD231PD       Z13, Z2, Z14
+	VFMADD213PD       Z12, Z1, Z14
+	VADDPD            Z11, Z14, Z14
+	MOVQ              product_base+48(FP), SI
+	VMOVUPD           Z0, (SI)(CX*8)
+	MOVQ              logZ_base+24(FP), SI
+	VMOVUPD           Z14, (SI)(CX*8)
+	MOVQ              dst_base+0(FP), DI
+	MOVQ              CX, SI
+	SHLQ              $0x08, SI
+	ADDQ              DI, SI
+	VBROADCASTF64X4   32(BX), Z0
+	VBROADCASTSS      1152(BX), Z1
+	VMULPS            Z1, Z0, Z0
+	VMULPS            (SI), Z0, Z1
+	VMOVUPS           Z1, (SI)
+	VMULPS            64(SI), Z0, Z1
+	VMOVUPS           Z1, 64(SI)
+	VMULPS            128(SI), Z0, Z1
+	VMOVUPS           Z1, 128(SI)
+	VMULPS            192(SI), Z0, Z0
+	VMOVUPS           Z0, 192(SI)
+	MOVQ              dst_base+0(FP), DI
+	MOVQ              CX, SI
+	SHLQ              $0x08, SI
+	ADDQ              DI, SI
+	VBROADCASTF64X4   160(BX), Z0
+	VBROADCASTSS      1156(BX), Z1
+	VMULPS            Z1, Z0, Z0
+	VMULPS            256(SI), Z0, Z1
+	VMOVUPS           Z1, 256(SI)
+	VMULPS            320(SI), Z0, Z1
+	VMOVUPS           Z1, 320(SI)
+	VMULPS            384(SI), Z0, Z1
+	VMOVUPS           Z1, 384(SI)
+	VMULPS            448(SI), Z0, Z0
+	VMOVUPS           Z0, 448(SI)
+	MOVQ              dst_base+0(FP), DI
+	MOVQ              CX, SI
+	SHLQ              $0x08, SI
+	ADDQ              DI, SI
+	VBROADCASTF64X4   288(BX), Z0
+	VBROADCASTSS      1160(BX), Z1
+	VMULPS            Z1, Z0, Z0
+	VMULPS            512(SI), Z0, Z1
+	VMOVUPS           Z1, 512(SI)
+	VMULPS            576(SI), Z0, Z1
+	VMOVUPS           Z1, 576(SI)
+	VMULPS            640(SI), Z0, Z1
+	VMOVUPS           Z1, 640(SI)
+	VMULPS            704(SI), Z0, Z0
+	VMOVUPS           Z0, 704(SI)
+	MOVQ              dst_base+0(FP), DI
+	MOVQ              CX, SI
+	SHLQ              $0x08, SI
+	ADDQ              DI, SI
+	VBROADCASTF64X4   416(BX), Z0
+	VBROADCASTSS      1164(BX), Z1
+	VMULPS            Z1, Z0, Z0
+	VMULPS            768(SI), Z0, Z1
+	VMOVUPS           Z1, 768(SI)
+	VMULPS            832(SI), Z0, Z1
+	VMOVUPS           Z1, 832(SI)
+	VMULPS            896(SI), Z0, Z1
+	VMOVUPS           Z1, 896(SI)
+	VMULPS            960(SI), Z0, Z0
+	VMOVUPS           Z0, 960(SI)
+	MOVQ              dst_base+0(FP), DI
+	MOVQ              CX, SI
+	SHLQ              $0x08, SI
+	ADDQ              DI, SI
+	VBROADCASTF64X4   544(BX), Z0
+	VBROADCASTSS      1168(BX), Z1
+	VMULPS            Z1, Z0, Z0
+	VMULPS            1024(SI), Z0, Z1
+	VMOVUPS           Z1, 1024(SI)
+	VMULPS            1088(SI), Z0, Z1
+	VMOVUPS           Z1, 1088(SI)
+	VMULPS            1152(SI), Z0, Z1
+	VMOVUPS           Z1, 1152(SI)
+	VMULPS            1216(SI), Z0, Z0
+	VMOVUPS           Z0, 1216(SI)
+	MOVQ              dst_base+0(FP), DI
+	MOVQ              CX, SI
+	SHLQ              $0x08, SI
+	ADDQ              DI, SI
+	VBROADCASTF64X4   672(BX), Z0
+	VBROADCASTSS      1172(BX), Z1
+	VMULPS            Z1, Z0, Z0
+	VMULPS            1280(SI), Z0, Z1
+	VMOVUPS           Z1, 1280(SI)
+	VMULPS            1344(SI), Z0, Z1
+	VMOVUPS           Z1, 1344(SI)
+	VMULPS            1408(SI), Z0, Z1
+	VMOVUPS           Z1, 1408(SI)
+	VMULPS            1472(SI), Z0, Z0
+	VMOVUPS           Z0, 1472(SI)
+	MOVQ              dst_base+0(FP), DI
+	MOVQ              CX, SI
+	SHLQ              $0x08, SI
+	ADDQ              DI, SI
+	VBROADCASTF64X4   800(BX), Z0
+	VBROADCASTSS      1176(BX), Z1
+	VMULPS            Z1, Z0, Z0
+	VMULPS            1536(SI), Z0, Z1
+	VMOVUPS           Z1, 1536(SI)
+	VMULPS            1600(SI), Z0, Z1
+	VMOVUPS           Z1, 1600(SI)
+	VMULPS            1664(SI), Z0, Z1
+	VMOVUPS           Z1, 1664(SI)
+	VMULPS            1728(SI), Z0, Z0
+	VMOVUPS           Z0, 1728(SI)
+	MOVQ              dst_base+0(FP), DI
+	MOVQ              CX, SI
+	SHLQ              $0x08, SI
+	ADDQ              DI, SI
+	VBROADCASTF64X4   928(BX), Z0
+	VBROADCASTSS      1180(BX), Z1
+	VMULPS            Z1, Z0, Z0
+	VMULPS            1792(SI), Z0, Z1
+	VMOVUPS           Z1, 1792(SI)
+	VMULPS            1856(SI), Z0, Z1
+	VMOVUPS           Z1, 1856(SI)
+	VMULPS            1920(SI), Z0, Z1
+	VMOVUPS           Z1, 1920(SI)
+	VMULPS            1984(SI), Z0, Z0
+	VMOVUPS           Z0, 1984(SI)
+	ADDQ              $0x00000140, AX
+	ADDQ              $0x08, CX
+	SUBQ              $0x08, DX
+	JMP               group1712
+
+done1713:
+	MOVQ CX, done+160(FP)
+	VZEROUPPER
+	RET
+
+// func edgeBelief32x512(dst []float32, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float32) (logZ float64, product float64, safe bool)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·edgeBelief32x512(SB), $1664-161
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         values_base+120(FP), CX
+	MOVQ         beliefU_len+32(FP), DX
+	MOVQ         beliefV_len+80(FP), BX
+	LEAQ         63(SP), SI
+	ANDQ         $-64, SI
+	MOVQ         beliefU_len+32(FP), DI
+	MOVQ         beliefU_base+24(FP), R8
+	MOVQ         messageU_base+48(FP), R9
+	VBROADCASTSD constants<>+704(SB), Z0
+	XORQ         R10, R10
+	MOVQ         DI, R11
+	CMPQ         R11, $0x00000008
+	JLT          rest1716
+
+whole1715:
+	VBROADCASTSD constants<>+704(SB), Z1
+	VMOVUPD      (R9)(R10*8), Z2
+	VCMPPD       $0x04, Z1, Z2, K1
+	VMOVUPD      (R8)(R10*8), Z3
+	VSUBPD       Z2, Z3, K1, Z1
+	VMOVUPD      Z1, (SI)(R10*8)
+	VMAXPD       Z1, Z0, Z0
+	ADDQ         $0x00000008, R10
+	SUBQ         $0x00000008, R11
+	CMPQ         R11, $0x00000008
+	JGE          whole1715
+
+rest1716:
+	TESTQ        R11, R11
+	JZ           done1717
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVB        R12, K1
+	VBROADCASTSD constants<>+704(SB), Z1
+	VMOVUPD.Z    (R9)(R10*8), K1, Z2
+	VCMPPD       $0x04, Z1, Z2, K1, K2
+	VMOVUPD.Z    (R8)(R10*8), K1, Z3
+	VSUBPD       Z2, Z3, K2, Z1
+	VMOVUPD      Z1, (SI)(R10*8)
+	VMAXPD       Z1, Z0, Z0
+
+done1717:
+	VSHUFF64X2   $0x4e, Z0, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VSHUFF64X2   $0xb1, Z0, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z1
+	VMAXPD       Z1, Z0, Z0
+	VBROADCASTSD constants<>+704(SB), Z1
+	LEAQ         7(DI), R8
+	ANDQ         $-8, R8
+	VMOVUPD      Z1, (SI)(R8*8)
+	XORQ         R8, R8
+
+vector1718:
+	VMOVUPD           (SI)(R8*8), Z1
+	VSUBPD            Z0, Z1, Z1
+	VMOVUPD           64(SI)(R8*8), Z2
+	VSUBPD            Z0, Z2, Z2
+	VCVTPD2PS         Z1, Y4
+	VCVTPD2PS         Z2, Y1
+	VINSERTF64X4      $0x01, Y1, Z4, Z4
+	VMOVAPS           Z4, Z1
+	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z4, K1
+	VBROADCASTSD      constants<>+3288(SB), Z3
+	VFMADD231PS.BCST  constants<>+3280(SB), Z4, Z3
+	VSUBPS.BCST       constants<>+3288(SB), Z3, Z2
+	VFNMADD231PS.BCST constants<>+3296(SB), Z2, Z4
+	VPERMPS           constants<>+2656(SB), Z3, Z3
+	VFNMADD231PS.BCST constants<>+3304(SB), Z2, Z4
+	VBROADCASTSD      constants<>+3320(SB), Z6
+	VFMADD213PS.BCST  constants<>+3312(SB), Z4, Z6
+	VFMADD213PS.BCST  constants<>+3248(SB), Z4, Z6
+	VMULPS            Z3, Z4, Z4
+	VFMADD213PS       Z3, Z4, Z6
+	VSCALEFPS.Z       Z2, Z6, K1, Z6
+	VMULPS.Z          Z6, Z1, K1, Z1
+	VMOVUPS           Z6, 576(SI)(R8*4)
+	VMOVUPS           Z1, 832(SI)(R8*4)
+	ADDQ              $0x10, R8
+	CMPQ              R8, DI
+	JLT               vector1718
+	MOVQ              beliefV_len+80(FP), DI
+	MOVQ              beliefV_base+72(FP), R8
+	MOVQ              messageV_base+96(FP), R9
+	VBROADCASTSD      constants<>+704(SB), Z1
+	XORQ              R10, R10
+	MOVQ              DI, R11
+	CMPQ              R11, $0x00000008
+	JLT               rest1720
+
+whole1719:
+	VBROADCASTSD constants<>+704(SB), Z2
+	VMOVUPD      (R9)(R10*8), Z3
+	VCMPPD       $0x04, Z2, Z3, K1
+	VMOVUPD      (R8)(R10*8), Z4
+	VSUBPD       Z3, Z4, K1, Z2
+	VMOVUPD      Z2, (SI)(R10*8)
+	VMAXPD       Z2, Z1, Z1
+	ADDQ         $0x00000008, R10
+	SUBQ         $0x00000008, R11
+	CMPQ         R11, $0x00000008
+	JGE          whole1719
+
+rest1720:
+	TESTQ        R11, R11
+	JZ           done1721
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVB        R12, K1
+	VBROADCASTSD constants<>+704(SB), Z2
+	VMOVUPD.Z    (R9)(R10*8), K1, Z3
+	VCMPPD       $0x04, Z2, Z3, K1, K2
+	VMOVUPD.Z    (R8)(R10*8), K1, Z4
+	VSUBPD       Z3, Z4, K2, Z2
+	VMOVUPD      Z2, (SI)(R10*8)
+	VMAXPD       Z2, Z1, Z1
+
+done1721:
+	VSHUFF64X2   $0x4e, Z1, Z1, Z2
+	VMAXPD       Z2, Z1, Z1
+	VSHUFF64X2   $0xb1, Z1, Z1, Z2
+	VMAXPD       Z2, Z1, Z1
+	VPERMILPD    $0x55, Z1, Z2
+	VMAXPD       Z2, Z1, Z1
+	VBROADCASTSD constants<>+704(SB), Z2
+	LEAQ         7(DI), R8
+	ANDQ         $-8, R8
+	VMOVUPD      Z2, (SI)(R8*8)
+	XORQ         R8, R8
+
+vector1722:
+	VMOVUPD           (SI)(R8*8), Z2
+	VSUBPD            Z1, Z2, Z2
+	VMOVUPD           64(SI)(R8*8), Z3
+	VSUBPD            Z1, Z3, Z3
+	VCVTPD2PS         Z2, Y5
+	VCVTPD2PS         Z3, Y2
+	VINSERTF64X4      $0x01, Y2, Z5, Z5
+	VMOVAPS           Z5, Z2
+	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z5, K1
+	VBROADCASTSD      constants<>+3288(SB), Z4
+	VFMADD231PS.BCST  constants<>+3280(SB), Z5, Z4
+	VSUBPS.BCST       constants<>+3288(SB), Z4, Z3
+	VFNMADD231PS.BCST constants<>+3296(SB), Z3, Z5
+	VPERMPS           constants<>+2656(SB), Z4, Z4
+	VFNMADD231PS.BCST constants<>+3304(SB), Z3, Z5
+	VBROADCASTSD      constants<>+3320(SB), Z6
+	VFMADD213PS.BCST  constants<>+3312(SB), Z5, Z6
+	VFMADD213PS.BCST  constants<>+3248(SB), Z5, Z6
+	VMULPS            Z4, Z5, Z5
+	VFMADD213PS       Z4, Z5, Z6
+	VSCALEFPS.Z       Z3, Z6, K1, Z6
+	VMULPS.Z          Z6, Z2, K1, Z2
+	VMOVUPS           Z6, 1088(SI)(R8*4)
+	VMOVUPS           Z2, 1344(SI)(R8*4)
+	ADDQ              $0x10, R8
+	CMPQ              R8, DI
+	JLT               vector1722
+	VADDPD            Z1, Z0, Z0
+	VXORPD            Z1, Z1, Z1
+	VXORPD            Z2, Z2, Z2
+	MOVQ              BX, DI
+	SHLQ              $0x02, DI
+	XORQ              R10, R10
+	MOVQ              BX, R11
+	CMPQ              R11, $0x00000040
+	JLT               rest1724
+
+panel1723:
+	MOVQ   SI, R8
+	LEAQ   (CX)(R10*1), R9
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	MOVQ   DX, R12
+	CMPQ   R12, $0x00000002
+	JLT    rows1727
+
+row1726:
+	VMOVUPS          (R9), Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z3
+	VFMADD231PS.BCST 832(R8), Z19, Z11
+	VMOVUPS          64(R9), Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z4
+	VFMADD231PS.BCST 832(R8), Z19, Z12
+	VMOVUPS          128(R9), Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z5
+	VFMADD231PS.BCST 832(R8), Z19, Z13
+	VMOVUPS          192(R9), Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z6
+	VFMADD231PS.BCST 832(R8), Z19, Z14
+	VMOVUPS          (R9)(DI*1), Z19
+	VFMADD231PS.BCST 580(R8), Z19, Z7
+	VFMADD231PS.BCST 836(R8), Z19, Z15
+	VMOVUPS          64(R9)(DI*1), Z19
+	VFMADD231PS.BCST 580(R8), Z19, Z8
+	VFMADD231PS.BCST 836(R8), Z19, Z16
+	VMOVUPS          128(R9)(DI*1), Z19
+	VFMADD231PS.BCST 580(R8), Z19, Z9
+	VFMADD231PS.BCST 836(R8), Z19, Z17
+	VMOVUPS          192(R9)(DI*1), Z19
+	VFMADD231PS.BCST 580(R8), Z19, Z10
+	VFMADD231PS.BCST 836(R8), Z19, Z18
+	ADDQ             $0x00000008, R8
+	LEAQ             (R9)(DI*2), R9
+	SUBQ             $0x00000002, R12
+	CMPQ             R12, $0x00000002
+	JGE              row1726
+
+rows1727:
+	CMPQ R12, $0x00000001
+	JLT  rows1729
+
+row1728:
+	VMOVUPS          (R9), Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z3
+	VFMADD231PS.BCST 832(R8), Z19, Z11
+	VMOVUPS          64(R9), Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z4
+	VFMADD231PS.BCST 832(R8), Z19, Z12
+	VMOVUPS          128(R9), Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z5
+	VFMADD231PS.BCST 832(R8), Z19, Z13
+	VMOVUPS          192(R9), Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z6
+	VFMADD231PS.BCST 832(R8), Z19, Z14
+	ADDQ             $0x00000004, R8
+	ADDQ             DI, R9
+	SUBQ             $0x00000001, R12
+	CMPQ             R12, $0x00000001
+	JGE              row1728
+
+rows1729:
+	VADDPS      Z7, Z3, Z3
+	VADDPS      Z15, Z11, Z11
+	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
+	VFMADD231PS 1088(SI)(R10*1), Z11, Z2
+	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
+	VADDPS      Z8, Z4, Z4
+	VADDPS      Z16, Z12, Z12
+	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
+	VFMADD231PS 1152(SI)(R10*1), Z12, Z2
+	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
+	VADDPS      Z9, Z5, Z5
+	VADDPS      Z17, Z13, Z13
+	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
+	VFMADD231PS 1216(SI)(R10*1), Z13, Z2
+	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
+	VADDPS      Z10, Z6, Z6
+	VADDPS      Z18, Z14, Z14
+	VFMADD231PS 1280(SI)(R10*1), Z6, Z1
+	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
+	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
+	ADDQ        $0x00000100, R10
+	SUBQ        $0x00000040, R11
+	CMPQ        R11, $0x00000040
+	JGE         panel1723
+
+rest1724:
+	TESTQ  R11, R11
+	JZ     done1725
+	CMPQ   R11, $0x00000010
+	JGT    wider1730
+	MOVQ   $-1, R8
+	BZHIQ  R11, R8, R8
+	KMOVW  R8, K1
+	MOVQ   SI, R8
+	LEAQ   (CX)(R10*1), R9
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	MOVQ   DX, R11
+	CMPQ   R11, $0x00000002
+	JLT    rows1732
+
+row1731:
+	VMOVUPS.Z        (R9), K1, Z7
+	VFMADD231PS.BCST 576(R8), Z7, Z3
+	VFMADD231PS.BCST 832(R8), Z7, Z5
+	VMOVUPS.Z        (R9)(DI*1), K1, Z7
+	VFMADD231PS.BCST 580(R8), Z7, Z4
+	VFMADD231PS.BCST 836(R8), Z7, Z6
+	ADDQ             $0x00000008, R8
+	LEAQ             (R9)(DI*2), R9
+	SUBQ             $0x00000002, R11
+	CMPQ             R11, $0x00000002
+	JGE              row1731
+
+rows1732:
+	CMPQ R11, $0x00000001
+	JLT  rows1734
+
+row1733:
+	VMOVUPS.Z        (R9), K1, Z7
+	VFMADD231PS.BCST 576(R8), Z7, Z3
+	VFMADD231PS.BCST 832(R8), Z7, Z5
+	ADDQ             $0x00000004, R8
+	ADDQ             DI, R9
+	SUBQ             $0x00000001, R11
+	CMPQ             R11, $0x00000001
+	JGE              row1733
+
+rows1734:
+	VADDPS      Z4, Z3, Z3
+	VADDPS      Z6, Z5, Z5
+	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
+	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
+	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
+	JMP         done1725
+
+wider1730:
+	CMPQ   R11, $0x00000020
+	JGT    wider1735
+	SUBQ   $0x00000010, R11
+	MOVQ   $-1, R8
+	BZHIQ  R11, R8, R8
+	KMOVW  R8, K1
+	MOVQ   SI, R8
+	LEAQ   (CX)(R10*1), R9
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	MOVQ   DX, R11
+	CMPQ   R11, $0x00000002
+	JLT    rows1737
+
+row1736:
+	VMOVUPS          (R9), Z11
+	VFMADD231PS.BCST 576(R8), Z11, Z3
+	VFMADD231PS.BCST 832(R8), Z11, Z7
+	VMOVUPS.Z        64(R9), K1, Z11
+	VFMADD231PS.BCST 576(R8), Z11, Z4
+	VFMADD231PS.BCST 832(R8), Z11, Z8
+	VMOVUPS          (R9)(DI*1), Z11
+	VFMADD231PS.BCST 580(R8), Z11, Z5
+	VFMADD231PS.BCST 836(R8), Z11, Z9
+	VMOVUPS.Z        64(R9)(DI*1), K1, Z11
+	VFMADD231PS.BCST 580(R8), Z11, Z6
+	VFMADD231PS.BCST 836(R8), Z11, Z10
+	ADDQ             $0x00000008, R8
+	LEAQ             (R9)(DI*2), R9
+	SUBQ             $0x00000002, R11
+	CMPQ             R11, $0x00000002
+	JGE              row1736
+
+rows1737:
+	CMPQ R11, $0x00000001
+	JLT  rows1739
+
+row1738:
+	VMOVUPS          (R9), Z11
+	VFMADD231PS.BCST 576(R8), Z11, Z3
+	VFMADD231PS.BCST 832(R8), Z11, Z7
+	VMOVUPS.Z        64(R9), K1, Z11
+	VFMADD231PS.BCST 576(R8), Z11, Z4
+	VFMADD231PS.BCST 832(R8), Z11, Z8
+	ADDQ             $0x00000004, R8
+	ADDQ             DI, R9
+	SUBQ             $0x00000001, R11
+	CMPQ             R11, $0x00000001
+	JGE              row1738
+
+rows1739:
+	VADDPS      Z5, Z3, Z3
+	VADDPS      Z9, Z7, Z7
+	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
+	VFMADD231PS 1088(SI)(R10*1), Z7, Z2
+	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
+	VADDPS      Z6, Z4, Z4
+	VADDPS      Z10, Z8, Z8
+	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
+	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
+	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
+	JMP         done1725
+
+wider1735:
+	CMPQ   R11, $0x00000030
+	JGT    wider1740
+	SUBQ   $0x00000020, R11
+	MOVQ   $-1, R8
+	BZHIQ  R11, R8, R8
+	KMOVW  R8, K1
+	MOVQ   SI, R8
+	LEAQ   (CX)(R10*1), R9
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	MOVQ   DX, R11
+	CMPQ   R11, $0x00000002
+	JLT    rows1742
+
+row1741:
+	VMOVUPS          (R9), Z15
+	VFMADD231PS.BCST 576(R8), Z15, Z3
+	VFMADD231PS.BCST 832(R8), Z15, Z9
+	VMOVUPS          64(R9), Z15
+	VFMADD231PS.BCST 576(R8), Z15, Z4
+	VFMADD231PS.BCST 832(R8), Z15, Z10
+	VMOVUPS.Z        128(R9), K1, Z15
+	VFMADD231PS.BCST 576(R8), Z15, Z5
+	VFMADD231PS.BCST 832(R8), Z15, Z11
+	VMOVUPS          (R9)(DI*1), Z15
+	VFMADD231PS.BCST 580(R8), Z15, Z6
+	VFMADD231PS.BCST 836(R8), Z15, Z12
+	VMOVUPS          64(R9)(DI*1), Z15
+	VFMADD231PS.BCST 580(R8), Z15, Z7
+	VFMADD231PS.BCST 836(R8), Z15, Z13
+	VMOVUPS.Z        128(R9)(DI*1), K1, Z15
+	VFMADD231PS.BCST 580(R8), Z15, Z8
+	VFMADD231PS.BCST 836(R8), Z15, Z14
+	ADDQ             $0x00000008, R8
+	LEAQ             (R9)(DI*2), R9
+	SUBQ             $0x00000002, R11
+	CMPQ             R11, $0x00000002
+	JGE              row1741
+
+rows1742:
+	CMPQ R11, $0x00000001
+	JLT  rows1744
+
+row1743:
+	VMOVUPS          (R9), Z15
+	VFMADD231PS.BCST 576(R8), Z15, Z3
+	VFMADD231PS.BCST 832(R8), Z15, Z9
+	VMOVUPS          64(R9), Z15
+	VFMADD231PS.BCST 576(R8), Z15, Z4
+	VFMADD231PS.BCST 832(R8), Z15, Z10
+	VMOVUPS.Z        128(R9), K1, Z15
+	VFMADD231PS.BCST 576(R8), Z15, Z5
+	VFMADD231PS.BCST 832(R8), Z15, Z11
+	ADDQ             $0x00000004, R8
+	ADDQ             DI, R9
+	SUBQ             $0x00000001, R11
+	CMPQ             R11, $0x00000001
+	JGE              row1743
+
+rows1744:
+	VADDPS      Z6, Z3, Z3
+	VADDPS      Z12, Z9, Z9
+	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
+	VFMADD231PS 1088(SI)(R10*1), Z9, Z2
+	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
+	VADDPS      Z7, Z4, Z4
+	VADDPS      Z13, Z10, Z10
+	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
+	VFMADD231PS 1152(SI)(R10*1), Z10, Z2
+	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
+	VADDPS      Z8, Z5, Z5
+	VADDPS      Z14, Z11, Z11
+	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
+	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
+	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
+	JMP         done1725
+
+wider1740:
+	SUBQ   $0x00000030, R11
+	MOVQ   $-1, R8
+	BZHIQ  R11, R8, R8
+	KMOVW  R8, K1
+	MOVQ   SI, R8
+	LEAQ   (CX)(R10*1), R9
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	MOVQ   DX, R11
+	CMPQ   R11, $0x00000002
+	JLT    rows1747
+
+row1746:
+	VMOVUPS          (R9), Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z3
+	VFMADD231PS.BCST 832(R8), Z19, Z11
+	VMOVUPS          64(R9), Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z4
+	VFMADD231PS.BCST 832(R8), Z19, Z12
+	VMOVUPS          128(R9), Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z5
+	VFMADD231PS.BCST 832(R8), Z19, Z13
+	VMOVUPS.Z        192(R9), K1, Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z6
+	VFMADD231PS.BCST 832(R8), Z19, Z14
+	VMOVUPS          (R9)(DI*1), Z19
+	VFMADD231PS.BCST 580(R8), Z19, Z7
+	VFMADD231PS.BCST 836(R8), Z19, Z15
+	VMOVUPS          64(R9)(DI*1), Z19
+	VFMADD231PS.BCST 580(R8), Z19, Z8
+	VFMADD231PS.BCST 836(R8), Z19, Z16
+	VMOVUPS          128(R9)(DI*1), Z19
+	VFMADD231PS.BCST 580(R8), Z19, Z9
+	VFMADD231PS.BCST 836(R8), Z19, Z17
+	VMOVUPS.Z        192(R9)(DI*1), K1, Z19
+	VFMADD231PS.BCST 580(R8), Z19, Z10
+	VFMADD231PS.BCST 836(R8), Z19, Z18
+	ADDQ             $0x00000008, R8
+	LEAQ             (R9)(DI*2), R9
+	SUBQ             $0x00000002, R11
+	CMPQ             R11, $0x00000002
+	JGE              row1746
+
+rows1747:
+	CMPQ R11, $0x00000001
+	JLT  rows1749
+
+row1748:
+	VMOVUPS          (R9), Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z3
+	VFMADD231PS.BCST 832(R8), Z19, Z11
+	VMOVUPS          64(R9), Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z4
+	VFMADD231PS.BCST 832(R8), Z19, Z12
+	VMOVUPS          128(R9), Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z5
+	VFMADD231PS.BCST 832(R8), Z19, Z13
+	VMOVUPS.Z        192(R9), K1, Z19
+	VFMADD231PS.BCST 576(R8), Z19, Z6
+	VFMADD231PS.BCST 832(R8), Z19, Z14
+	ADDQ             $0x00000004, R8
+	ADDQ             DI, R9
+	SUBQ             $0x00000001, R11
+	CMPQ             R11, $0x00000001
+	JGE              row1748
+
+rows1749:
+	VADDPS      Z7, Z3, Z3
+	VADDPS      Z15, Z11, Z11
+	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
+	VFMADD231PS 1088(SI)(R10*1), Z11, Z2
+	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
+	VADDPS      Z8, Z4, Z4
+	VADDPS      Z16, Z12, Z12
+	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
+	VFMADD231PS 1152(SI)(R10*1), Z12, Z2
+	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
+	VADDPS      Z9, Z5, Z5
+	VADDPS      Z17, Z13, Z13
+	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
+	VFMADD231PS 1216(SI)(R10*1), Z13, Z2
+	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
+	VADDPS      Z10, Z6, Z6
+	VADDPS      Z18, Z14, Z14
+	VFMADD231PS 1280(SI)(R10*1), Z6, Z1
+	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
+	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
+
+done1725:
+	VSHUFF64X2       $0x4e, Z1, Z1, Z3
+	VADDPS           Z3, Z1, Z1
+	VSHUFF64X2       $0xb1, Z1, Z1, Z3
+	VADDPS           Z3, Z1, Z1
+	VPERMILPD        $0x55, Z1, Z3
+	VADDPS           Z3, Z1, Z1
+	VPERMILPS        $0xb1, Z1, Z3
+	VADDPS           Z3, Z1, Z1
+	VSHUFF64X2       $0x4e, Z2, Z2, Z3
+	VADDPS           Z3, Z2, Z2
+	VSHUFF64X2       $0xb1, Z2, Z2, Z3
+	VADDPS           Z3, Z2, Z2
+	VPERMILPD        $0x55, Z2, Z3
+	VADDPS           Z3, Z2, Z2
+	VPERMILPS        $0xb1, Z2, Z3
+	VADDPS           Z3, Z2, Z2
+	VPSUBD.BCST      constants<>+3240(SB), Z1, Z3
+	VPCMPUD.BCST     $0x06, constants<>+3368(SB), Z3, K1
+	KORTESTW         K1, K1
+	JNZ              unsafe1714
+	VMOVSS           constants<>+3248(SB), X3
+	VDIVSS           X1, X3, X3
+	VBROADCASTSS     X3, Z3
+	VMULPS           Z3, Z2, Z2
+	VCVTPS2PD        Y2, Z2
+	VADDPD           Z0, Z2, Z2
+	MOVSD            X2, product+152(FP)
+	VCVTPS2PD        Y1, Z1
+	VGETMANTPD       $0x08, Z1, Z2
+	VRCP14PD         Z2, Z4
+	VGETEXPPD        Z1, Z1
+	VRNDSCALEPD      $0x58, Z4, Z4
+	VFMSUB213PD.BCST constants<>+760(SB), Z4, Z2
+	VGETEXPPD        Z4, Z5
+	VSUBPD           Z5, Z1, Z1
+	VPSRLQ           $0x30, Z4, Z4
+	VMOVUPD          constants<>+512(SB), Z5
+	VPERMI2PD        constants<>+576(SB), Z5, Z4
+	VFMADD231PD.BCST constants<>+1008(SB), Z1, Z4
+	VMULPD           Z2, Z2, Z1
+	VBROADCASTSD     constants<>+1064(SB), Z5
+	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z5
+	VFMADD231PD.BCST constants<>+1080(SB), Z1, Z5
+	VBROADCASTSD     constants<>+1048(SB), Z6
+	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z6
+	VFMADD213PD      Z6, Z1, Z5
+	VBROADCASTSD     constants<>+1016(SB), Z6
+	VFMADD231PD.BCST constants<>+1024(SB), Z2, Z6
+	VBROADCASTSD     constants<>+1032(SB), Z7
+	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
+	VFMADD231PD      Z7, Z1, Z6
+	VADDPD           Z2, Z4, Z4
+	VMULPD           Z1, Z1, Z2
+	VFMADD231PD      Z5, Z2, Z6
+	VFMADD213PD      Z4, Z1, Z6
+	VADDPD           Z0, Z6, Z6
+	MOVSD            X6, logZ+144(FP)
+	XORQ             R8, R8
+
+vector1750:
+	VMULPS  1088(SI)(R8*4), Z3, Z0
+	VMOVUPS Z0, 1088(SI)(R8*4)
+	ADDQ    $0x10, R8
+	CMPQ    R8, BX
+	JLT     vector1750
+	MOVQ    SI, R8
+	MOVQ    DX, R9
+	IMULQ   DI, DX
+	LEAQ    -64(AX)(DX*1), DX
+
+row1751:
+	VBROADCASTSS 576(R8), Z0
+	XORQ         R10, R10
+	MOVQ         BX, R11
+	CMPQ         R11, $0x00000010
+	JLT          rest1753
+
+whole1752:
+	VMOVUPS (CX)(R10*4), Z1
+	VMULPS  Z0, Z1, Z1
+	VMULPS  1088(SI)(R10*4), Z1, Z1
+	VMOVUPS Z1, (AX)(R10*4)
+	ADDQ    $0x00000010, R10
+	SUBQ    $0x00000010, R11
+	CMPQ    R11, $0x00000010
+	JGE     whole1752
+
+rest1753:
+	TESTQ     R11, R11
+	JZ        done1754
+	MOVQ      $-1, R12
+	BZHIQ     R11, R12, R12
+	KMOVW     R12, K1
+	VMOVUPS.Z (CX)(R10*4), K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMULPS    1088(SI)(R10*4), Z1, Z1
+	LEAQ      (AX)(R10*4), R10
+	CMPQ      R10, DX
+	JGT       pieces1755
+	VMOVUPS   Z1, (R10)
+	JMP       written1756
+
+pieces1755:
+	TESTQ   $0x0000000f, R11
+	JNZ     partial1757
+	VMOVUPS Z1, (R10)
+	JMP     stored1758
+
+partial1757:
+	LEAQ       (R10), R10
+	VMOVAPS    Z1, Z0
+	TESTQ      $0x00000008, R11
+	JZ         without1759
+	VMOVUPS    Y0, (R10)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, R10
+
+without1759:
+	TESTQ      $0x00000004, R11
+	JZ         without1760
+	VMOVUPS    X0, (R10)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, R10
+
+without1760:
+	TESTQ     $0x00000002, R11
+	JZ        without1761
+	VMOVSD    X0, (R10)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, R10
+
+without1761:
+	TESTQ  $0x00000001, R11
+	JZ     without1762
+	VMOVSS X0, (R10)
+
+without1762:
+stored1758:
+written1756:
+done1754:
+	ADDQ $0x04, R8
+	ADDQ DI, CX
+	ADDQ DI, AX
+	DECQ R9
+	JNZ  row1751
+	MOVB $0x01, AL
+	MOVB AL, safe+160(FP)
+	VZEROUPPER
+	RET
+
+unsafe1714:
+	MOVB $0x00, AL
+	MOVB AL, safe+160(FP)
+	VZEROUPPER
+	RET
+
 // func multiplyMatrix32x512(dst []float32, f []float32, w []float32, rows int, d int, k int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·multiplyMatrix32x512(SB), $0-96
@@ -20963,17 +22750,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest1713
+	JLT  rest1764
 
-panel1712:
+panel1763:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1716
+	JLT  tiles1767
 
-tile1715:
+tile1766:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -21002,9 +22789,9 @@ tile1715:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1718
+	JLE    done1769
 
-again1717:
+again1768:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -21048,9 +22835,9 @@ again1717:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1717
+	JNZ          again1768
 
-done1718:
+done1769:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -21086,13 +22873,13 @@ done1718:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1715
+	JGE     tile1766
 
-tiles1716:
+tiles1767:
 	CMPQ R10, $0x00000002
-	JLT  tiles1720
+	JLT  tiles1771
 
-tile1719:
+tile1770:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -21105,9 +22892,9 @@ tile1719:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1722
+	JLE    done1773
 
-again1721:
+again1772:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -21127,9 +22914,9 @@ again1721:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1721
+	JNZ          again1772
 
-done1722:
+done1773:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -21145,13 +22932,13 @@ done1722:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1719
+	JGE     tile1770
 
-tiles1720:
+tiles1771:
 	CMPQ R10, $0x00000001
-	JLT  tiles1724
+	JLT  tiles1775
 
-tile1723:
+tile1774:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -21160,9 +22947,9 @@ tile1723:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1726
+	JLE    done1777
 
-again1725:
+again1776:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -21176,9 +22963,9 @@ again1725:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1725
+	JNZ          again1776
 
-done1726:
+done1777:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -21186,19 +22973,19 @@ done1726:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1723
+	JGE     tile1774
 
-tiles1724:
+tiles1775:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel1712
+	JGE  panel1763
 
-rest1713:
+rest1764:
 	TESTQ R9, R9
-	JZ    done1714
+	JZ    done1765
 	CMPQ  R9, $0x00000010
-	JGT   wider1727
+	JGT   wider1778
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -21207,9 +22994,9 @@ rest1713:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles1729
+	JLT   tiles1780
 
-tile1728:
+tile1779:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -21226,9 +23013,9 @@ tile1728:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1731
+	JLE    done1782
 
-again1730:
+again1781:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -21269,453 +23056,453 @@ again1730:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1730
+	JNZ          again1781
 
-done1731:
+done1782:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1732
+	JNZ     partial1783
 	VMOVUPS Z0, (DI)
-	JMP     stored1733
+	JMP     stored1784
 
-partial1732:
+partial1783:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1734
+	JZ         without1785
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1734:
+without1785:
 	TESTQ      $0x00000004, R9
-	JZ         without1735
+	JZ         without1786
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1735:
+without1786:
 	TESTQ     $0x00000002, R9
-	JZ        without1736
+	JZ        without1787
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1736:
+without1787:
 	TESTQ  $0x00000001, R9
-	JZ     without1737
+	JZ     without1788
 	VMOVSS X0, (BX)
 
-without1737:
-stored1733:
+without1788:
+stored1784:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1738
+	JNZ     partial1789
 	VMOVUPS Z1, (DI)
-	JMP     stored1739
+	JMP     stored1790
 
-partial1738:
+partial1789:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1740
+	JZ         without1791
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1740:
+without1791:
 	TESTQ      $0x00000004, R9
-	JZ         without1741
+	JZ         without1792
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1741:
+without1792:
 	TESTQ     $0x00000002, R9
-	JZ        without1742
+	JZ        without1793
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1742:
+without1793:
 	TESTQ  $0x00000001, R9
-	JZ     without1743
+	JZ     without1794
 	VMOVSS X0, (BX)
 
-without1743:
-stored1739:
+without1794:
+stored1790:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1744
+	JNZ     partial1795
 	VMOVUPS Z2, (DI)
-	JMP     stored1745
+	JMP     stored1796
 
-partial1744:
+partial1795:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1746
+	JZ         without1797
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1746:
+without1797:
 	TESTQ      $0x00000004, R9
-	JZ         without1747
+	JZ         without1798
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1747:
+without1798:
 	TESTQ     $0x00000002, R9
-	JZ        without1748
+	JZ        without1799
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1748:
+without1799:
 	TESTQ  $0x00000001, R9
-	JZ     without1749
+	JZ     without1800
 	VMOVSS X0, (BX)
 
-without1749:
-stored1745:
+without1800:
+stored1796:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1750
+	JNZ     partial1801
 	VMOVUPS Z3, (DI)
-	JMP     stored1751
+	JMP     stored1802
 
-partial1750:
+partial1801:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1752
+	JZ         without1803
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1752:
+without1803:
 	TESTQ      $0x00000004, R9
-	JZ         without1753
+	JZ         without1804
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1753:
+without1804:
 	TESTQ     $0x00000002, R9
-	JZ        without1754
+	JZ        without1805
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1754:
+without1805:
 	TESTQ  $0x00000001, R9
-	JZ     without1755
+	JZ     without1806
 	VMOVSS X0, (BX)
 
-without1755:
-stored1751:
+without1806:
+stored1802:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1756
+	JNZ     partial1807
 	VMOVUPS Z4, (DI)
-	JMP     stored1757
+	JMP     stored1808
 
-partial1756:
+partial1807:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1758
+	JZ         without1809
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1758:
+without1809:
 	TESTQ      $0x00000004, R9
-	JZ         without1759
+	JZ         without1810
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1759:
+without1810:
 	TESTQ     $0x00000002, R9
-	JZ        without1760
+	JZ        without1811
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1760:
+without1811:
 	TESTQ  $0x00000001, R9
-	JZ     without1761
+	JZ     without1812
 	VMOVSS X0, (BX)
 
-without1761:
-stored1757:
+without1812:
+stored1808:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1762
+	JNZ     partial1813
 	VMOVUPS Z5, (DI)
-	JMP     stored1763
+	JMP     stored1814
 
-partial1762:
+partial1813:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1764
+	JZ         without1815
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1764:
+without1815:
 	TESTQ      $0x00000004, R9
-	JZ         without1765
+	JZ         without1816
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1765:
+without1816:
 	TESTQ     $0x00000002, R9
-	JZ        without1766
+	JZ        without1817
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1766:
+without1817:
 	TESTQ  $0x00000001, R9
-	JZ     without1767
+	JZ     without1818
 	VMOVSS X0, (BX)
 
-without1767:
-stored1763:
+without1818:
+stored1814:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1768
+	JNZ     partial1819
 	VMOVUPS Z6, (DI)
-	JMP     stored1769
+	JMP     stored1820
 
-partial1768:
+partial1819:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1770
+	JZ         without1821
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1770:
+without1821:
 	TESTQ      $0x00000004, R9
-	JZ         without1771
+	JZ         without1822
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1771:
+without1822:
 	TESTQ     $0x00000002, R9
-	JZ        without1772
+	JZ        without1823
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1772:
+without1823:
 	TESTQ  $0x00000001, R9
-	JZ     without1773
+	JZ     without1824
 	VMOVSS X0, (BX)
 
-without1773:
-stored1769:
+without1824:
+stored1820:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1774
+	JNZ     partial1825
 	VMOVUPS Z7, (DI)
-	JMP     stored1775
+	JMP     stored1826
 
-partial1774:
+partial1825:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1776
+	JZ         without1827
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1776:
+without1827:
 	TESTQ      $0x00000004, R9
-	JZ         without1777
+	JZ         without1828
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1777:
+without1828:
 	TESTQ     $0x00000002, R9
-	JZ        without1778
+	JZ        without1829
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1778:
+without1829:
 	TESTQ  $0x00000001, R9
-	JZ     without1779
+	JZ     without1830
 	VMOVSS X0, (BX)
 
-without1779:
-stored1775:
+without1830:
+stored1826:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1780
+	JNZ     partial1831
 	VMOVUPS Z8, (DI)
-	JMP     stored1781
+	JMP     stored1832
 
-partial1780:
+partial1831:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1782
+	JZ         without1833
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1782:
+without1833:
 	TESTQ      $0x00000004, R9
-	JZ         without1783
+	JZ         without1834
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1783:
+without1834:
 	TESTQ     $0x00000002, R9
-	JZ        without1784
+	JZ        without1835
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1784:
+without1835:
 	TESTQ  $0x00000001, R9
-	JZ     without1785
+	JZ     without1836
 	VMOVSS X0, (BX)
 
-without1785:
-stored1781:
+without1836:
+stored1832:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1786
+	JNZ     partial1837
 	VMOVUPS Z9, (DI)
-	JMP     stored1787
+	JMP     stored1838
 
-partial1786:
+partial1837:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1788
+	JZ         without1839
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1788:
+without1839:
 	TESTQ      $0x00000004, R9
-	JZ         without1789
+	JZ         without1840
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1789:
+without1840:
 	TESTQ     $0x00000002, R9
-	JZ        without1790
+	JZ        without1841
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1790:
+without1841:
 	TESTQ  $0x00000001, R9
-	JZ     without1791
+	JZ     without1842
 	VMOVSS X0, (BX)
 
-without1791:
-stored1787:
+without1842:
+stored1838:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1792
+	JNZ     partial1843
 	VMOVUPS Z10, (DI)
-	JMP     stored1793
+	JMP     stored1844
 
-partial1792:
+partial1843:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1794
+	JZ         without1845
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1794:
+without1845:
 	TESTQ      $0x00000004, R9
-	JZ         without1795
+	JZ         without1846
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1795:
+without1846:
 	TESTQ     $0x00000002, R9
-	JZ        without1796
+	JZ        without1847
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1796:
+without1847:
 	TESTQ  $0x00000001, R9
-	JZ     without1797
+	JZ     without1848
 	VMOVSS X0, (BX)
 
-without1797:
-stored1793:
+without1848:
+stored1844:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1798
+	JNZ     partial1849
 	VMOVUPS Z11, (DI)
-	JMP     stored1799
+	JMP     stored1850
 
-partial1798:
+partial1849:
 	LEAQ       (DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1800
+	JZ         without1851
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1800:
+without1851:
 	TESTQ      $0x00000004, R9
-	JZ         without1801
+	JZ         without1852
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1801:
+without1852:
 	TESTQ     $0x00000002, R9
-	JZ        without1802
+	JZ        without1853
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1802:
+without1853:
 	TESTQ  $0x00000001, R9
-	JZ     without1803
+	JZ     without1854
 	VMOVSS X0, (BX)
 
-without1803:
-stored1799:
+without1854:
+stored1850:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile1728
+	JGE  tile1779
 
-tiles1729:
+tiles1780:
 	CMPQ R10, $0x00000004
-	JLT  tiles1805
+	JLT  tiles1856
 
-tile1804:
+tile1855:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -21724,9 +23511,9 @@ tile1804:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1807
+	JLE    done1858
 
-again1806:
+again1857:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -21743,173 +23530,173 @@ again1806:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1806
+	JNZ          again1857
 
-done1807:
+done1858:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1808
+	JNZ     partial1859
 	VMOVUPS Z0, (DI)
-	JMP     stored1809
+	JMP     stored1860
 
-partial1808:
+partial1859:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1810
+	JZ         without1861
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1810:
+without1861:
 	TESTQ      $0x00000004, R9
-	JZ         without1811
+	JZ         without1862
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1811:
+without1862:
 	TESTQ     $0x00000002, R9
-	JZ        without1812
+	JZ        without1863
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1812:
+without1863:
 	TESTQ  $0x00000001, R9
-	JZ     without1813
+	JZ     without1864
 	VMOVSS X0, (BX)
 
-without1813:
-stored1809:
+without1864:
+stored1860:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1814
+	JNZ     partial1865
 	VMOVUPS Z1, (DI)
-	JMP     stored1815
+	JMP     stored1866
 
-partial1814:
+partial1865:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1816
+	JZ         without1867
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1816:
+without1867:
 	TESTQ      $0x00000004, R9
-	JZ         without1817
+	JZ         without1868
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1817:
+without1868:
 	TESTQ     $0x00000002, R9
-	JZ        without1818
+	JZ        without1869
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1818:
+without1869:
 	TESTQ  $0x00000001, R9
-	JZ     without1819
+	JZ     without1870
 	VMOVSS X0, (BX)
 
-without1819:
-stored1815:
+without1870:
+stored1866:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1820
+	JNZ     partial1871
 	VMOVUPS Z2, (DI)
-	JMP     stored1821
+	JMP     stored1872
 
-partial1820:
+partial1871:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1822
+	JZ         without1873
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1822:
+without1873:
 	TESTQ      $0x00000004, R9
-	JZ         without1823
+	JZ         without1874
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1823:
+without1874:
 	TESTQ     $0x00000002, R9
-	JZ        without1824
+	JZ        without1875
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1824:
+without1875:
 	TESTQ  $0x00000001, R9
-	JZ     without1825
+	JZ     without1876
 	VMOVSS X0, (BX)
 
-without1825:
-stored1821:
+without1876:
+stored1872:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1826
+	JNZ     partial1877
 	VMOVUPS Z3, (DI)
-	JMP     stored1827
+	JMP     stored1878
 
-partial1826:
+partial1877:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1828
+	JZ         without1879
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1828:
+without1879:
 	TESTQ      $0x00000004, R9
-	JZ         without1829
+	JZ         without1880
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1829:
+without1880:
 	TESTQ     $0x00000002, R9
-	JZ        without1830
+	JZ        without1881
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1830:
+without1881:
 	TESTQ  $0x00000001, R9
-	JZ     without1831
+	JZ     without1882
 	VMOVSS X0, (BX)
 
-without1831:
-stored1827:
+without1882:
+stored1878:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile1804
+	JGE  tile1855
 
-tiles1805:
+tiles1856:
 	CMPQ R10, $0x00000001
-	JLT  tiles1833
+	JLT  tiles1884
 
-tile1832:
+tile1883:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1835
+	JLE    done1886
 
-again1834:
+again1885:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -21917,55 +23704,55 @@ again1834:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1834
+	JNZ          again1885
 
-done1835:
+done1886:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1836
+	JNZ     partial1887
 	VMOVUPS Z0, (DI)
-	JMP     stored1837
+	JMP     stored1888
 
-partial1836:
+partial1887:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1838
+	JZ         without1889
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without1838:
+without1889:
 	TESTQ      $0x00000004, R9
-	JZ         without1839
+	JZ         without1890
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without1839:
+without1890:
 	TESTQ     $0x00000002, R9
-	JZ        without1840
+	JZ        without1891
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without1840:
+without1891:
 	TESTQ  $0x00000001, R9
-	JZ     without1841
+	JZ     without1892
 	VMOVSS X0, (CX)
 
-without1841:
-stored1837:
+without1892:
+stored1888:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1832
+	JGE  tile1883
 
-tiles1833:
-	JMP done1714
+tiles1884:
+	JMP done1765
 
-wider1727:
+wider1778:
 	CMPQ  R9, $0x00000020
-	JGT   wider1842
+	JGT   wider1893
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -21975,9 +23762,9 @@ wider1727:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles1844
+	JLT   tiles1895
 
-tile1843:
+tile1894:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -21998,9 +23785,9 @@ tile1843:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1846
+	JLE    done1897
 
-again1845:
+again1896:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -22038,317 +23825,317 @@ again1845:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1845
+	JNZ          again1896
 
-done1846:
+done1897:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1847
+	JNZ     partial1898
 	VMOVUPS Z1, 64(DI)
-	JMP     stored1848
+	JMP     stored1899
 
-partial1847:
+partial1898:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1849
+	JZ         without1900
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1849:
+without1900:
 	TESTQ      $0x00000004, R9
-	JZ         without1850
+	JZ         without1901
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1850:
+without1901:
 	TESTQ     $0x00000002, R9
-	JZ        without1851
+	JZ        without1902
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1851:
+without1902:
 	TESTQ  $0x00000001, R9
-	JZ     without1852
+	JZ     without1903
 	VMOVSS X0, (BX)
 
-without1852:
-stored1848:
+without1903:
+stored1899:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1853
+	JNZ     partial1904
 	VMOVUPS Z3, 64(DI)
-	JMP     stored1854
+	JMP     stored1905
 
-partial1853:
+partial1904:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1855
+	JZ         without1906
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1855:
+without1906:
 	TESTQ      $0x00000004, R9
-	JZ         without1856
+	JZ         without1907
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1856:
+without1907:
 	TESTQ     $0x00000002, R9
-	JZ        without1857
+	JZ        without1908
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1857:
+without1908:
 	TESTQ  $0x00000001, R9
-	JZ     without1858
+	JZ     without1909
 	VMOVSS X0, (BX)
 
-without1858:
-stored1854:
+without1909:
+stored1905:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1859
+	JNZ     partial1910
 	VMOVUPS Z5, 64(DI)
-	JMP     stored1860
+	JMP     stored1911
 
-partial1859:
+partial1910:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1861
+	JZ         without1912
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1861:
+without1912:
 	TESTQ      $0x00000004, R9
-	JZ         without1862
+	JZ         without1913
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1862:
+without1913:
 	TESTQ     $0x00000002, R9
-	JZ        without1863
+	JZ        without1914
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1863:
+without1914:
 	TESTQ  $0x00000001, R9
-	JZ     without1864
+	JZ     without1915
 	VMOVSS X0, (BX)
 
-without1864:
-stored1860:
+without1915:
+stored1911:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1865
+	JNZ     partial1916
 	VMOVUPS Z7, 64(DI)
-	JMP     stored1866
+	JMP     stored1917
 
-partial1865:
+partial1916:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1867
+	JZ         without1918
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1867:
+without1918:
 	TESTQ      $0x00000004, R9
-	JZ         without1868
+	JZ         without1919
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1868:
+without1919:
 	TESTQ     $0x00000002, R9
-	JZ        without1869
+	JZ        without1920
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1869:
+without1920:
 	TESTQ  $0x00000001, R9
-	JZ     without1870
+	JZ     without1921
 	VMOVSS X0, (BX)
 
-without1870:
-stored1866:
+without1921:
+stored1917:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1871
+	JNZ     partial1922
 	VMOVUPS Z9, 64(DI)
-	JMP     stored1872
+	JMP     stored1923
 
-partial1871:
+partial1922:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1873
+	JZ         without1924
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1873:
+without1924:
 	TESTQ      $0x00000004, R9
-	JZ         without1874
+	JZ         without1925
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1874:
+without1925:
 	TESTQ     $0x00000002, R9
-	JZ        without1875
+	JZ        without1926
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1875:
+without1926:
 	TESTQ  $0x00000001, R9
-	JZ     without1876
+	JZ     without1927
 	VMOVSS X0, (BX)
 
-without1876:
-stored1872:
+without1927:
+stored1923:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1877
+	JNZ     partial1928
 	VMOVUPS Z11, 64(DI)
-	JMP     stored1878
+	JMP     stored1929
 
-partial1877:
+partial1928:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1879
+	JZ         without1930
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1879:
+without1930:
 	TESTQ      $0x00000004, R9
-	JZ         without1880
+	JZ         without1931
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1880:
+without1931:
 	TESTQ     $0x00000002, R9
-	JZ        without1881
+	JZ        without1932
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1881:
+without1932:
 	TESTQ  $0x00000001, R9
-	JZ     without1882
+	JZ     without1933
 	VMOVSS X0, (BX)
 
-without1882:
-stored1878:
+without1933:
+stored1929:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1883
+	JNZ     partial1934
 	VMOVUPS Z13, 64(DI)
-	JMP     stored1884
+	JMP     stored1935
 
-partial1883:
+partial1934:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1885
+	JZ         without1936
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1885:
+without1936:
 	TESTQ      $0x00000004, R9
-	JZ         without1886
+	JZ         without1937
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1886:
+without1937:
 	TESTQ     $0x00000002, R9
-	JZ        without1887
+	JZ        without1938
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1887:
+without1938:
 	TESTQ  $0x00000001, R9
-	JZ     without1888
+	JZ     without1939
 	VMOVSS X0, (BX)
 
-without1888:
-stored1884:
+without1939:
+stored1935:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1889
+	JNZ     partial1940
 	VMOVUPS Z15, 64(DI)
-	JMP     stored1890
+	JMP     stored1941
 
-partial1889:
+partial1940:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1891
+	JZ         without1942
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1891:
+without1942:
 	TESTQ      $0x00000004, R9
-	JZ         without1892
+	JZ         without1943
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1892:
+without1943:
 	TESTQ     $0x00000002, R9
-	JZ        without1893
+	JZ        without1944
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1893:
+without1944:
 	TESTQ  $0x00000001, R9
-	JZ     without1894
+	JZ     without1945
 	VMOVSS X0, (BX)
 
-without1894:
-stored1890:
+without1945:
+stored1941:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile1843
+	JGE  tile1894
 
-tiles1844:
+tiles1895:
 	CMPQ R10, $0x00000004
-	JLT  tiles1896
+	JLT  tiles1947
 
-tile1895:
+tile1946:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -22361,9 +24148,9 @@ tile1895:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1898
+	JLE    done1949
 
-again1897:
+again1948:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -22385,178 +24172,178 @@ again1897:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1897
+	JNZ          again1948
 
-done1898:
+done1949:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1899
+	JNZ     partial1950
 	VMOVUPS Z1, 64(DI)
-	JMP     stored1900
+	JMP     stored1951
 
-partial1899:
+partial1950:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1901
+	JZ         without1952
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1901:
+without1952:
 	TESTQ      $0x00000004, R9
-	JZ         without1902
+	JZ         without1953
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1902:
+without1953:
 	TESTQ     $0x00000002, R9
-	JZ        without1903
+	JZ        without1954
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1903:
+without1954:
 	TESTQ  $0x00000001, R9
-	JZ     without1904
+	JZ     without1955
 	VMOVSS X0, (BX)
 
-without1904:
-stored1900:
+without1955:
+stored1951:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1905
+	JNZ     partial1956
 	VMOVUPS Z3, 64(DI)
-	JMP     stored1906
+	JMP     stored1957
 
-partial1905:
+partial1956:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1907
+	JZ         without1958
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1907:
+without1958:
 	TESTQ      $0x00000004, R9
-	JZ         without1908
+	JZ         without1959
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1908:
+without1959:
 	TESTQ     $0x00000002, R9
-	JZ        without1909
+	JZ        without1960
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1909:
+without1960:
 	TESTQ  $0x00000001, R9
-	JZ     without1910
+	JZ     without1961
 	VMOVSS X0, (BX)
 
-without1910:
-stored1906:
+without1961:
+stored1957:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1911
+	JNZ     partial1962
 	VMOVUPS Z5, 64(DI)
-	JMP     stored1912
+	JMP     stored1963
 
-partial1911:
+partial1962:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1913
+	JZ         without1964
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1913:
+without1964:
 	TESTQ      $0x00000004, R9
-	JZ         without1914
+	JZ         without1965
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1914:
+without1965:
 	TESTQ     $0x00000002, R9
-	JZ        without1915
+	JZ        without1966
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1915:
+without1966:
 	TESTQ  $0x00000001, R9
-	JZ     without1916
+	JZ     without1967
 	VMOVSS X0, (BX)
 
-without1916:
-stored1912:
+without1967:
+stored1963:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1917
+	JNZ     partial1968
 	VMOVUPS Z7, 64(DI)
-	JMP     stored1918
+	JMP     stored1969
 
-partial1917:
+partial1968:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1919
+	JZ         without1970
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1919:
+without1970:
 	TESTQ      $0x00000004, R9
-	JZ         without1920
+	JZ         without1971
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1920:
+without1971:
 	TESTQ     $0x00000002, R9
-	JZ        without1921
+	JZ        without1972
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1921:
+without1972:
 	TESTQ  $0x00000001, R9
-	JZ     without1922
+	JZ     without1973
 	VMOVSS X0, (BX)
 
-without1922:
-stored1918:
+without1973:
+stored1969:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile1895
+	JGE  tile1946
 
-tiles1896:
+tiles1947:
 	CMPQ R10, $0x00000001
-	JLT  tiles1924
+	JLT  tiles1975
 
-tile1923:
+tile1974:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1926
+	JLE    done1977
 
-again1925:
+again1976:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -22566,56 +24353,56 @@ again1925:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1925
+	JNZ          again1976
 
-done1926:
+done1977:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1927
+	JNZ     partial1978
 	VMOVUPS Z1, 64(DI)
-	JMP     stored1928
+	JMP     stored1979
 
-partial1927:
+partial1978:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1929
+	JZ         without1980
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without1929:
+without1980:
 	TESTQ      $0x00000004, R9
-	JZ         without1930
+	JZ         without1981
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without1930:
+without1981:
 	TESTQ     $0x00000002, R9
-	JZ        without1931
+	JZ        without1982
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without1931:
+without1982:
 	TESTQ  $0x00000001, R9
-	JZ     without1932
+	JZ     without1983
 	VMOVSS X0, (CX)
 
-without1932:
-stored1928:
+without1983:
+stored1979:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1923
+	JGE  tile1974
 
-tiles1924:
-	JMP done1714
+tiles1975:
+	JMP done1765
 
-wider1842:
+wider1893:
 	CMPQ  R9, $0x00000030
-	JGT   wider1933
+	JGT   wider1984
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -22625,9 +24412,9 @@ wider1842:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles1935
+	JLT   tiles1986
 
-tile1934:
+tile1985:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -22656,9 +24443,9 @@ tile1934:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1937
+	JLE    done1988
 
-again1936:
+again1987:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -22705,325 +24492,325 @@ again1936:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1936
+	JNZ          again1987
 
-done1937:
+done1988:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1938
+	JNZ     partial1989
 	VMOVUPS Z2, 128(DI)
-	JMP     stored1939
+	JMP     stored1990
 
-partial1938:
+partial1989:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1940
+	JZ         without1991
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1940:
+without1991:
 	TESTQ      $0x00000004, R9
-	JZ         without1941
+	JZ         without1992
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1941:
+without1992:
 	TESTQ     $0x00000002, R9
-	JZ        without1942
+	JZ        without1993
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1942:
+without1993:
 	TESTQ  $0x00000001, R9
-	JZ     without1943
+	JZ     without1994
 	VMOVSS X0, (BX)
 
-without1943:
-stored1939:
+without1994:
+stored1990:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1944
+	JNZ     partial1995
 	VMOVUPS Z5, 128(DI)
-	JMP     stored1945
+	JMP     stored1996
 
-partial1944:
+partial1995:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1946
+	JZ         without1997
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1946:
+without1997:
 	TESTQ      $0x00000004, R9
-	JZ         without1947
+	JZ         without1998
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1947:
+without1998:
 	TESTQ     $0x00000002, R9
-	JZ        without1948
+	JZ        without1999
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1948:
+without1999:
 	TESTQ  $0x00000001, R9
-	JZ     without1949
+	JZ     without2000
 	VMOVSS X0, (BX)
 
-without1949:
-stored1945:
+without2000:
+stored1996:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1950
+	JNZ     partial2001
 	VMOVUPS Z8, 128(DI)
-	JMP     stored1951
+	JMP     stored2002
 
-partial1950:
+partial2001:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1952
+	JZ         without2003
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1952:
+without2003:
 	TESTQ      $0x00000004, R9
-	JZ         without1953
+	JZ         without2004
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1953:
+without2004:
 	TESTQ     $0x00000002, R9
-	JZ        without1954
+	JZ        without2005
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1954:
+without2005:
 	TESTQ  $0x00000001, R9
-	JZ     without1955
+	JZ     without2006
 	VMOVSS X0, (BX)
 
-without1955:
-stored1951:
+without2006:
+stored2002:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1956
+	JNZ     partial2007
 	VMOVUPS Z11, 128(DI)
-	JMP     stored1957
+	JMP     stored2008
 
-partial1956:
+partial2007:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1958
+	JZ         without2009
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1958:
+without2009:
 	TESTQ      $0x00000004, R9
-	JZ         without1959
+	JZ         without2010
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1959:
+without2010:
 	TESTQ     $0x00000002, R9
-	JZ        without1960
+	JZ        without2011
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1960:
+without2011:
 	TESTQ  $0x00000001, R9
-	JZ     without1961
+	JZ     without2012
 	VMOVSS X0, (BX)
 
-without1961:
-stored1957:
+without2012:
+stored2008:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1962
+	JNZ     partial2013
 	VMOVUPS Z14, 128(DI)
-	JMP     stored1963
+	JMP     stored2014
 
-partial1962:
+partial2013:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1964
+	JZ         without2015
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1964:
+without2015:
 	TESTQ      $0x00000004, R9
-	JZ         without1965
+	JZ         without2016
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1965:
+without2016:
 	TESTQ     $0x00000002, R9
-	JZ        without1966
+	JZ        without2017
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1966:
+without2017:
 	TESTQ  $0x00000001, R9
-	JZ     without1967
+	JZ     without2018
 	VMOVSS X0, (BX)
 
-without1967:
-stored1963:
+without2018:
+stored2014:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1968
+	JNZ     partial2019
 	VMOVUPS Z17, 128(DI)
-	JMP     stored1969
+	JMP     stored2020
 
-partial1968:
+partial2019:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1970
+	JZ         without2021
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1970:
+without2021:
 	TESTQ      $0x00000004, R9
-	JZ         without1971
+	JZ         without2022
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1971:
+without2022:
 	TESTQ     $0x00000002, R9
-	JZ        without1972
+	JZ        without2023
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1972:
+without2023:
 	TESTQ  $0x00000001, R9
-	JZ     without1973
+	JZ     without2024
 	VMOVSS X0, (BX)
 
-without1973:
-stored1969:
+without2024:
+stored2020:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1974
+	JNZ     partial2025
 	VMOVUPS Z20, 128(DI)
-	JMP     stored1975
+	JMP     stored2026
 
-partial1974:
+partial2025:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1976
+	JZ         without2027
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1976:
+without2027:
 	TESTQ      $0x00000004, R9
-	JZ         without1977
+	JZ         without2028
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1977:
+without2028:
 	TESTQ     $0x00000002, R9
-	JZ        without1978
+	JZ        without2029
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1978:
+without2029:
 	TESTQ  $0x00000001, R9
-	JZ     without1979
+	JZ     without2030
 	VMOVSS X0, (BX)
 
-without1979:
-stored1975:
+without2030:
+stored2026:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1980
+	JNZ     partial2031
 	VMOVUPS Z23, 128(DI)
-	JMP     stored1981
+	JMP     stored2032
 
-partial1980:
+partial2031:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1982
+	JZ         without2033
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1982:
+without2033:
 	TESTQ      $0x00000004, R9
-	JZ         without1983
+	JZ         without2034
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1983:
+without2034:
 	TESTQ     $0x00000002, R9
-	JZ        without1984
+	JZ        without2035
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1984:
+without2035:
 	TESTQ  $0x00000001, R9
-	JZ     without1985
+	JZ     without2036
 	VMOVSS X0, (BX)
 
-without1985:
-stored1981:
+without2036:
+stored2032:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile1934
+	JGE  tile1985
 
-tiles1935:
+tiles1986:
 	CMPQ R10, $0x00000002
-	JLT  tiles1987
+	JLT  tiles2038
 
-tile1986:
+tile2037:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23034,9 +24821,9 @@ tile1986:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1989
+	JLE    done2040
 
-again1988:
+again2039:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -23053,97 +24840,97 @@ again1988:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1988
+	JNZ          again2039
 
-done1989:
+done2040:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1990
+	JNZ     partial2041
 	VMOVUPS Z2, 128(DI)
-	JMP     stored1991
+	JMP     stored2042
 
-partial1990:
+partial2041:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1992
+	JZ         without2043
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1992:
+without2043:
 	TESTQ      $0x00000004, R9
-	JZ         without1993
+	JZ         without2044
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1993:
+without2044:
 	TESTQ     $0x00000002, R9
-	JZ        without1994
+	JZ        without2045
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1994:
+without2045:
 	TESTQ  $0x00000001, R9
-	JZ     without1995
+	JZ     without2046
 	VMOVSS X0, (BX)
 
-without1995:
-stored1991:
+without2046:
+stored2042:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1996
+	JNZ     partial2047
 	VMOVUPS Z5, 128(DI)
-	JMP     stored1997
+	JMP     stored2048
 
-partial1996:
+partial2047:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1998
+	JZ         without2049
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1998:
+without2049:
 	TESTQ      $0x00000004, R9
-	JZ         without1999
+	JZ         without2050
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1999:
+without2050:
 	TESTQ     $0x00000002, R9
-	JZ        without2000
+	JZ        without2051
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2000:
+without2051:
 	TESTQ  $0x00000001, R9
-	JZ     without2001
+	JZ     without2052
 	VMOVSS X0, (BX)
 
-without2001:
-stored1997:
+without2052:
+stored2048:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1986
+	JGE  tile2037
 
-tiles1987:
+tiles2038:
 	CMPQ R10, $0x00000001
-	JLT  tiles2003
+	JLT  tiles2054
 
-tile2002:
+tile2053:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23151,9 +24938,9 @@ tile2002:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2005
+	JLE    done2056
 
-again2004:
+again2055:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -23165,55 +24952,55 @@ again2004:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2004
+	JNZ          again2055
 
-done2005:
+done2056:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2006
+	JNZ     partial2057
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2007
+	JMP     stored2058
 
-partial2006:
+partial2057:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2008
+	JZ         without2059
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2008:
+without2059:
 	TESTQ      $0x00000004, R9
-	JZ         without2009
+	JZ         without2060
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2009:
+without2060:
 	TESTQ     $0x00000002, R9
-	JZ        without2010
+	JZ        without2061
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2010:
+without2061:
 	TESTQ  $0x00000001, R9
-	JZ     without2011
+	JZ     without2062
 	VMOVSS X0, (CX)
 
-without2011:
-stored2007:
+without2062:
+stored2058:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2002
+	JGE  tile2053
 
-tiles2003:
-	JMP done1714
+tiles2054:
+	JMP done1765
 
-wider1933:
+wider1984:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -23223,9 +25010,9 @@ wider1933:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2014
+	JLT   tiles2065
 
-tile2013:
+tile2064:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23254,9 +25041,9 @@ tile2013:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2016
+	JLE    done2067
 
-again2015:
+again2066:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -23300,9 +25087,9 @@ again2015:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2015
+	JNZ          again2066
 
-done2016:
+done2067:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -23310,245 +25097,245 @@ done2016:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2017
+	JNZ     partial2068
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2018
+	JMP     stored2069
 
-partial2017:
+partial2068:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2019
+	JZ         without2070
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2019:
+without2070:
 	TESTQ      $0x00000004, R9
-	JZ         without2020
+	JZ         without2071
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2020:
+without2071:
 	TESTQ     $0x00000002, R9
-	JZ        without2021
+	JZ        without2072
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2021:
+without2072:
 	TESTQ  $0x00000001, R9
-	JZ     without2022
+	JZ     without2073
 	VMOVSS X0, (BX)
 
-without2022:
-stored2018:
+without2073:
+stored2069:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2023
+	JNZ     partial2074
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2024
+	JMP     stored2075
 
-partial2023:
+partial2074:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2025
+	JZ         without2076
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2025:
+without2076:
 	TESTQ      $0x00000004, R9
-	JZ         without2026
+	JZ         without2077
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2026:
+without2077:
 	TESTQ     $0x00000002, R9
-	JZ        without2027
+	JZ        without2078
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2027:
+without2078:
 	TESTQ  $0x00000001, R9
-	JZ     without2028
+	JZ     without2079
 	VMOVSS X0, (BX)
 
-without2028:
-stored2024:
+without2079:
+stored2075:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2029
+	JNZ     partial2080
 	VMOVUPS Z11, 192(DI)
-	JMP     stored2030
+	JMP     stored2081
 
-partial2029:
+partial2080:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2031
+	JZ         without2082
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2031:
+without2082:
 	TESTQ      $0x00000004, R9
-	JZ         without2032
+	JZ         without2083
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2032:
+without2083:
 	TESTQ     $0x00000002, R9
-	JZ        without2033
+	JZ        without2084
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2033:
+without2084:
 	TESTQ  $0x00000001, R9
-	JZ     without2034
+	JZ     without2085
 	VMOVSS X0, (BX)
 
-without2034:
-stored2030:
+without2085:
+stored2081:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2035
+	JNZ     partial2086
 	VMOVUPS Z15, 192(DI)
-	JMP     stored2036
+	JMP     stored2087
 
-partial2035:
+partial2086:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2037
+	JZ         without2088
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2037:
+without2088:
 	TESTQ      $0x00000004, R9
-	JZ         without2038
+	JZ         without2089
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2038:
+without2089:
 	TESTQ     $0x00000002, R9
-	JZ        without2039
+	JZ        without2090
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2039:
+without2090:
 	TESTQ  $0x00000001, R9
-	JZ     without2040
+	JZ     without2091
 	VMOVSS X0, (BX)
 
-without2040:
-stored2036:
+without2091:
+stored2087:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2041
+	JNZ     partial2092
 	VMOVUPS Z19, 192(DI)
-	JMP     stored2042
+	JMP     stored2093
 
-partial2041:
+partial2092:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2043
+	JZ         without2094
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2043:
+without2094:
 	TESTQ      $0x00000004, R9
-	JZ         without2044
+	JZ         without2095
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2044:
+without2095:
 	TESTQ     $0x00000002, R9
-	JZ        without2045
+	JZ        without2096
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2045:
+without2096:
 	TESTQ  $0x00000001, R9
-	JZ     without2046
+	JZ     without2097
 	VMOVSS X0, (BX)
 
-without2046:
-stored2042:
+without2097:
+stored2093:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2047
+	JNZ     partial2098
 	VMOVUPS Z23, 192(DI)
-	JMP     stored2048
+	JMP     stored2099
 
-partial2047:
+partial2098:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2049
+	JZ         without2100
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2049:
+without2100:
 	TESTQ      $0x00000004, R9
-	JZ         without2050
+	JZ         without2101
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2050:
+without2101:
 	TESTQ     $0x00000002, R9
-	JZ        without2051
+	JZ        without2102
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2051:
+without2102:
 	TESTQ  $0x00000001, R9
-	JZ     without2052
+	JZ     without2103
 	VMOVSS X0, (BX)
 
-without2052:
-stored2048:
+without2103:
+stored2099:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2013
+	JGE  tile2064
 
-tiles2014:
+tiles2065:
 	CMPQ R10, $0x00000002
-	JLT  tiles2054
+	JLT  tiles2105
 
-tile2053:
+tile2104:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23561,9 +25348,9 @@ tile2053:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2056
+	JLE    done2107
 
-again2055:
+again2106:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -23583,9 +25370,9 @@ again2055:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2055
+	JNZ          again2106
 
-done2056:
+done2107:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -23593,89 +25380,89 @@ done2056:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2057
+	JNZ     partial2108
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2058
+	JMP     stored2109
 
-partial2057:
+partial2108:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2059
+	JZ         without2110
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2059:
+without2110:
 	TESTQ      $0x00000004, R9
-	JZ         without2060
+	JZ         without2111
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2060:
+without2111:
 	TESTQ     $0x00000002, R9
-	JZ        without2061
+	JZ        without2112
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2061:
+without2112:
 	TESTQ  $0x00000001, R9
-	JZ     without2062
+	JZ     without2113
 	VMOVSS X0, (BX)
 
-without2062:
-stored2058:
+without2113:
+stored2109:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2063
+	JNZ     partial2114
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2064
+	JMP     stored2115
 
-partial2063:
+partial2114:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2065
+	JZ         without2116
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2065:
+without2116:
 	TESTQ      $0x00000004, R9
-	JZ         without2066
+	JZ         without2117
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2066:
+without2117:
 	TESTQ     $0x00000002, R9
-	JZ        without2067
+	JZ        without2118
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2067:
+without2118:
 	TESTQ  $0x00000001, R9
-	JZ     without2068
+	JZ     without2119
 	VMOVSS X0, (BX)
 
-without2068:
-stored2064:
+without2119:
+stored2115:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2053
+	JGE  tile2104
 
-tiles2054:
+tiles2105:
 	CMPQ R10, $0x00000001
-	JLT  tiles2070
+	JLT  tiles2121
 
-tile2069:
+tile2120:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23684,9 +25471,9 @@ tile2069:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2072
+	JLE    done2123
 
-again2071:
+again2122:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -23700,54 +25487,54 @@ again2071:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2071
+	JNZ          again2122
 
-done2072:
+done2123:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2073
+	JNZ     partial2124
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2074
+	JMP     stored2125
 
-partial2073:
+partial2124:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2075
+	JZ         without2126
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2075:
+without2126:
 	TESTQ      $0x00000004, R9
-	JZ         without2076
+	JZ         without2127
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2076:
+without2127:
 	TESTQ     $0x00000002, R9
-	JZ        without2077
+	JZ        without2128
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2077:
+without2128:
 	TESTQ  $0x00000001, R9
-	JZ     without2078
+	JZ     without2129
 	VMOVSS X0, (CX)
 
-without2078:
-stored2074:
+without2129:
+stored2125:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2069
+	JGE  tile2120
 
-tiles2070:
-done1714:
+tiles2121:
+done1765:
 	VZEROUPPER
 	RET
 
@@ -23764,18 +25551,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest2080
+	JLT  rest2131
 
-panel2079:
+panel2130:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2083
+	JLT  tiles2134
 
-tile2082:
+tile2133:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23801,9 +25588,9 @@ tile2082:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2085
+	JLE    done2136
 
-again2084:
+again2135:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -23836,9 +25623,9 @@ again2084:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2084
+	JNZ          again2135
 
-done2085:
+done2136:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -23987,13 +25774,13 @@ done2085:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile2082
+	JGE           tile2133
 
-tiles2083:
+tiles2134:
 	CMPQ R11, $0x00000002
-	JLT  tiles2087
+	JLT  tiles2138
 
-tile2086:
+tile2137:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24007,9 +25794,9 @@ tile2086:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2089
+	JLE    done2140
 
-again2088:
+again2139:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -24027,9 +25814,9 @@ again2088:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2088
+	JNZ          again2139
 
-done2089:
+done2140:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -24091,13 +25878,13 @@ done2089:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile2086
+	JGE           tile2137
 
-tiles2087:
+tiles2138:
 	CMPQ R11, $0x00000001
-	JLT  tiles2091
+	JLT  tiles2142
 
-tile2090:
+tile2141:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24107,9 +25894,9 @@ tile2090:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2093
+	JLE    done2144
 
-again2092:
+again2143:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -24122,9 +25909,9 @@ again2092:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2092
+	JNZ          again2143
 
-done2093:
+done2144:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -24157,19 +25944,19 @@ done2093:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile2090
+	JGE           tile2141
 
-tiles2091:
+tiles2142:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel2079
+	JGE  panel2130
 
-rest2080:
+rest2131:
 	TESTQ R10, R10
-	JZ    done2081
+	JZ    done2132
 	CMPQ  R10, $0x00000010
-	JGT   wider2094
+	JGT   wider2145
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -24179,9 +25966,9 @@ rest2080:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2096
+	JLT   tiles2147
 
-tile2095:
+tile2146:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24192,9 +25979,9 @@ tile2095:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2098
+	JLE    done2149
 
-again2097:
+again2148:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -24209,14 +25996,14 @@ again2097:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2097
+	JNZ          again2148
 
-done2098:
+done2149:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2099
+	JLE           few2150
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -24226,74 +26013,74 @@ done2098:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2101
+	JNZ           partial2152
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2104
+	JMP           stored2155
 
-partial2101:
+partial2152:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2102
+	JZ         noFour2153
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2102:
+noFour2153:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2103
+	JZ         noTwo2154
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2103:
+noTwo2154:
 	TESTQ  $0x00000001, SI
-	JZ     stored2104
+	JZ     stored2155
 	VMOVSD X0, (DI)
 
-stored2104:
-	JMP added2100
+stored2155:
+	JMP added2151
 
-few2099:
+few2150:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial2105
+	JNZ       partial2156
 	VMOVUPD   Z5, (R8)
-	JMP       stored2108
+	JMP       stored2159
 
-partial2105:
+partial2156:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2106
+	JZ         noFour2157
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2106:
+noFour2157:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2107
+	JZ         noTwo2158
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2107:
+noTwo2158:
 	TESTQ  $0x00000001, R10
-	JZ     stored2108
+	JZ     stored2159
 	VMOVSD X0, (SI)
 
-stored2108:
-added2100:
+stored2159:
+added2151:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2109
+	JLE           few2160
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -24303,74 +26090,74 @@ added2100:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2111
+	JNZ           partial2162
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2114
+	JMP           stored2165
 
-partial2111:
+partial2162:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2112
+	JZ         noFour2163
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2112:
+noFour2163:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2113
+	JZ         noTwo2164
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2113:
+noTwo2164:
 	TESTQ  $0x00000001, SI
-	JZ     stored2114
+	JZ     stored2165
 	VMOVSD X0, (DI)
 
-stored2114:
-	JMP added2110
+stored2165:
+	JMP added2161
 
-few2109:
+few2160:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2115
+	JNZ       partial2166
 	VMOVUPD   Z0, (R8)
-	JMP       stored2118
+	JMP       stored2169
 
-partial2115:
+partial2166:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2116
+	JZ         noFour2167
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2116:
+noFour2167:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2117
+	JZ         noTwo2168
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2117:
+noTwo2168:
 	TESTQ  $0x00000001, R10
-	JZ     stored2118
+	JZ     stored2169
 	VMOVSD X0, (SI)
 
-stored2118:
-added2110:
+stored2169:
+added2161:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2119
+	JLE           few2170
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -24380,74 +26167,74 @@ added2110:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2121
+	JNZ           partial2172
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2124
+	JMP           stored2175
 
-partial2121:
+partial2172:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2122
+	JZ         noFour2173
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2122:
+noFour2173:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2123
+	JZ         noTwo2174
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2123:
+noTwo2174:
 	TESTQ  $0x00000001, SI
-	JZ     stored2124
+	JZ     stored2175
 	VMOVSD X0, (DI)
 
-stored2124:
-	JMP added2120
+stored2175:
+	JMP added2171
 
-few2119:
+few2170:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2125
+	JNZ       partial2176
 	VMOVUPD   Z0, (R8)
-	JMP       stored2128
+	JMP       stored2179
 
-partial2125:
+partial2176:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2126
+	JZ         noFour2177
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2126:
+noFour2177:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2127
+	JZ         noTwo2178
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2127:
+noTwo2178:
 	TESTQ  $0x00000001, R10
-	JZ     stored2128
+	JZ     stored2179
 	VMOVSD X0, (SI)
 
-stored2128:
-added2120:
+stored2179:
+added2171:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2129
+	JLE           few2180
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -24457,74 +26244,74 @@ added2120:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2131
+	JNZ           partial2182
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2134
+	JMP           stored2185
 
-partial2131:
+partial2182:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2132
+	JZ         noFour2183
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2132:
+noFour2183:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2133
+	JZ         noTwo2184
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2133:
+noTwo2184:
 	TESTQ  $0x00000001, SI
-	JZ     stored2134
+	JZ     stored2185
 	VMOVSD X0, (DI)
 
-stored2134:
-	JMP added2130
+stored2185:
+	JMP added2181
 
-few2129:
+few2180:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2135
+	JNZ       partial2186
 	VMOVUPD   Z0, (R8)
-	JMP       stored2138
+	JMP       stored2189
 
-partial2135:
+partial2186:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2136
+	JZ         noFour2187
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2136:
+noFour2187:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2137
+	JZ         noTwo2188
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2137:
+noTwo2188:
 	TESTQ  $0x00000001, R10
-	JZ     stored2138
+	JZ     stored2189
 	VMOVSD X0, (SI)
 
-stored2138:
-added2130:
+stored2189:
+added2181:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2139
+	JLE           few2190
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -24534,79 +26321,79 @@ added2130:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2141
+	JNZ           partial2192
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2144
+	JMP           stored2195
 
-partial2141:
+partial2192:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2142
+	JZ         noFour2193
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2142:
+noFour2193:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2143
+	JZ         noTwo2194
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2143:
+noTwo2194:
 	TESTQ  $0x00000001, SI
-	JZ     stored2144
+	JZ     stored2195
 	VMOVSD X0, (DI)
 
-stored2144:
-	JMP added2140
+stored2195:
+	JMP added2191
 
-few2139:
+few2190:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2145
+	JNZ       partial2196
 	VMOVUPD   Z0, (R8)
-	JMP       stored2148
+	JMP       stored2199
 
-partial2145:
+partial2196:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2146
+	JZ         noFour2197
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2146:
+noFour2197:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2147
+	JZ         noTwo2198
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2147:
+noTwo2198:
 	TESTQ  $0x00000001, R10
-	JZ     stored2148
+	JZ     stored2199
 	VMOVSD X0, (SI)
 
-stored2148:
-added2140:
+stored2199:
+added2191:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2095
+	JGE  tile2146
 
-tiles2096:
+tiles2147:
 	CMPQ R11, $0x00000002
-	JLT  tiles2150
+	JLT  tiles2201
 
-tile2149:
+tile2200:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -24614,9 +26401,9 @@ tile2149:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2152
+	JLE    done2203
 
-again2151:
+again2202:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -24625,14 +26412,14 @@ again2151:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2151
+	JNZ          again2202
 
-done2152:
+done2203:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2153
+	JLE           few2204
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -24642,74 +26429,74 @@ done2152:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2155
+	JNZ           partial2206
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2158
+	JMP           stored2209
 
-partial2155:
+partial2206:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2156
+	JZ         noFour2207
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2156:
+noFour2207:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2157
+	JZ         noTwo2208
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2157:
+noTwo2208:
 	TESTQ  $0x00000001, SI
-	JZ     stored2158
+	JZ     stored2209
 	VMOVSD X0, (DI)
 
-stored2158:
-	JMP added2154
+stored2209:
+	JMP added2205
 
-few2153:
+few2204:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial2159
+	JNZ       partial2210
 	VMOVUPD   Z2, (R8)
-	JMP       stored2162
+	JMP       stored2213
 
-partial2159:
+partial2210:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2160
+	JZ         noFour2211
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2160:
+noFour2211:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2161
+	JZ         noTwo2212
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2161:
+noTwo2212:
 	TESTQ  $0x00000001, R10
-	JZ     stored2162
+	JZ     stored2213
 	VMOVSD X0, (SI)
 
-stored2162:
-added2154:
+stored2213:
+added2205:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2163
+	JLE           few2214
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -24719,102 +26506,102 @@ added2154:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2165
+	JNZ           partial2216
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2168
+	JMP           stored2219
 
-partial2165:
+partial2216:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2166
+	JZ         noFour2217
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2166:
+noFour2217:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2167
+	JZ         noTwo2218
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2167:
+noTwo2218:
 	TESTQ  $0x00000001, SI
-	JZ     stored2168
+	JZ     stored2219
 	VMOVSD X0, (DI)
 
-stored2168:
-	JMP added2164
+stored2219:
+	JMP added2215
 
-few2163:
+few2214:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2169
+	JNZ       partial2220
 	VMOVUPD   Z0, (R8)
-	JMP       stored2172
+	JMP       stored2223
 
-partial2169:
+partial2220:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2170
+	JZ         noFour2221
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2170:
+noFour2221:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2171
+	JZ         noTwo2222
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2171:
+noTwo2222:
 	TESTQ  $0x00000001, R10
-	JZ     stored2172
+	JZ     stored2223
 	VMOVSD X0, (SI)
 
-stored2172:
-added2164:
+stored2223:
+added2215:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2149
+	JGE  tile2200
 
-tiles2150:
+tiles2201:
 	CMPQ R11, $0x00000001
-	JLT  tiles2174
+	JLT  tiles2225
 
-tile2173:
+tile2224:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2176
+	JLE    done2227
 
-again2175:
+again2226:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2175
+	JNZ          again2226
 
-done2176:
+done2227:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2177
+	JLE           few2228
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -24824,80 +26611,80 @@ done2176:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2179
+	JNZ           partial2230
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2182
+	JMP           stored2233
 
-partial2179:
+partial2230:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2180
+	JZ         noFour2231
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2180:
+noFour2231:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2181
+	JZ         noTwo2232
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2181:
+noTwo2232:
 	TESTQ  $0x00000001, SI
-	JZ     stored2182
+	JZ     stored2233
 	VMOVSD X0, (DI)
 
-stored2182:
-	JMP added2178
+stored2233:
+	JMP added2229
 
-few2177:
+few2228:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial2183
+	JNZ       partial2234
 	VMOVUPD   Z1, (R8)
-	JMP       stored2186
+	JMP       stored2237
 
-partial2183:
+partial2234:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2184
+	JZ         noFour2235
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2184:
+noFour2235:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2185
+	JZ         noTwo2236
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2185:
+noTwo2236:
 	TESTQ  $0x00000001, R10
-	JZ     stored2186
+	JZ     stored2237
 	VMOVSD X0, (SI)
 
-stored2186:
-added2178:
+stored2237:
+added2229:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2173
+	JGE  tile2224
 
-tiles2174:
-	JMP done2081
+tiles2225:
+	JMP done2132
 
-wider2094:
+wider2145:
 	CMPQ  R10, $0x00000020
-	JGT   wider2187
+	JGT   wider2238
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -24908,9 +26695,9 @@ wider2094:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2189
+	JLT   tiles2240
 
-tile2188:
+tile2239:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24926,9 +26713,9 @@ tile2188:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2191
+	JLE    done2242
 
-again2190:
+again2241:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -24949,9 +26736,9 @@ again2190:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2190
+	JNZ          again2241
 
-done2191:
+done2242:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -24963,7 +26750,7 @@ done2191:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2192
+	JLE           few2243
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -24973,68 +26760,68 @@ done2191:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2194
+	JNZ           partial2245
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2197
+	JMP           stored2248
 
-partial2194:
+partial2245:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2195
+	JZ         noFour2246
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2195:
+noFour2246:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2196
+	JZ         noTwo2247
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2196:
+noTwo2247:
 	TESTQ  $0x00000001, SI
-	JZ     stored2197
+	JZ     stored2248
 	VMOVSD X0, (DI)
 
-stored2197:
-	JMP added2193
+stored2248:
+	JMP added2244
 
-few2192:
+few2243:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2198
+	JNZ       partial2249
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2201
+	JMP       stored2252
 
-partial2198:
+partial2249:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2199
+	JZ         noFour2250
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2199:
+noFour2250:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2200
+	JZ         noTwo2251
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2200:
+noTwo2251:
 	TESTQ  $0x00000001, R10
-	JZ     stored2201
+	JZ     stored2252
 	VMOVSD X0, (SI)
 
-stored2201:
-added2193:
+stored2252:
+added2244:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -25047,7 +26834,7 @@ added2193:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2202
+	JLE           few2253
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -25057,68 +26844,68 @@ added2193:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2204
+	JNZ           partial2255
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2207
+	JMP           stored2258
 
-partial2204:
+partial2255:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2205
+	JZ         noFour2256
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2205:
+noFour2256:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2206
+	JZ         noTwo2257
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2206:
+noTwo2257:
 	TESTQ  $0x00000001, SI
-	JZ     stored2207
+	JZ     stored2258
 	VMOVSD X0, (DI)
 
-stored2207:
-	JMP added2203
+stored2258:
+	JMP added2254
 
-few2202:
+few2253:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2208
+	JNZ       partial2259
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2211
+	JMP       stored2262
 
-partial2208:
+partial2259:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2209
+	JZ         noFour2260
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2209:
+noFour2260:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2210
+	JZ         noTwo2261
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2210:
+noTwo2261:
 	TESTQ  $0x00000001, R10
-	JZ     stored2211
+	JZ     stored2262
 	VMOVSD X0, (SI)
 
-stored2211:
-added2203:
+stored2262:
+added2254:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -25131,7 +26918,7 @@ added2203:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2212
+	JLE           few2263
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -25141,68 +26928,68 @@ added2203:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2214
+	JNZ           partial2265
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2217
+	JMP           stored2268
 
-partial2214:
+partial2265:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2215
+	JZ         noFour2266
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2215:
+noFour2266:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2216
+	JZ         noTwo2267
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2216:
+noTwo2267:
 	TESTQ  $0x00000001, SI
-	JZ     stored2217
+	JZ     stored2268
 	VMOVSD X0, (DI)
 
-stored2217:
-	JMP added2213
+stored2268:
+	JMP added2264
 
-few2212:
+few2263:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2218
+	JNZ       partial2269
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2221
+	JMP       stored2272
 
-partial2218:
+partial2269:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2219
+	JZ         noFour2270
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2219:
+noFour2270:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2220
+	JZ         noTwo2271
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2220:
+noTwo2271:
 	TESTQ  $0x00000001, R10
-	JZ     stored2221
+	JZ     stored2272
 	VMOVSD X0, (SI)
 
-stored2221:
-added2213:
+stored2272:
+added2264:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -25215,7 +27002,7 @@ added2213:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2222
+	JLE           few2273
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -25225,68 +27012,68 @@ added2213:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2224
+	JNZ           partial2275
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2227
+	JMP           stored2278
 
-partial2224:
+partial2275:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2225
+	JZ         noFour2276
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2225:
+noFour2276:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2226
+	JZ         noTwo2277
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2226:
+noTwo2277:
 	TESTQ  $0x00000001, SI
-	JZ     stored2227
+	JZ     stored2278
 	VMOVSD X0, (DI)
 
-stored2227:
-	JMP added2223
+stored2278:
+	JMP added2274
 
-few2222:
+few2273:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2228
+	JNZ       partial2279
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2231
+	JMP       stored2282
 
-partial2228:
+partial2279:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2229
+	JZ         noFour2280
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2229:
+noFour2280:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2230
+	JZ         noTwo2281
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2230:
+noTwo2281:
 	TESTQ  $0x00000001, R10
-	JZ     stored2231
+	JZ     stored2282
 	VMOVSD X0, (SI)
 
-stored2231:
-added2223:
+stored2282:
+added2274:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -25299,7 +27086,7 @@ added2223:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2232
+	JLE           few2283
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -25309,79 +27096,79 @@ added2223:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2234
+	JNZ           partial2285
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2237
+	JMP           stored2288
 
-partial2234:
+partial2285:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2235
+	JZ         noFour2286
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2235:
+noFour2286:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2236
+	JZ         noTwo2287
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2236:
+noTwo2287:
 	TESTQ  $0x00000001, SI
-	JZ     stored2237
+	JZ     stored2288
 	VMOVSD X0, (DI)
 
-stored2237:
-	JMP added2233
+stored2288:
+	JMP added2284
 
-few2232:
+few2283:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2238
+	JNZ       partial2289
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2241
+	JMP       stored2292
 
-partial2238:
+partial2289:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2239
+	JZ         noFour2290
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2239:
+noFour2290:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2240
+	JZ         noTwo2291
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2240:
+noTwo2291:
 	TESTQ  $0x00000001, R10
-	JZ     stored2241
+	JZ     stored2292
 	VMOVSD X0, (SI)
 
-stored2241:
-added2233:
+stored2292:
+added2284:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2188
+	JGE  tile2239
 
-tiles2189:
+tiles2240:
 	CMPQ R11, $0x00000002
-	JLT  tiles2243
+	JLT  tiles2294
 
-tile2242:
+tile2293:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25391,9 +27178,9 @@ tile2242:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2245
+	JLE    done2296
 
-again2244:
+again2295:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -25405,9 +27192,9 @@ again2244:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2244
+	JNZ          again2295
 
-done2245:
+done2296:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -25419,7 +27206,7 @@ done2245:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2246
+	JLE           few2297
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -25429,68 +27216,68 @@ done2245:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2248
+	JNZ           partial2299
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2251
+	JMP           stored2302
 
-partial2248:
+partial2299:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2249
+	JZ         noFour2300
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2249:
+noFour2300:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2250
+	JZ         noTwo2301
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2250:
+noTwo2301:
 	TESTQ  $0x00000001, SI
-	JZ     stored2251
+	JZ     stored2302
 	VMOVSD X0, (DI)
 
-stored2251:
-	JMP added2247
+stored2302:
+	JMP added2298
 
-few2246:
+few2297:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2252
+	JNZ       partial2303
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2255
+	JMP       stored2306
 
-partial2252:
+partial2303:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2253
+	JZ         noFour2304
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2253:
+noFour2304:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2254
+	JZ         noTwo2305
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2254:
+noTwo2305:
 	TESTQ  $0x00000001, R10
-	JZ     stored2255
+	JZ     stored2306
 	VMOVSD X0, (SI)
 
-stored2255:
-added2247:
+stored2306:
+added2298:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -25503,7 +27290,7 @@ added2247:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2256
+	JLE           few2307
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -25513,79 +27300,79 @@ added2247:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2258
+	JNZ           partial2309
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2261
+	JMP           stored2312
 
-partial2258:
+partial2309:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2259
+	JZ         noFour2310
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2259:
+noFour2310:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2260
+	JZ         noTwo2311
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2260:
+noTwo2311:
 	TESTQ  $0x00000001, SI
-	JZ     stored2261
+	JZ     stored2312
 	VMOVSD X0, (DI)
 
-stored2261:
-	JMP added2257
+stored2312:
+	JMP added2308
 
-few2256:
+few2307:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2262
+	JNZ       partial2313
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2265
+	JMP       stored2316
 
-partial2262:
+partial2313:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2263
+	JZ         noFour2314
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2263:
+noFour2314:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2264
+	JZ         noTwo2315
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2264:
+noTwo2315:
 	TESTQ  $0x00000001, R10
-	JZ     stored2265
+	JZ     stored2316
 	VMOVSD X0, (SI)
 
-stored2265:
-added2257:
+stored2316:
+added2308:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2242
+	JGE  tile2293
 
-tiles2243:
+tiles2294:
 	CMPQ R11, $0x00000001
-	JLT  tiles2267
+	JLT  tiles2318
 
-tile2266:
+tile2317:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -25593,9 +27380,9 @@ tile2266:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2269
+	JLE    done2320
 
-again2268:
+again2319:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -25604,9 +27391,9 @@ again2268:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2268
+	JNZ          again2319
 
-done2269:
+done2320:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -25618,7 +27405,7 @@ done2269:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2270
+	JLE           few2321
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -25628,80 +27415,80 @@ done2269:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2272
+	JNZ           partial2323
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2275
+	JMP           stored2326
 
-partial2272:
+partial2323:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2273
+	JZ         noFour2324
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2273:
+noFour2324:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2274
+	JZ         noTwo2325
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2274:
+noTwo2325:
 	TESTQ  $0x00000001, SI
-	JZ     stored2275
+	JZ     stored2326
 	VMOVSD X0, (DI)
 
-stored2275:
-	JMP added2271
+stored2326:
+	JMP added2322
 
-few2270:
+few2321:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2276
+	JNZ       partial2327
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2279
+	JMP       stored2330
 
-partial2276:
+partial2327:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2277
+	JZ         noFour2328
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2277:
+noFour2328:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2278
+	JZ         noTwo2329
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2278:
+noTwo2329:
 	TESTQ  $0x00000001, R10
-	JZ     stored2279
+	JZ     stored2330
 	VMOVSD X0, (SI)
 
-stored2279:
-added2271:
+stored2330:
+added2322:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2266
+	JGE  tile2317
 
-tiles2267:
-	JMP done2081
+tiles2318:
+	JMP done2132
 
-wider2187:
+wider2238:
 	CMPQ  R10, $0x00000030
-	JGT   wider2280
+	JGT   wider2331
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -25712,9 +27499,9 @@ wider2187:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2282
+	JLT   tiles2333
 
-tile2281:
+tile2332:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25735,9 +27522,9 @@ tile2281:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2284
+	JLE    done2335
 
-again2283:
+again2334:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -25764,9 +27551,9 @@ again2283:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2283
+	JNZ          again2334
 
-done2284:
+done2335:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -25785,7 +27572,7 @@ done2284:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2285
+	JLE           few2336
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -25795,68 +27582,68 @@ done2284:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2287
+	JNZ           partial2338
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2290
+	JMP           stored2341
 
-partial2287:
+partial2338:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2288
+	JZ         noFour2339
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2288:
+noFour2339:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2289
+	JZ         noTwo2340
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2289:
+noTwo2340:
 	TESTQ  $0x00000001, SI
-	JZ     stored2290
+	JZ     stored2341
 	VMOVSD X0, (DI)
 
-stored2290:
-	JMP added2286
+stored2341:
+	JMP added2337
 
-few2285:
+few2336:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2291
+	JNZ       partial2342
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2294
+	JMP       stored2345
 
-partial2291:
+partial2342:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2292
+	JZ         noFour2343
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2292:
+noFour2343:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2293
+	JZ         noTwo2344
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2293:
+noTwo2344:
 	TESTQ  $0x00000001, R10
-	JZ     stored2294
+	JZ     stored2345
 	VMOVSD X0, (SI)
 
-stored2294:
-added2286:
+stored2345:
+added2337:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -25876,7 +27663,7 @@ added2286:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2295
+	JLE           few2346
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -25886,68 +27673,68 @@ added2286:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2297
+	JNZ           partial2348
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2300
+	JMP           stored2351
 
-partial2297:
+partial2348:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2298
+	JZ         noFour2349
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2298:
+noFour2349:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2299
+	JZ         noTwo2350
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2299:
+noTwo2350:
 	TESTQ  $0x00000001, SI
-	JZ     stored2300
+	JZ     stored2351
 	VMOVSD X0, (DI)
 
-stored2300:
-	JMP added2296
+stored2351:
+	JMP added2347
 
-few2295:
+few2346:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2301
+	JNZ       partial2352
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2304
+	JMP       stored2355
 
-partial2301:
+partial2352:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2302
+	JZ         noFour2353
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2302:
+noFour2353:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2303
+	JZ         noTwo2354
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2303:
+noTwo2354:
 	TESTQ  $0x00000001, R10
-	JZ     stored2304
+	JZ     stored2355
 	VMOVSD X0, (SI)
 
-stored2304:
-added2296:
+stored2355:
+added2347:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -25967,7 +27754,7 @@ added2296:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2305
+	JLE           few2356
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -25977,68 +27764,68 @@ added2296:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2307
+	JNZ           partial2358
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2310
+	JMP           stored2361
 
-partial2307:
+partial2358:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2308
+	JZ         noFour2359
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2308:
+noFour2359:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2309
+	JZ         noTwo2360
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2309:
+noTwo2360:
 	TESTQ  $0x00000001, SI
-	JZ     stored2310
+	JZ     stored2361
 	VMOVSD X0, (DI)
 
-stored2310:
-	JMP added2306
+stored2361:
+	JMP added2357
 
-few2305:
+few2356:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2311
+	JNZ       partial2362
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2314
+	JMP       stored2365
 
-partial2311:
+partial2362:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2312
+	JZ         noFour2363
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2312:
+noFour2363:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2313
+	JZ         noTwo2364
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2313:
+noTwo2364:
 	TESTQ  $0x00000001, R10
-	JZ     stored2314
+	JZ     stored2365
 	VMOVSD X0, (SI)
 
-stored2314:
-added2306:
+stored2365:
+added2357:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -26058,7 +27845,7 @@ added2306:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2315
+	JLE           few2366
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -26068,68 +27855,68 @@ added2306:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2317
+	JNZ           partial2368
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2320
+	JMP           stored2371
 
-partial2317:
+partial2368:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2318
+	JZ         noFour2369
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2318:
+noFour2369:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2319
+	JZ         noTwo2370
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2319:
+noTwo2370:
 	TESTQ  $0x00000001, SI
-	JZ     stored2320
+	JZ     stored2371
 	VMOVSD X0, (DI)
 
-stored2320:
-	JMP added2316
+stored2371:
+	JMP added2367
 
-few2315:
+few2366:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2321
+	JNZ       partial2372
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2324
+	JMP       stored2375
 
-partial2321:
+partial2372:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2322
+	JZ         noFour2373
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2322:
+noFour2373:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2323
+	JZ         noTwo2374
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2323:
+noTwo2374:
 	TESTQ  $0x00000001, R10
-	JZ     stored2324
+	JZ     stored2375
 	VMOVSD X0, (SI)
 
-stored2324:
-added2316:
+stored2375:
+added2367:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -26149,7 +27936,7 @@ added2316:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2325
+	JLE           few2376
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -26159,79 +27946,79 @@ added2316:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2327
+	JNZ           partial2378
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2330
+	JMP           stored2381
 
-partial2327:
+partial2378:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2328
+	JZ         noFour2379
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2328:
+noFour2379:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2329
+	JZ         noTwo2380
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2329:
+noTwo2380:
 	TESTQ  $0x00000001, SI
-	JZ     stored2330
+	JZ     stored2381
 	VMOVSD X0, (DI)
 
-stored2330:
-	JMP added2326
+stored2381:
+	JMP added2377
 
-few2325:
+few2376:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2331
+	JNZ       partial2382
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2334
+	JMP       stored2385
 
-partial2331:
+partial2382:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2332
+	JZ         noFour2383
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2332:
+noFour2383:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2333
+	JZ         noTwo2384
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2333:
+noTwo2384:
 	TESTQ  $0x00000001, R10
-	JZ     stored2334
+	JZ     stored2385
 	VMOVSD X0, (SI)
 
-stored2334:
-added2326:
+stored2385:
+added2377:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2281
+	JGE  tile2332
 
-tiles2282:
+tiles2333:
 	CMPQ R11, $0x00000002
-	JLT  tiles2336
+	JLT  tiles2387
 
-tile2335:
+tile2386:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26243,9 +28030,9 @@ tile2335:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2338
+	JLE    done2389
 
-again2337:
+again2388:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -26260,9 +28047,9 @@ again2337:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2337
+	JNZ          again2388
 
-done2338:
+done2389:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -26281,7 +28068,7 @@ done2338:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2339
+	JLE           few2390
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -26291,68 +28078,68 @@ done2338:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2341
+	JNZ           partial2392
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2344
+	JMP           stored2395
 
-partial2341:
+partial2392:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2342
+	JZ         noFour2393
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2342:
+noFour2393:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2343
+	JZ         noTwo2394
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2343:
+noTwo2394:
 	TESTQ  $0x00000001, SI
-	JZ     stored2344
+	JZ     stored2395
 	VMOVSD X0, (DI)
 
-stored2344:
-	JMP added2340
+stored2395:
+	JMP added2391
 
-few2339:
+few2390:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2345
+	JNZ       partial2396
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2348
+	JMP       stored2399
 
-partial2345:
+partial2396:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2346
+	JZ         noFour2397
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2346:
+noFour2397:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2347
+	JZ         noTwo2398
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2347:
+noTwo2398:
 	TESTQ  $0x00000001, R10
-	JZ     stored2348
+	JZ     stored2399
 	VMOVSD X0, (SI)
 
-stored2348:
-added2340:
+stored2399:
+added2391:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -26372,7 +28159,7 @@ added2340:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2349
+	JLE           few2400
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -26382,79 +28169,79 @@ added2340:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2351
+	JNZ           partial2402
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2354
+	JMP           stored2405
 
-partial2351:
+partial2402:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2352
+	JZ         noFour2403
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2352:
+noFour2403:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2353
+	JZ         noTwo2404
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2353:
+noTwo2404:
 	TESTQ  $0x00000001, SI
-	JZ     stored2354
+	JZ     stored2405
 	VMOVSD X0, (DI)
 
-stored2354:
-	JMP added2350
+stored2405:
+	JMP added2401
 
-few2349:
+few2400:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2355
+	JNZ       partial2406
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2358
+	JMP       stored2409
 
-partial2355:
+partial2406:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2356
+	JZ         noFour2407
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2356:
+noFour2407:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2357
+	JZ         noTwo2408
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2357:
+noTwo2408:
 	TESTQ  $0x00000001, R10
-	JZ     stored2358
+	JZ     stored2409
 	VMOVSD X0, (SI)
 
-stored2358:
-added2350:
+stored2409:
+added2401:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2335
+	JGE  tile2386
 
-tiles2336:
+tiles2387:
 	CMPQ R11, $0x00000001
-	JLT  tiles2360
+	JLT  tiles2411
 
-tile2359:
+tile2410:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26463,9 +28250,9 @@ tile2359:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2362
+	JLE    done2413
 
-again2361:
+again2412:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -26476,9 +28263,9 @@ again2361:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2361
+	JNZ          again2412
 
-done2362:
+done2413:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -26497,7 +28284,7 @@ done2362:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2363
+	JLE           few2414
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -26507,78 +28294,78 @@ done2362:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2365
+	JNZ           partial2416
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2368
+	JMP           stored2419
 
-partial2365:
+partial2416:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2366
+	JZ         noFour2417
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2366:
+noFour2417:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2367
+	JZ         noTwo2418
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2367:
+noTwo2418:
 	TESTQ  $0x00000001, SI
-	JZ     stored2368
+	JZ     stored2419
 	VMOVSD X0, (DI)
 
-stored2368:
-	JMP added2364
+stored2419:
+	JMP added2415
 
-few2363:
+few2414:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2369
+	JNZ       partial2420
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2372
+	JMP       stored2423
 
-partial2369:
+partial2420:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2370
+	JZ         noFour2421
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2370:
+noFour2421:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2371
+	JZ         noTwo2422
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2371:
+noTwo2422:
 	TESTQ  $0x00000001, R10
-	JZ     stored2372
+	JZ     stored2423
 	VMOVSD X0, (SI)
 
-stored2372:
-added2364:
+stored2423:
+added2415:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2359
+	JGE  tile2410
 
-tiles2360:
-	JMP done2081
+tiles2411:
+	JMP done2132
 
-wider2280:
+wider2331:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -26589,9 +28376,9 @@ wider2280:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2375
+	JLT   tiles2426
 
-tile2374:
+tile2425:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26617,9 +28404,9 @@ tile2374:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2377
+	JLE    done2428
 
-again2376:
+again2427:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -26652,9 +28439,9 @@ again2376:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2376
+	JNZ          again2427
 
-done2377:
+done2428:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -26680,7 +28467,7 @@ done2377:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2378
+	JLE           few2429
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -26690,68 +28477,68 @@ done2377:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2380
+	JNZ           partial2431
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2383
+	JMP           stored2434
 
-partial2380:
+partial2431:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2381
+	JZ         noFour2432
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2381:
+noFour2432:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2382
+	JZ         noTwo2433
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2382:
+noTwo2433:
 	TESTQ  $0x00000001, SI
-	JZ     stored2383
+	JZ     stored2434
 	VMOVSD X0, (DI)
 
-stored2383:
-	JMP added2379
+stored2434:
+	JMP added2430
 
-few2378:
+few2429:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2384
+	JNZ       partial2435
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2387
+	JMP       stored2438
 
-partial2384:
+partial2435:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2385
+	JZ         noFour2436
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2385:
+noFour2436:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2386
+	JZ         noTwo2437
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2386:
+noTwo2437:
 	TESTQ  $0x00000001, R10
-	JZ     stored2387
+	JZ     stored2438
 	VMOVSD X0, (SI)
 
-stored2387:
-added2379:
+stored2438:
+added2430:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -26778,7 +28565,7 @@ added2379:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2388
+	JLE           few2439
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -26788,68 +28575,68 @@ added2379:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2390
+	JNZ           partial2441
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2393
+	JMP           stored2444
 
-partial2390:
+partial2441:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2391
+	JZ         noFour2442
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2391:
+noFour2442:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2392
+	JZ         noTwo2443
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2392:
+noTwo2443:
 	TESTQ  $0x00000001, SI
-	JZ     stored2393
+	JZ     stored2444
 	VMOVSD X0, (DI)
 
-stored2393:
-	JMP added2389
+stored2444:
+	JMP added2440
 
-few2388:
+few2439:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2394
+	JNZ       partial2445
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2397
+	JMP       stored2448
 
-partial2394:
+partial2445:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2395
+	JZ         noFour2446
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2395:
+noFour2446:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2396
+	JZ         noTwo2447
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2396:
+noTwo2447:
 	TESTQ  $0x00000001, R10
-	JZ     stored2397
+	JZ     stored2448
 	VMOVSD X0, (SI)
 
-stored2397:
-added2389:
+stored2448:
+added2440:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -26876,7 +28663,7 @@ added2389:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2398
+	JLE           few2449
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -26886,68 +28673,68 @@ added2389:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2400
+	JNZ           partial2451
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2403
+	JMP           stored2454
 
-partial2400:
+partial2451:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2401
+	JZ         noFour2452
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2401:
+noFour2452:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2402
+	JZ         noTwo2453
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2402:
+noTwo2453:
 	TESTQ  $0x00000001, SI
-	JZ     stored2403
+	JZ     stored2454
 	VMOVSD X0, (DI)
 
-stored2403:
-	JMP added2399
+stored2454:
+	JMP added2450
 
-few2398:
+few2449:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2404
+	JNZ       partial2455
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2407
+	JMP       stored2458
 
-partial2404:
+partial2455:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2405
+	JZ         noFour2456
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2405:
+noFour2456:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2406
+	JZ         noTwo2457
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2406:
+noTwo2457:
 	TESTQ  $0x00000001, R10
-	JZ     stored2407
+	JZ     stored2458
 	VMOVSD X0, (SI)
 
-stored2407:
-added2399:
+stored2458:
+added2450:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -26974,7 +28761,7 @@ added2399:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2408
+	JLE           few2459
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -26984,68 +28771,68 @@ added2399:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2410
+	JNZ           partial2461
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2413
+	JMP           stored2464
 
-partial2410:
+partial2461:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2411
+	JZ         noFour2462
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2411:
+noFour2462:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2412
+	JZ         noTwo2463
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2412:
+noTwo2463:
 	TESTQ  $0x00000001, SI
-	JZ     stored2413
+	JZ     stored2464
 	VMOVSD X0, (DI)
 
-stored2413:
-	JMP added2409
+stored2464:
+	JMP added2460
 
-few2408:
+few2459:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2414
+	JNZ       partial2465
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2417
+	JMP       stored2468
 
-partial2414:
+partial2465:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2415
+	JZ         noFour2466
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2415:
+noFour2466:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2416
+	JZ         noTwo2467
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2416:
+noTwo2467:
 	TESTQ  $0x00000001, R10
-	JZ     stored2417
+	JZ     stored2468
 	VMOVSD X0, (SI)
 
-stored2417:
-added2409:
+stored2468:
+added2460:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -27072,7 +28859,7 @@ added2409:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2418
+	JLE           few2469
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -27082,79 +28869,79 @@ added2409:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2420
+	JNZ           partial2471
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2423
+	JMP           stored2474
 
-partial2420:
+partial2471:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2421
+	JZ         noFour2472
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2421:
+noFour2472:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2422
+	JZ         noTwo2473
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2422:
+noTwo2473:
 	TESTQ  $0x00000001, SI
-	JZ     stored2423
+	JZ     stored2474
 	VMOVSD X0, (DI)
 
-stored2423:
-	JMP added2419
+stored2474:
+	JMP added2470
 
-few2418:
+few2469:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2424
+	JNZ       partial2475
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2427
+	JMP       stored2478
 
-partial2424:
+partial2475:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2425
+	JZ         noFour2476
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2425:
+noFour2476:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2426
+	JZ         noTwo2477
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2426:
+noTwo2477:
 	TESTQ  $0x00000001, R10
-	JZ     stored2427
+	JZ     stored2478
 	VMOVSD X0, (SI)
 
-stored2427:
-added2419:
+stored2478:
+added2470:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2374
+	JGE  tile2425
 
-tiles2375:
+tiles2426:
 	CMPQ R11, $0x00000002
-	JLT  tiles2429
+	JLT  tiles2480
 
-tile2428:
+tile2479:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27168,9 +28955,9 @@ tile2428:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2431
+	JLE    done2482
 
-again2430:
+again2481:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -27188,9 +28975,9 @@ again2430:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2430
+	JNZ          again2481
 
-done2431:
+done2482:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -27216,7 +29003,7 @@ done2431:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2432
+	JLE           few2483
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -27226,68 +29013,68 @@ done2431:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2434
+	JNZ           partial2485
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2437
+	JMP           stored2488
 
-partial2434:
+partial2485:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2435
+	JZ         noFour2486
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2435:
+noFour2486:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2436
+	JZ         noTwo2487
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2436:
+noTwo2487:
 	TESTQ  $0x00000001, SI
-	JZ     stored2437
+	JZ     stored2488
 	VMOVSD X0, (DI)
 
-stored2437:
-	JMP added2433
+stored2488:
+	JMP added2484
 
-few2432:
+few2483:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2438
+	JNZ       partial2489
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2441
+	JMP       stored2492
 
-partial2438:
+partial2489:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2439
+	JZ         noFour2490
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2439:
+noFour2490:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2440
+	JZ         noTwo2491
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2440:
+noTwo2491:
 	TESTQ  $0x00000001, R10
-	JZ     stored2441
+	JZ     stored2492
 	VMOVSD X0, (SI)
 
-stored2441:
-added2433:
+stored2492:
+added2484:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -27314,7 +29101,7 @@ added2433:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2442
+	JLE           few2493
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -27324,79 +29111,79 @@ added2433:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2444
+	JNZ           partial2495
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2447
+	JMP           stored2498
 
-partial2444:
+partial2495:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2445
+	JZ         noFour2496
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2445:
+noFour2496:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2446
+	JZ         noTwo2497
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2446:
+noTwo2497:
 	TESTQ  $0x00000001, SI
-	JZ     stored2447
+	JZ     stored2498
 	VMOVSD X0, (DI)
 
-stored2447:
-	JMP added2443
+stored2498:
+	JMP added2494
 
-few2442:
+few2493:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2448
+	JNZ       partial2499
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2451
+	JMP       stored2502
 
-partial2448:
+partial2499:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2449
+	JZ         noFour2500
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2449:
+noFour2500:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2450
+	JZ         noTwo2501
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2450:
+noTwo2501:
 	TESTQ  $0x00000001, R10
-	JZ     stored2451
+	JZ     stored2502
 	VMOVSD X0, (SI)
 
-stored2451:
-added2443:
+stored2502:
+added2494:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2428
+	JGE  tile2479
 
-tiles2429:
+tiles2480:
 	CMPQ R11, $0x00000001
-	JLT  tiles2453
+	JLT  tiles2504
 
-tile2452:
+tile2503:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27406,9 +29193,9 @@ tile2452:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2455
+	JLE    done2506
 
-again2454:
+again2505:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -27421,9 +29208,9 @@ again2454:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2454
+	JNZ          again2505
 
-done2455:
+done2506:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -27449,7 +29236,7 @@ done2455:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2456
+	JLE           few2507
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -27459,75 +29246,75 @@ done2455:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2458
+	JNZ           partial2509
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2461
+	JMP           stored2512
 
-partial2458:
+partial2509:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2459
+	JZ         noFour2510
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2459:
+noFour2510:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2460
+	JZ         noTwo2511
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2460:
+noTwo2511:
 	TESTQ  $0x00000001, SI
-	JZ     stored2461
+	JZ     stored2512
 	VMOVSD X0, (DI)
 
-stored2461:
-	JMP added2457
+stored2512:
+	JMP added2508
 
-few2456:
+few2507:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2462
+	JNZ       partial2513
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2465
+	JMP       stored2516
 
-partial2462:
+partial2513:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2463
+	JZ         noFour2514
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2463:
+noFour2514:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2464
+	JZ         noTwo2515
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2464:
+noTwo2515:
 	TESTQ  $0x00000001, R10
-	JZ     stored2465
+	JZ     stored2516
 	VMOVSD X0, (SI)
 
-stored2465:
-added2457:
+stored2516:
+added2508:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2452
+	JGE  tile2503
 
-tiles2453:
-done2081:
+tiles2504:
+done2132:
 	VZEROUPPER
 	RET

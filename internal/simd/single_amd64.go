@@ -2,6 +2,8 @@
 
 package simd
 
+import "unsafe"
+
 var single512 = implementation32{
 	cavities:       anyCavities32x512,
 	exp:            exp32x512,
@@ -14,7 +16,7 @@ var single512 = implementation32{
 	exponentials:   anyExponentials32x512,
 	multiplyMatrix: multiplyMatrix32x512,
 	scatterMatrix:  scatterMatrix32x512,
-	edgeBeliefs:    plainEdgeBeliefs32,
+	edgeBeliefs:    anyEdgeBeliefs32x512,
 }
 
 func anyCavities32x512(weights []float32, beliefs, messages []float64, list []Message) {
@@ -45,4 +47,34 @@ func anyAbsorbAll32x512(messages, sums []float64, out []float32, list []Message,
 
 func anyExponentials32x512(tables []float32, size int, inverse []float64) (done int) {
 	return len(inverse) - exponentials32x512(tables, size, inverse)
+}
+
+// groupEdges32 is how many edges of groupStates at both ends are done together.
+const groupEdges32 = 8
+
+// anyEdgeBeliefs32x512 is anyEdgeBeliefs512.
+func anyEdgeBeliefs32x512(dst []float32, logZ, product, beliefs, messages []float64, tables []float32, edges []Edge, ku, kv int) (done int) {
+	grouped := ku == groupStates && kv == groupStates
+	for done < len(edges) {
+		if rest := edges[done:]; grouped && len(rest) >= groupEdges32 {
+			done += edgeBeliefs32x512(dst[done*ku*kv:], logZ[done:], product[done:], beliefs, messages, tables, (*int)(unsafe.Pointer(unsafe.SliceData(rest))), len(rest))
+		}
+		for range min(groupEdges32, len(edges)-done) {
+			z, p, safe := anyEdgeBelief32x512(dst[done*ku*kv:][:ku*kv], beliefs, messages, tables, &edges[done], ku, kv)
+			if !safe {
+				return done
+			}
+			logZ[done], product[done] = z, p
+			done++
+		}
+	}
+	return done
+}
+
+// anyEdgeBelief32x512 leaves edges with very many states to plain Go.
+func anyEdgeBelief32x512(dst []float32, beliefs, messages []float64, tables []float32, e *Edge, ku, kv int) (logZ, product float64, safe bool) {
+	if !fused(ku, kv) {
+		return plainEdgeBelief32(dst, beliefs, messages, tables, e, ku, kv)
+	}
+	return edgeBelief32x512(dst, beliefs[e.BeliefU:][:ku], messages[e.MessageU:][:ku], beliefs[e.BeliefV:][:kv], messages[e.MessageV:][:kv], tables[e.Table:][:ku*kv])
 }

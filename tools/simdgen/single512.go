@@ -15,6 +15,8 @@ func (g *generator) single512() {
 	g.products32()
 	g.absorbAll32()
 	g.exponentials32()
+	g.edgeBeliefs32()
+	g.edgeBelief32()
 	multiplyMatrix(g, "multiplyMatrix32x512", g.vectors32())
 	scatterMatrix(g, "scatterMatrix32x512", g.vectors32())
 }
@@ -230,9 +232,16 @@ func (g *generator) expConstants32() values512 {
 // the multiple of 1/16 nearest to x·log2(e) and r = x − n log 2, it is 2^⌊n⌋ (t + t
 // (e^r − 1)), t = 2^(n − ⌊n⌋) from a table. The vectors take each step together.
 func (v values512) exps32(x []reg.VecVirtual, are arguments) []reg.VecVirtual {
+	list, _ := v.maskedExps32(x, are)
+	return list
+}
+
+// maskedExps32 is exps32, and returns masks of the arguments, if not moderate, that
+// are not too small.
+func (v values512) maskedExps32(x []reg.VecVirtual, are arguments) (list []reg.VecVirtual, normal []reg.OpmaskVirtual) {
 	g := v.g
 	z, n, p := make([]reg.VecVirtual, len(x)), g.several(len(x)), make([]reg.VecVirtual, len(x))
-	normal := make([]reg.OpmaskVirtual, len(x))
+	normal = make([]reg.OpmaskVirtual, len(x))
 	each := func(step func(i int)) {
 		for i := range x {
 			step(i)
@@ -267,7 +276,7 @@ func (v values512) exps32(x []reg.VecVirtual, are arguments) []reg.VecVirtual {
 			g.VSCALEFPS_Z(n[i], p[i], normal[i], p[i])
 		}
 	})
-	return p
+	return p, normal
 }
 
 func (g *generator) logConstants32() values512 {

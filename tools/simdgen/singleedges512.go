@@ -1,0 +1,405 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// edgeGroup32 is how many edges of 8×8 states take each step together: their totals
+// and weighted sums are then summed as sixteen vectors, and their logarithms are
+// one vector of float64.
+const edgeGroup32 = 8
+
+// Offsets in the scratch of edgeBeliefs32x512: of each edge the weights a and c, in
+// one vector, and the products a·l and c·r; of the group the shifts and 1/total; and
+// the last places at which parts of an edge may begin.
+const (
+	group32W      = 0
+	group32P      = 64
+	group32Vector = 128
+	group32Shift  = edgeGroup32 * group32Vector
+	group32Top    = group32Shift + 64
+	group32Scale  = group32Top + 64
+	group32Last   = group32Scale + 64
+	group32Bytes  = group32Last + 64
+)
+
+// edgeBeliefs32 is edgeBeliefs512 with tables of two rows to a vector.
+func (g *generator) edgeBeliefs32() {
+	g.function("edgeBeliefs32x512", "func(dst []float32, logZ, product, beliefs, messages []float64, tables []float32, edges *int, count int) (done int)",
+		"is EdgeBeliefs32 for 8 states at both ends, as far as whole groups of eight edges are safe and inside the slices.")
+	s := edgesState{g.intParam("edges"), g.zero(), g.intParam("count"), g.alignedScratch(group32Bytes)}
+	again, done := g.label("group"), g.label("done")
+	for i, part := range edgeParts32 {
+		if part.last != i {
+			continue
+		}
+		last := g.length(part.slice)
+		g.SUBQ(operand.U8(part.entries), last)
+		g.JLT(label(done))
+		g.MOVQ(last, operand.Mem{Base: s.scratch, Disp: group32Last + 8*i})
+	}
+	g.Label(again)
+	g.CMPQ(s.left, operand.U8(edgeGroup32))
+	g.JLT(label(done))
+	for i := range edgeGroup32 {
+		g.edgeInside32(s, i, done)
+	}
+	for i := 0; i < edgeGroup32; i += 4 {
+		g.edgeCavities32(s, i)
+	}
+	g.edgeTotals32(s, done)
+	for i := range edgeGroup32 {
+		g.edgeTable32(s, i)
+	}
+	g.ADDQ(operand.U32(edgeGroup32*edgeSize), s.edges)
+	g.ADDQ(operand.U8(edgeGroup32), s.q)
+	g.SUBQ(operand.U8(edgeGroup32), s.left)
+	g.JMP(label(again))
+	g.Label(done)
+	g.Store(s.q, g.ReturnIndex(0))
+	g.end()
+}
+
+// edgeParts32 are the parts of an edge of 8×8, and which of them shares its last
+// place.
+var edgeParts32 = []struct {
+	field, entries int
+	slice          string
+	last           int
+}{
+	{edgeBeliefU, 8, "beliefs", 0}, {edgeMessageU, 8, "messages", 1}, {edgeBeliefV, 8, "beliefs", 0}, {edgeMessageV, 8, "messages", 1}, {edgeTable, 64, "tables", 4},
+}
+
+// edgeInside32 jumps away where a part of the i-th edge does not lie in its slice.
+func (g *generator) edgeInside32(s edgesState, i int, outside string) {
+	for _, part := range edgeParts32 {
+		p := g.GP64()
+		g.MOVQ(s.field(i, part.field), p)
+		g.CMPQ(p, operand.Mem{Base: s.scratch, Disp: group32Last + 8*part.last})
+		g.JHI(label(outside))
+	}
+}
+
+func (s edgesState) vector32(i, offset int) operand.Mem {
+	return operand.Mem{Base: s.scratch, Disp: i*group32Vector + offset}
+}
+
+// transposeMax returns the vector whose i-th entry is the largest of x[i], eight
+// float64.
+func (g *generator) transposeMax(x []reg.VecVirtual) reg.VecVirtual {
+	var pairs, fours []reg.VecVirtual
+	for i := 0; i < 8; i += 2 {
+		low, high := g.ZMM(), g.ZMM()
+		g.VUNPCKLPD(x[i+1], x[i], low)
+		g.VUNPCKHPD(x[i+1], x[i], high)
+		g.VMAXPD(high, low, low)
+		pairs = append(pairs, low)
+	}
+	fold := func(a, b reg.VecVirtual) reg.VecVirtual {
+		even, odd := g.ZMM(), g.ZMM()
+		g.VSHUFF64X2(operand.U8(0x88), b, a, even)
+		g.VSHUFF64X2(operand.U8(0xdd), b, a, odd)
+		g.VMAXPD(odd, even, even)
+		return even
+	}
+	for i := 0; i < 4; i += 2 {
+		fours = append(fours, fold(pairs[i], pairs[i+1]))
+	}
+	return fold(fours[0], fours[1])
+}
+
+// edgeCavities32 puts the weights and products of four edges into the scratch. A
+// NaN that a maximum loses is still in its cavity.
+func (g *generator) edgeCavities32(s edgesState, first int) {
+	cavities := make([]reg.VecVirtual, 8)
+	for j := range 4 {
+		i := first + j
+		cavities[j] = g.cavity512(g.edgePart(s, i, edgeBeliefU, "beliefs"), g.edgePart(s, i, edgeMessageU, "messages"), nil)
+		cavities[4+j] = g.cavity512(g.edgePart(s, i, edgeBeliefV, "beliefs"), g.edgePart(s, i, edgeMessageV, "messages"), nil)
+	}
+	top, high := g.transposeMax(cavities), g.ZMM()
+	g.VMOVUPD(top, operand.Mem{Base: s.scratch, Disp: group32Top})
+	g.VEXTRACTF64X4(operand.U8(1), top, high.AsY())
+	g.VADDPD(high.AsY(), top.AsY(), high.AsY())
+	g.VMOVUPD(high.AsY(), operand.Mem{Base: s.scratch, Disp: group32Shift + 8*first})
+	x := make([]reg.VecVirtual, 4)
+	for j := range x {
+		for _, side := range []int{j, 4 + j} {
+			g.VSUBPD_BCST(operand.Mem{Base: s.scratch, Disp: group32Top + 8*side}, cavities[side], cavities[side])
+		}
+		x[j] = g.narrow512(cavities[j], cavities[4+j])
+	}
+	weights, products := g.fromMemory().sides32(x)
+	for j := range x {
+		g.VMOVUPS(weights[j], s.vector32(first+j, group32W))
+		g.VMOVUPS(products[j], s.vector32(first+j, group32P))
+	}
+}
+
+// narrow512 returns two vectors of eight float64 as one of sixteen float32.
+func (g *generator) narrow512(low, high reg.VecVirtual) reg.VecVirtual {
+	x, y := g.ZMM(), g.YMM()
+	g.VCVTPD2PS(low, x.AsY())
+	g.VCVTPD2PS(high, y)
+	g.VINSERTF64X4(operand.U8(1), y, x, x)
+	return x
+}
+
+// sides32 returns e^l and e^l·l, which is 0 where e^l is, for shifted cavities l ≤ 0.
+func (v values512) sides32(l []reg.VecVirtual) (weight, product []reg.VecVirtual) {
+	g := v.g
+	product = g.several(len(l))
+	for i := range l {
+		g.VMOVAPS(l[i], product[i])
+	}
+	weight, normal := v.maskedExps32(l, negativeArguments)
+	for i := range l {
+		g.VMULPS_Z(weight[i], product[i], normal[i], product[i])
+	}
+	return weight, product
+}
+
+// edgeTotals32 puts a·values into dst, stores log Z and the product of each edge of
+// the group, and puts 1/total into the scratch. It jumps away where a total is not
+// safe.
+func (g *generator) edgeTotals32(s edgesState, unsafe string) {
+	pairs := make([]reg.VecVirtual, 4)
+	for p := range pairs {
+		pairs[p] = g.load32(g.constant(fmt.Sprintf("single.pair.%d", p)), nil)
+	}
+	sums := make([]reg.VecVirtual, 2*edgeGroup32)
+	to, base := g.edgeDst32(s), g.base("tables")
+	for i := range edgeGroup32 {
+		from := g.GP64()
+		g.MOVQ(s.field(i, edgeTable), from)
+		g.LEAQ(operand.Mem{Base: base, Index: from, Scale: 4}, from)
+		weights, products := g.load32(s.vector32(i, group32W), nil), g.load32(s.vector32(i, group32P), nil)
+		x, u := g.ZMM(), g.ZMM()
+		for p, pair := range pairs {
+			z, a, al := g.load32(operand.Mem{Base: from, Disp: 64 * p}, nil), g.ZMM(), g.ZMM()
+			g.VPERMPS(weights, pair, a)
+			g.VPERMPS(products, pair, al)
+			g.VMULPS(z, a, a)
+			g.VMOVUPS(a, operand.Mem{Base: to, Disp: 256*i + 64*p})
+			if p == 0 {
+				g.VMULPS(z, al, u)
+				g.VMOVAPS(a, x)
+				continue
+			}
+			g.VFMADD231PS(z, al, u)
+			g.VADDPS(a, x, x)
+		}
+		c, cr := g.ZMM(), g.ZMM()
+		g.VBROADCASTF64X4(s.vector32(i, group32W+32), c)
+		g.VBROADCASTF64X4(s.vector32(i, group32P+32), cr)
+		g.VMULPS(c, u, u)
+		g.VFMADD231PS(cr, x, u)
+		g.VMULPS(c, x, x)
+		sums[i], sums[edgeGroup32+i] = x, u
+	}
+	fours := g.interleave32(sums, g.ZMM)
+	totals := g.foldLanes32(g.foldLanes32(fours[0], fours[1]), g.foldLanes32(fours[2], fours[3]))
+	weighted := g.ZMM()
+	g.VEXTRACTF64X4(operand.U8(1), totals, weighted.AsY())
+	g.branchUnsafe32(totals.AsY(), g.YMM(), unsafe)
+	scale, shift := g.YMM(), g.ZMM()
+	g.VBROADCASTSS(g.constant("single.one"), scale)
+	g.VDIVPS(totals.AsY(), scale, scale)
+	g.VMOVUPS(scale, operand.Mem{Base: s.scratch, Disp: group32Scale})
+	g.VMOVUPD(operand.Mem{Base: s.scratch, Disp: group32Shift}, shift.AsY())
+	g.VINSERTF64X4(operand.U8(1), operand.Mem{Base: s.scratch, Disp: group32Shift + 32}, shift, shift)
+	g.VMULPS(scale, weighted.AsY(), weighted.AsY())
+	g.VCVTPS2PD(weighted.AsY(), weighted)
+	g.VADDPD(shift, weighted, weighted)
+	g.VCVTPS2PD(totals.AsY(), totals)
+	logs := g.fromMemory().shortLogs512([]reg.VecVirtual{totals})[0]
+	g.VADDPD(shift, logs, logs)
+	g.VMOVUPD(weighted, operand.Mem{Base: g.base("product"), Index: s.q, Scale: 8})
+	g.VMOVUPD(logs, operand.Mem{Base: g.base("logZ"), Index: s.q, Scale: 8})
+}
+
+// branchUnsafe32 is branchUnsafe512 for float32; it changes t.
+func (g *generator) branchUnsafe32(y, t reg.Register, unsafe string) {
+	bad := g.K()
+	g.VPSUBD_BCST(g.constant("single.tooSmall"), y, t)
+	g.VPCMPUD_BCST(cmpNotLessEqual, g.constant("single.safeRange"), t, bad)
+	g.KORTESTW(bad, bad)
+	g.JNZ(label(unsafe))
+}
+
+// edgeDst32 returns the address of the beliefs of the group, 256 bytes each.
+func (g *generator) edgeDst32(s edgesState) reg.Register {
+	to, base := g.GP64(), g.base("dst")
+	g.MOVQ(s.q, to)
+	g.SHLQ(operand.U8(8), to)
+	g.ADDQ(base, to)
+	return to
+}
+
+// edgeTable32 makes the belief of the i-th edge of what is in dst.
+func (g *generator) edgeTable32(s edgesState, i int) {
+	to, c, scale := g.edgeDst32(s), g.ZMM(), g.ZMM()
+	g.VBROADCASTF64X4(s.vector32(i, group32W+32), c)
+	g.VBROADCASTSS(operand.Mem{Base: s.scratch, Disp: group32Scale + 4*i}, scale)
+	g.VMULPS(scale, c, c)
+	for p := range 4 {
+		z, m := g.ZMM(), operand.Mem{Base: to, Disp: 256*i + 64*p}
+		g.VMULPS(m, c, z)
+		g.VMOVUPS(z, m)
+	}
+}
+
+// Offsets in the scratch of edgeBelief32x512: cavities, float64, with a vector of
+// −Inf behind them, and a, a·l, c and c·r.
+const (
+	single32Cavity = 0
+	single32A      = 8 * (maxStates512 + 8)
+	single32AL     = single32A + 4*maxStates512
+	single32C      = single32AL + 4*maxStates512
+	single32CR     = single32C + 4*maxStates512
+	single32Bytes  = single32CR + 4*maxStates512
+)
+
+// edgeBelief32 is edgeOfMany512 in single precision.
+func (g *generator) edgeBelief32() {
+	g.function("edgeBelief32x512", "func(dst []float32, beliefU, messageU, beliefV, messageV []float64, values []float32) (logZ, product float64, safe bool)",
+		fmt.Sprintf("is EdgeBeliefs32 for one edge with 1 to %d states at both ends.", maxStates512))
+	dst, values, ku, kv := g.base("dst"), g.base("values"), g.length("beliefU"), g.length("beliefV")
+	scratch, unsafe := g.alignedScratch(single32Bytes), g.label("unsafe")
+	top := g.edgeSide32(scratch, "beliefU", "messageU", single32A)
+	topRight := g.edgeSide32(scratch, "beliefV", "messageV", single32C)
+	g.VADDPD(topRight, top, top)
+
+	total, weighted := g.zero512(), g.zero512()
+	s := g.strides32(kv, 2)
+	w, row := g.GP64(), g.GP64()
+	g.panels32(kv, 4, func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual) {
+		g.MOVQ(scratch, w)
+		g.LEAQ(bytes(values, offset, 0), row)
+		x, u := g.zeros512(2*vectors), g.zeros512(2*vectors)
+		g.rows(ku, 2, func(i int) {
+			for c := range vectors {
+				z := g.load32(s.row(row, i, 64*c), only(c, vectors, mask))
+				g.VFMADD231PS_BCST(operand.Mem{Base: w, Disp: single32A + 4*i}, z, x[i*vectors+c])
+				g.VFMADD231PS_BCST(operand.Mem{Base: w, Disp: single32AL + 4*i}, z, u[i*vectors+c])
+			}
+		}, func(rows int) {
+			g.ADDQ(operand.U32(4*rows), w)
+			g.advance(s, row, rows)
+		})
+		for c := range vectors {
+			g.VADDPS(x[vectors+c], x[c], x[c])
+			g.VADDPS(u[vectors+c], u[c], u[c])
+			g.VFMADD231PS(bytes(scratch, offset, single32C+64*c), x[c], total)
+			g.VFMADD231PS(bytes(scratch, offset, single32C+64*c), u[c], weighted)
+			g.VFMADD231PS(bytes(scratch, offset, single32CR+64*c), x[c], weighted)
+		}
+	})
+	for _, z := range []reg.VecVirtual{total, weighted} {
+		t := g.ZMM()
+		g.VSHUFF64X2(operand.U8(0x4e), z, z, t)
+		g.VADDPS(t, z, z)
+		g.VSHUFF64X2(operand.U8(0xb1), z, z, t)
+		g.VADDPS(t, z, z)
+		g.VPERMILPD(operand.U8(0x55), z, t)
+		g.VADDPS(t, z, z)
+		g.VPERMILPS(operand.U8(0xb1), z, t)
+		g.VADDPS(t, z, z)
+	}
+	g.branchUnsafe32(total, g.ZMM(), unsafe)
+	one, scale := g.XMM(), g.ZMM()
+	g.VMOVSS(g.constant("single.one"), one)
+	g.VDIVSS(total.AsX(), one, one)
+	g.VBROADCASTSS(one, scale)
+	g.VMULPS(scale, weighted, weighted)
+	g.VCVTPS2PD(weighted.AsY(), weighted)
+	g.VADDPD(top, weighted, weighted)
+	g.Store(weighted.AsX(), g.ReturnIndex(1))
+	g.VCVTPS2PD(total.AsY(), total)
+	logZ := g.fromMemory().shortLogs512([]reg.VecVirtual{total})[0]
+	g.VADDPD(top, logZ, logZ)
+	g.Store(logZ.AsX(), g.ReturnIndex(0))
+	g.wholeVectors32(kv, func(i reg.Register) {
+		z := g.ZMM()
+		g.VMULPS(at32(scratch, i, single32C), scale, z)
+		g.VMOVUPS(z, at32(scratch, i, single32C))
+	})
+	g.edgeWrite32(dst, values, ku, kv, scratch, s)
+	g.returnFlag(true, 2)
+	g.Label(unsafe)
+	g.returnFlag(false, 2)
+}
+
+// wholeVectors32 is wholeVectors for vectors of sixteen.
+func (g *generator) wholeVectors32(n reg.Register, body func(index reg.Register)) {
+	i, again := g.zero(), g.label("vector")
+	g.Label(again)
+	body(i)
+	g.ADDQ(operand.U8(16), i)
+	g.CMPQ(i, n)
+	g.JLT(label(again))
+}
+
+// edgeSide32 puts the weights and products of one end into the scratch, 0 up to
+// whole vectors, and returns the largest entry of its cavity.
+func (g *generator) edgeSide32(scratch reg.Register, belief, message string, at int) (largest reg.VecVirtual) {
+	n := g.length(belief)
+	largest = g.scratchCavity512(g.base(belief), g.base(message), n, scratch, single32Cavity)
+	// The vector behind the last is −Inf, for whole vectors of sixteen.
+	behind, low := g.GP64(), g.broadcast512("negativeInfinity")
+	g.LEAQ(operand.Mem{Base: n, Disp: 7}, behind)
+	g.ANDQ(operand.I32(-8), behind)
+	g.VMOVUPD(low, at64(scratch, behind, single32Cavity))
+	v := g.fromMemory()
+	g.wholeVectors32(n, func(i reg.Register) {
+		halves := make([]reg.VecVirtual, 2)
+		for half := range halves {
+			halves[half] = g.load512(at64(scratch, i, single32Cavity+64*half), nil)
+			g.VSUBPD(largest, halves[half], halves[half])
+		}
+		weights, products := v.sides32([]reg.VecVirtual{g.narrow512(halves[0], halves[1])})
+		g.VMOVUPS(weights[0], at32(scratch, i, at))
+		g.VMOVUPS(products[0], at32(scratch, i, at+single32AL-single32A))
+	})
+	return largest
+}
+
+// edgeWrite32 is edgeWrite512.
+func (g *generator) edgeWrite32(dst, values, ku, kv, scratch reg.Register, s strides) {
+	w, rows, last := g.GP64(), g.GP64(), g.GP64()
+	g.MOVQ(scratch, w)
+	g.MOVQ(ku, rows)
+	g.MOVQ(ku, last)
+	g.IMULQ(s.one, last)
+	g.LEAQ(operand.Mem{Base: dst, Index: last, Scale: 1, Disp: -64}, last)
+	again := g.label("row")
+	g.Label(again)
+	a := g.ZMM()
+	g.VBROADCASTSS(operand.Mem{Base: w, Disp: single32A}, a)
+	g.groups32(kv, 1, func(i reg.Register, _ int, mask *reg.OpmaskVirtual) {
+		z := g.load32(at32(values, i, 0), mask)
+		g.VMULPS(a, z, z)
+		g.VMULPS(at32(scratch, i, single32C), z, z)
+		if mask == nil {
+			g.VMOVUPS(z, at32(dst, i, 0))
+			return
+		}
+		p, pieces, done := g.GP64(), g.label("pieces"), g.label("written")
+		g.LEAQ(at32(dst, i, 0), p)
+		g.CMPQ(p, last)
+		g.JGT(label(pieces))
+		g.VMOVUPS(z, operand.Mem{Base: p})
+		g.JMP(label(done))
+		g.Label(pieces)
+		g.store32(z, operand.Mem{Base: p}, mask)
+		g.Label(done)
+	})
+	g.ADDQ(operand.U8(4), w)
+	g.ADDQ(s.one, values)
+	g.ADDQ(s.one, dst)
+	g.DECQ(rows)
+	g.JNZ(label(again))
+}
