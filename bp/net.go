@@ -104,20 +104,13 @@ func (n *Net) message(st *State, d, t int32) []float64 {
 	return nil
 }
 
-// beliefOffset and messageOffset say where the log-belief of a node and the
-// log-message of a directed edge begin in a State; −1 if there is none.
+// beliefOffset says where the log-belief of a node begins in a State; −1 if there is
+// none.
 func (n *Net) beliefOffset(s int32) int {
 	if n.uniform > 0 {
 		return int(s) * n.uniform
 	}
 	return n.beliefAt[s]
-}
-
-func (n *Net) messageOffset(d int32) int {
-	if n.uniform > 0 {
-		return int(d) * n.uniform
-	}
-	return n.messageAt[d]
 }
 
 // State is what inference on a network remembers between visits of a block.
