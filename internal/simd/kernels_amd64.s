@@ -20954,1040 +20954,981 @@ done1695:
 
 // func edgeBeliefs32x512(dst []float32, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float32, edges *int, count int) (done int)
 // Requires: AVX, AVX512F, AVX512VL
-TEXT ·edgeBeliefs32x512(SB), $1344-168
+TEXT ·edgeBeliefs32x512(SB), $9408-168
 	MOVQ edges+144(FP), AX
 	XORQ CX, CX
 	MOVQ count+152(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
-	MOVQ beliefs_len+80(FP), SI
-	SUBQ $0x08, SI
-	JLT  done1713
-	MOVQ SI, 1216(BX)
-	MOVQ messages_len+104(FP), SI
-	SUBQ $0x08, SI
-	JLT  done1713
-	MOVQ SI, 1224(BX)
-	MOVQ tables_len+128(FP), SI
-	SUBQ $0x40, SI
-	JLT  done1713
-	MOVQ SI, 1248(BX)
+	LEAQ 63(SP), SI
+	ANDQ $-64, SI
+	MOVQ beliefs_len+80(FP), BX
+	SUBQ $0x08, BX
+	JLT  done1714
+	MOVQ BX, (SI)
+	MOVQ messages_len+104(FP), BX
+	SUBQ $0x08, BX
+	JLT  done1714
+	MOVQ BX, 8(SI)
+	MOVQ tables_len+128(FP), BX
+	SUBQ $0x40, BX
+	JLT  done1714
+	MOVQ BX, 32(SI)
 
-group1712:
-	CMPQ              DX, $0x08
-	JLT               done1713
-	MOVQ              (AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              8(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              16(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              24(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              32(AX), SI
-	CMPQ              SI, 1248(BX)
-	JHI               done1713
-	MOVQ              40(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              48(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              56(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              64(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              72(AX), SI
-	CMPQ              SI, 1248(BX)
-	JHI               done1713
-	MOVQ              80(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              88(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              96(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              104(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              112(AX), SI
-	CMPQ              SI, 1248(BX)
-	JHI               done1713
-	MOVQ              120(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              128(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              136(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              144(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              152(AX), SI
-	CMPQ              SI, 1248(BX)
-	JHI               done1713
-	MOVQ              160(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              168(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              176(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              184(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              192(AX), SI
-	CMPQ              SI, 1248(BX)
-	JHI               done1713
-	MOVQ              200(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              208(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              216(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              224(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              232(AX), SI
-	CMPQ              SI, 1248(BX)
-	JHI               done1713
-	MOVQ              240(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              248(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              256(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              264(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              272(AX), SI
-	CMPQ              SI, 1248(BX)
-	JHI               done1713
-	MOVQ              280(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              288(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              296(AX), SI
-	CMPQ              SI, 1216(BX)
-	JHI               done1713
-	MOVQ              304(AX), SI
-	CMPQ              SI, 1224(BX)
-	JHI               done1713
-	MOVQ              312(AX), SI
-	CMPQ              SI, 1248(BX)
-	JHI               done1713
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              (AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              8(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z0
-	VMOVUPD           (R9)(R8*8), Z1
-	VCMPPD            $0x04, Z0, Z1, K1
-	VMOVUPD           (DI)(SI*8), Z2
-	VSUBPD            Z1, Z2, K1, Z0
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              16(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              24(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z1
-	VMOVUPD           (R9)(R8*8), Z2
-	VCMPPD            $0x04, Z1, Z2, K1
-	VMOVUPD           (DI)(SI*8), Z12
-	VSUBPD            Z2, Z12, K1, Z1
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              40(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              48(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z2
-	VMOVUPD           (R9)(R8*8), Z12
-	VCMPPD            $0x04, Z2, Z12, K1
-	VMOVUPD           (DI)(SI*8), Z13
-	VSUBPD            Z12, Z13, K1, Z2
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              56(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              64(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z12
-	VMOVUPD           (R9)(R8*8), Z13
-	VCMPPD            $0x04, Z12, Z13, K1
-	VMOVUPD           (DI)(SI*8), Z14
-	VSUBPD            Z13, Z14, K1, Z12
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              80(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              88(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z13
-	VMOVUPD           (R9)(R8*8), Z14
-	VCMPPD            $0x04, Z13, Z14, K1
-	VMOVUPD           (DI)(SI*8), Z15
-	VSUBPD            Z14, Z15, K1, Z13
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              96(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              104(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z14
-	VMOVUPD           (R9)(R8*8), Z15
-	VCMPPD            $0x04, Z14, Z15, K1
-	VMOVUPD           (DI)(SI*8), Z16
-	VSUBPD            Z15, Z16, K1, Z14
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              120(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              128(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z15
-	VMOVUPD           (R9)(R8*8), Z16
-	VCMPPD            $0x04, Z15, Z16, K1
-	VMOVUPD           (DI)(SI*8), Z17
-	VSUBPD            Z16, Z17, K1, Z15
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              136(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              144(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z16
-	VMOVUPD           (R9)(R8*8), Z17
-	VCMPPD            $0x04, Z16, Z17, K1
-	VMOVUPD           (DI)(SI*8), Z18
-	VSUBPD            Z17, Z18, K1, Z16
-	VUNPCKLPD         Z2, Z0, Z17
-	VUNPCKHPD         Z2, Z0, Z18
-	VMAXPD            Z18, Z17, Z17
-	VUNPCKLPD         Z15, Z13, Z18
-	VUNPCKHPD         Z15, Z13, Z19
-	VMAXPD            Z19, Z18, Z18
-	VUNPCKLPD         Z12, Z1, Z19
-	VUNPCKHPD         Z12, Z1, Z20
-	VMAXPD            Z20, Z19, Z19
-	VUNPCKLPD         Z16, Z14, Z20
-	VUNPCKHPD         Z16, Z14, Z21
-	VMAXPD            Z21, Z20, Z20
-	VSHUFF64X2        $0x88, Z18, Z17, Z21
-	VSHUFF64X2        $0xdd, Z18, Z17, Z17
-	VMAXPD            Z17, Z21, Z21
-	VSHUFF64X2        $0x88, Z20, Z19, Z17
-	VSHUFF64X2        $0xdd, Z20, Z19, Z18
-	VMAXPD            Z18, Z17, Z17
-	VSHUFF64X2        $0x88, Z17, Z21, Z18
-	VSHUFF64X2        $0xdd, Z17, Z21, Z17
-	VMAXPD            Z17, Z18, Z18
-	VMOVUPD           Z18, 1088(BX)
-	VEXTRACTF64X4     $0x01, Z18, Y3
-	VADDPD            Y3, Y18, Y3
-	VMOVUPD           Y3, 1024(BX)
-	VSUBPD.BCST       1088(BX), Z0, Z0
-	VSUBPD.BCST       1120(BX), Z1, Z1
-	VCVTPD2PS         Z0, Y3
-	VCVTPD2PS         Z1, Y0
-	VINSERTF64X4      $0x01, Y0, Z3, Z3
-	VSUBPD.BCST       1096(BX), Z2, Z2
-	VSUBPD.BCST       1128(BX), Z12, Z12
-	VCVTPD2PS         Z2, Y4
-	VCVTPD2PS         Z12, Y0
-	VINSERTF64X4      $0x01, Y0, Z4, Z4
-	VSUBPD.BCST       1104(BX), Z13, Z13
-	VSUBPD.BCST       1136(BX), Z14, Z14
-	VCVTPD2PS         Z13, Y5
-	VCVTPD2PS         Z14, Y0
-	VINSERTF64X4      $0x01, Y0, Z5, Z5
-	VSUBPD.BCST       1112(BX), Z15, Z15
-	VSUBPD.BCST       1144(BX), Z16, Z16
-	VCVTPD2PS         Z15, Y6
-	VCVTPD2PS         Z16, Y0
-	VINSERTF64X4      $0x01, Y0, Z6, Z6
-	VMOVAPS           Z3, Z0
-	VMOVAPS           Z4, Z1
-	VMOVAPS           Z5, Z2
-	VMOVAPS           Z6, Z12
-	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z3, K1
-	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z4, K2
-	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z5, K3
-	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z6, K4
-	VBROADCASTSD      constants<>+3288(SB), Z17
-	VFMADD231PS.BCST  constants<>+3280(SB), Z3, Z17
-	VBROADCASTSD      constants<>+3288(SB), Z18
-	VFMADD231PS.BCST  constants<>+3280(SB), Z4, Z18
-	VBROADCASTSD      constants<>+3288(SB), Z19
-	VFMADD231PS.BCST  constants<>+3280(SB), Z5, Z19
-	VBROADCASTSD      constants<>+3288(SB), Z20
-	VFMADD231PS.BCST  constants<>+3280(SB), Z6, Z20
-	VSUBPS.BCST       constants<>+3288(SB), Z17, Z13
-	VSUBPS.BCST       constants<>+3288(SB), Z18, Z14
-	VSUBPS.BCST       constants<>+3288(SB), Z19, Z15
-	VSUBPS.BCST       constants<>+3288(SB), Z20, Z16
-	VFNMADD231PS.BCST constants<>+3296(SB), Z13, Z3
-	VFNMADD231PS.BCST constants<>+3296(SB), Z14, Z4
-	VFNMADD231PS.BCST constants<>+3296(SB), Z15, Z5
-	VFNMADD231PS.BCST constants<>+3296(SB), Z16, Z6
-	VPERMPS           constants<>+2656(SB), Z17, Z17
-	VPERMPS           constants<>+2656(SB), Z18, Z18
-	VPERMPS           constants<>+2656(SB), Z19, Z19
-	VPERMPS           constants<>+2656(SB), Z20, Z20
-	VFNMADD231PS.BCST constants<>+3304(SB), Z13, Z3
-	VFNMADD231PS.BCST constants<>+3304(SB), Z14, Z4
-	VFNMADD231PS.BCST constants<>+3304(SB), Z15, Z5
-	VFNMADD231PS.BCST constants<>+3304(SB), Z16, Z6
-	VBROADCASTSD      constants<>+3320(SB), Z21
-	VFMADD213PS.BCST  constants<>+3312(SB), Z3, Z21
-	VBROADCASTSD      constants<>+3320(SB), Z22
-	VFMADD213PS.BCST  constants<>+3312(SB), Z4, Z22
-	VBROADCASTSD      constants<>+3320(SB), Z23
-	VFMADD213PS.BCST  constants<>+3312(SB), Z5, Z23
-	VBROADCASTSD      constants<>+3320(SB), Z24
-	VFMADD213PS.BCST  constants<>+3312(SB), Z6, Z24
-	VFMADD213PS.BCST  constants<>+3248(SB), Z3, Z21
-	VFMADD213PS.BCST  constants<>+3248(SB), Z4, Z22
-	VFMADD213PS.BCST  constants<>+3248(SB), Z5, Z23
-	VFMADD213PS.BCST  constants<>+3248(SB), Z6, Z24
-	VMULPS            Z17, Z3, Z3
-	VMULPS            Z18, Z4, Z4
-	VMULPS            Z19, Z5, Z5
-	VMULPS            Z20, Z6, Z6
-	VFMADD213PS       Z17, Z3, Z21
-	VFMADD213PS       Z18, Z4, Z22
-	VFMADD213PS       Z19, Z5, Z23
-	VFMADD213PS       Z20, Z6, Z24
-	VSCALEFPS.Z       Z13, Z21, K1, Z21
-	VSCALEFPS.Z       Z14, Z22, K2, Z22
-	VSCALEFPS.Z       Z15, Z23, K3, Z23
-	VSCALEFPS.Z       Z16, Z24, K4, Z24
-	VMULPS.Z          Z21, Z0, K1, Z0
-	VMULPS.Z          Z22, Z1, K2, Z1
-	VMULPS.Z          Z23, Z2, K3, Z2
-	VMULPS.Z          Z24, Z12, K4, Z12
-	VMOVUPS           Z21, (BX)
-	VMOVUPS           Z0, 64(BX)
-	VMOVUPS           Z22, 128(BX)
-	VMOVUPS           Z1, 192(BX)
-	VMOVUPS           Z23, 256(BX)
-	VMOVUPS           Z2, 320(BX)
-	VMOVUPS           Z24, 384(BX)
-	VMOVUPS           Z12, 448(BX)
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              160(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              168(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z0
-	VMOVUPD           (R9)(R8*8), Z1
-	VCMPPD            $0x04, Z0, Z1, K1
-	VMOVUPD           (DI)(SI*8), Z2
-	VSUBPD            Z1, Z2, K1, Z0
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              176(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              184(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z1
-	VMOVUPD           (R9)(R8*8), Z2
-	VCMPPD            $0x04, Z1, Z2, K1
-	VMOVUPD           (DI)(SI*8), Z12
-	VSUBPD            Z2, Z12, K1, Z1
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              200(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              208(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z2
-	VMOVUPD           (R9)(R8*8), Z12
-	VCMPPD            $0x04, Z2, Z12, K1
-	VMOVUPD           (DI)(SI*8), Z13
-	VSUBPD            Z12, Z13, K1, Z2
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              216(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              224(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z12
-	VMOVUPD           (R9)(R8*8), Z13
-	VCMPPD            $0x04, Z12, Z13, K1
-	VMOVUPD           (DI)(SI*8), Z14
-	VSUBPD            Z13, Z14, K1, Z12
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              240(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              248(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z13
-	VMOVUPD           (R9)(R8*8), Z14
-	VCMPPD            $0x04, Z13, Z14, K1
-	VMOVUPD           (DI)(SI*8), Z15
-	VSUBPD            Z14, Z15, K1, Z13
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              256(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              264(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z14
-	VMOVUPD           (R9)(R8*8), Z15
-	VCMPPD            $0x04, Z14, Z15, K1
-	VMOVUPD           (DI)(SI*8), Z16
-	VSUBPD            Z15, Z16, K1, Z14
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              280(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              288(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z15
-	VMOVUPD           (R9)(R8*8), Z16
-	VCMPPD            $0x04, Z15, Z16, K1
-	VMOVUPD           (DI)(SI*8), Z17
-	VSUBPD            Z16, Z17, K1, Z15
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              296(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              304(AX), R8
-	VBROADCASTSD      constants<>+704(SB), Z16
-	VMOVUPD           (R9)(R8*8), Z17
-	VCMPPD            $0x04, Z16, Z17, K1
-	VMOVUPD           (DI)(SI*8), Z18
-	VSUBPD            Z17, Z18, K1, Z16
-	VUNPCKLPD         Z2, Z0, Z17
-	VUNPCKHPD         Z2, Z0, Z18
-	VMAXPD            Z18, Z17, Z17
-	VUNPCKLPD         Z15, Z13, Z18
-	VUNPCKHPD         Z15, Z13, Z19
-	VMAXPD            Z19, Z18, Z18
-	VUNPCKLPD         Z12, Z1, Z19
-	VUNPCKHPD         Z12, Z1, Z20
-	VMAXPD            Z20, Z19, Z19
-	VUNPCKLPD         Z16, Z14, Z20
-	VUNPCKHPD         Z16, Z14, Z21
-	VMAXPD            Z21, Z20, Z20
-	VSHUFF64X2        $0x88, Z18, Z17, Z21
-	VSHUFF64X2        $0xdd, Z18, Z17, Z17
-	VMAXPD            Z17, Z21, Z21
-	VSHUFF64X2        $0x88, Z20, Z19, Z17
-	VSHUFF64X2        $0xdd, Z20, Z19, Z18
-	VMAXPD            Z18, Z17, Z17
-	VSHUFF64X2        $0x88, Z17, Z21, Z18
-	VSHUFF64X2        $0xdd, Z17, Z21, Z17
-	VMAXPD            Z17, Z18, Z18
-	VMOVUPD           Z18, 1088(BX)
-	VEXTRACTF64X4     $0x01, Z18, Y3
-	VADDPD            Y3, Y18, Y3
-	VMOVUPD           Y3, 1056(BX)
-	VSUBPD.BCST       1088(BX), Z0, Z0
-	VSUBPD.BCST       1120(BX), Z1, Z1
-	VCVTPD2PS         Z0, Y7
-	VCVTPD2PS         Z1, Y0
-	VINSERTF64X4      $0x01, Y0, Z7, Z7
-	VSUBPD.BCST       1096(BX), Z2, Z2
-	VSUBPD.BCST       1128(BX), Z12, Z12
-	VCVTPD2PS         Z2, Y8
-	VCVTPD2PS         Z12, Y0
-	VINSERTF64X4      $0x01, Y0, Z8, Z8
-	VSUBPD.BCST       1104(BX), Z13, Z13
-	VSUBPD.BCST       1136(BX), Z14, Z14
-	VCVTPD2PS         Z13, Y9
-	VCVTPD2PS         Z14, Y0
-	VINSERTF64X4      $0x01, Y0, Z9, Z9
-	VSUBPD.BCST       1112(BX), Z15, Z15
-	VSUBPD.BCST       1144(BX), Z16, Z16
-	VCVTPD2PS         Z15, Y10
-	VCVTPD2PS         Z16, Y0
-	VINSERTF64X4      $0x01, Y0, Z10, Z10
-	VMOVAPS           Z7, Z0
-	VMOVAPS           Z8, Z1
-	VMOVAPS           Z9, Z2
-	VMOVAPS           Z10, Z12
-	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z7, K1
-	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z8, K2
-	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z9, K3
-	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z10, K4
-	VBROADCASTSD      constants<>+3288(SB), Z17
-	VFMADD231PS.BCST  constants<>+3280(SB), Z7, Z17
-	VBROADCASTSD      constants<>+3288(SB), Z18
-	VFMADD231PS.BCST  constants<>+3280(SB), Z8, Z18
-	VBROADCASTSD      constants<>+3288(SB), Z19
-	VFMADD231PS.BCST  constants<>+3280(SB), Z9, Z19
-	VBROADCASTSD      constants<>+3288(SB), Z20
-	VFMADD231PS.BCST  constants<>+3280(SB), Z10, Z20
-	VSUBPS.BCST       constants<>+3288(SB), Z17, Z13
-	VSUBPS.BCST       constants<>+3288(SB), Z18, Z14
-	VSUBPS.BCST       constants<>+3288(SB), Z19, Z15
-	VSUBPS.BCST       constants<>+3288(SB), Z20, Z16
-	VFNMADD231PS.BCST constants<>+3296(SB), Z13, Z7
-	VFNMADD231PS.BCST constants<>+3296(SB), Z14, Z8
-	VFNMADD231PS.BCST constants<>+3296(SB), Z15, Z9
-	VFNMADD231PS.BCST constants<>+3296(SB), Z16, Z10
-	VPERMPS           constants<>+2656(SB), Z17, Z17
-	VPERMPS           constants<>+2656(SB), Z18, Z18
-	VPERMPS           constants<>+2656(SB), Z19, Z19
-	VPERMPS           constants<>+2656(SB), Z20, Z20
-	VFNMADD231PS.BCST constants<>+3304(SB), Z13, Z7
-	VFNMADD231PS.BCST constants<>+3304(SB), Z14, Z8
-	VFNMADD231PS.BCST constants<>+3304(SB), Z15, Z9
-	VFNMADD231PS.BCST constants<>+3304(SB), Z16, Z10
-	VBROADCASTSD      constants<>+3320(SB), Z21
-	VFMADD213PS.BCST  constants<>+3312(SB), Z7, Z21
-	VBROADCASTSD      constants<>+3320(SB), Z22
-	VFMADD213PS.BCST  constants<>+3312(SB), Z8, Z22
-	VBROADCASTSD      constants<>+3320(SB), Z23
-	VFMADD213PS.BCST  constants<>+3312(SB), Z9, Z23
-	VBROADCASTSD      constants<>+3320(SB), Z24
-	VFMADD213PS.BCST  constants<>+3312(SB), Z10, Z24
-	VFMADD213PS.BCST  constants<>+3248(SB), Z7, Z21
-	VFMADD213PS.BCST  constants<>+3248(SB), Z8, Z22
-	VFMADD213PS.BCST  constants<>+3248(SB), Z9, Z23
-	VFMADD213PS.BCST  constants<>+3248(SB), Z10, Z24
-	VMULPS            Z17, Z7, Z7
-	VMULPS            Z18, Z8, Z8
-	VMULPS            Z19, Z9, Z9
-	VMULPS            Z20, Z10, Z10
-	VFMADD213PS       Z17, Z7, Z21
-	VFMADD213PS       Z18, Z8, Z22
-	VFMADD213PS       Z19, Z9, Z23
-	VFMADD213PS       Z20, Z10, Z24
-	VSCALEFPS.Z       Z13, Z21, K1, Z21
-	VSCALEFPS.Z       Z14, Z22, K2, Z22
-	VSCALEFPS.Z       Z15, Z23, K3, Z23
-	VSCALEFPS.Z       Z16, Z24, K4, Z24
-	VMULPS.Z          Z21, Z0, K1, Z0
-	VMULPS.Z          Z22, Z1, K2, Z1
-	VMULPS.Z          Z23, Z2, K3, Z2
-	VMULPS.Z          Z24, Z12, K4, Z12
-	VMOVUPS           Z21, 512(BX)
-	VMOVUPS           Z0, 576(BX)
-	VMOVUPS           Z22, 640(BX)
-	VMOVUPS           Z1, 704(BX)
-	VMOVUPS           Z23, 768(BX)
-	VMOVUPS           Z2, 832(BX)
-	VMOVUPS           Z24, 896(BX)
-	VMOVUPS           Z12, 960(BX)
-	VMOVUPS           constants<>+2848(SB), Z0
-	VMOVUPS           constants<>+2912(SB), Z1
-	VMOVUPS           constants<>+2976(SB), Z2
-	VMOVUPS           constants<>+3040(SB), Z12
-	MOVQ              dst_base+0(FP), DI
-	MOVQ              CX, SI
-	SHLQ              $0x08, SI
-	ADDQ              DI, SI
-	MOVQ              tables_base+120(FP), DI
-	MOVQ              32(AX), R8
-	LEAQ              (DI)(R8*4), R8
-	VMOVUPS           (BX), Z13
-	VMOVUPS           64(BX), Z14
-	VMOVUPS           (R8), Z16
-	VPERMPS           Z13, Z0, Z15
-	VPERMPS           Z14, Z0, Z17
-	VMULPS            Z16, Z15, Z15
-	VMOVUPS           Z15, (SI)
-	VMULPS            Z16, Z17, Z16
-	VMOVAPS           Z15, Z15
-	VMOVUPS           64(R8), Z17
-	VPERMPS           Z13, Z1, Z18
-	VPERMPS           Z14, Z1, Z19
-	VMULPS            Z17, Z18, Z18
-	VMOVUPS           Z18, 64(SI)
-	VFMADD231PS       Z17, Z19, Z16
-	VADDPS            Z18, Z15, Z15
-	VMOVUPS           128(R8), Z17
-	VPERMPS           Z13, Z2, Z18
-	VPERMPS           Z14, Z2, Z19
-	VMULPS            Z17, Z18, Z18
-	VMOVUPS           Z18, 128(SI)
-	VFMADD231PS       Z17, Z19, Z16
-	VADDPS            Z18, Z15, Z15
-	VMOVUPS           192(R8), Z17
-	VPERMPS           Z13, Z12, Z13
-	VPERMPS           Z14, Z12, Z14
-	VMULPS            Z17, Z13, Z13
-	VMOVUPS           Z13, 192(SI)
-	VFMADD231PS       Z17, Z14, Z16
-	VADDPS            Z13, Z15, Z15
-	VBROADCASTF64X4   32(BX), Z13
-	VBROADCASTF64X4   96(BX), Z14
-	VMULPS            Z13, Z16, Z16
-	VFMADD231PS       Z14, Z15, Z16
-	VMULPS            Z13, Z15, Z15
-	MOVQ              72(AX), R8
-	LEAQ              (DI)(R8*4), R8
-	VMOVUPS           128(BX), Z13
-	VMOVUPS           192(BX), Z14
-	VMOVUPS           (R8), Z18
-	VPERMPS           Z13, Z0, Z17
-	VPERMPS           Z14, Z0, Z19
-	VMULPS            Z18, Z17, Z17
-	VMOVUPS           Z17, 256(SI)
-	VMULPS            Z18, Z19, Z18
-	VMOVAPS           Z17, Z17
-	VMOVUPS           64(R8), Z19
-	VPERMPS           Z13, Z1, Z20
-	VPERMPS           Z14, Z1, Z21
-	VMULPS            Z19, Z20, Z20
-	VMOVUPS           Z20, 320(SI)
-	VFMADD231PS       Z19, Z21, Z18
-	VADDPS            Z20, Z17, Z17
-	VMOVUPS           128(R8), Z19
-	VPERMPS           Z13, Z2, Z20
-	VPERMPS           Z14, Z2, Z21
-	VMULPS            Z19, Z20, Z20
-	VMOVUPS           Z20, 384(SI)
-	VFMADD231PS       Z19, Z21, Z18
-	VADDPS            Z20, Z17, Z17
-	VMOVUPS           192(R8), Z19
-	VPERMPS           Z13, Z12, Z13
-	VPERMPS           Z14, Z12, Z14
-	VMULPS            Z19, Z13, Z13
-	VMOVUPS           Z13, 448(SI)
-	VFMADD231PS       Z19, Z14, Z18
-	VADDPS            Z13, Z17, Z17
-	VBROADCASTF64X4   160(BX), Z13
-	VBROADCASTF64X4   224(BX), Z14
-	VMULPS            Z13, Z18, Z18
-	VFMADD231PS       Z14, Z17, Z18
-	VMULPS            Z13, Z17, Z17
-	MOVQ              112(AX), R8
-	LEAQ              (DI)(R8*4), R8
-	VMOVUPS           256(BX), Z13
-	VMOVUPS           320(BX), Z14
-	VMOVUPS           (R8), Z20
-	VPERMPS           Z13, Z0, Z19
-	VPERMPS           Z14, Z0, Z21
-	VMULPS            Z20, Z19, Z19
-	VMOVUPS           Z19, 512(SI)
-	VMULPS            Z20, Z21, Z20
-	VMOVAPS           Z19, Z19
-	VMOVUPS           64(R8), Z21
-	VPERMPS           Z13, Z1, Z22
-	VPERMPS           Z14, Z1, Z23
-	VMULPS            Z21, Z22, Z22
-	VMOVUPS           Z22, 576(SI)
-	VFMADD231PS       Z21, Z23, Z20
-	VADDPS            Z22, Z19, Z19
-	VMOVUPS           128(R8), Z21
-	VPERMPS           Z13, Z2, Z22
-	VPERMPS           Z14, Z2, Z23
-	VMULPS            Z21, Z22, Z22
-	VMOVUPS           Z22, 640(SI)
-	VFMADD231PS       Z21, Z23, Z20
-	VADDPS            Z22, Z19, Z19
-	VMOVUPS           192(R8), Z21
-	VPERMPS           Z13, Z12, Z13
-	VPERMPS           Z14, Z12, Z14
-	VMULPS            Z21, Z13, Z13
-	VMOVUPS           Z13, 704(SI)
-	VFMADD231PS       Z21, Z14, Z20
-	VADDPS            Z13, Z19, Z19
-	VBROADCASTF64X4   288(BX), Z13
-	VBROADCASTF64X4   352(BX), Z14
-	VMULPS            Z13, Z20, Z20
-	VFMADD231PS       Z14, Z19, Z20
-	VMULPS            Z13, Z19, Z19
-	MOVQ              152(AX), R8
-	LEAQ              (DI)(R8*4), R8
-	VMOVUPS           384(BX), Z13
-	VMOVUPS           448(BX), Z14
-	VMOVUPS           (R8), Z22
-	VPERMPS           Z13, Z0, Z21
-	VPERMPS           Z14, Z0, Z23
-	VMULPS            Z22, Z21, Z21
-	VMOVUPS           Z21, 768(SI)
-	VMULPS            Z22, Z23, Z22
-	VMOVAPS           Z21, Z21
-	VMOVUPS           64(R8), Z23
-	VPERMPS           Z13, Z1, Z24
-	VPERMPS           Z14, Z1, Z25
-	VMULPS            Z23, Z24, Z24
-	VMOVUPS           Z24, 832(SI)
-	VFMADD231PS       Z23, Z25, Z22
-	VADDPS            Z24, Z21, Z21
-	VMOVUPS           128(R8), Z23
-	VPERMPS           Z13, Z2, Z24
-	VPERMPS           Z14, Z2, Z25
-	VMULPS            Z23, Z24, Z24
-	VMOVUPS           Z24, 896(SI)
-	VFMADD231PS       Z23, Z25, Z22
-	VADDPS            Z24, Z21, Z21
-	VMOVUPS           192(R8), Z23
-	VPERMPS           Z13, Z12, Z13
-	VPERMPS           Z14, Z12, Z14
-	VMULPS            Z23, Z13, Z13
-	VMOVUPS           Z13, 960(SI)
-	VFMADD231PS       Z23, Z14, Z22
-	VADDPS            Z13, Z21, Z21
-	VBROADCASTF64X4   416(BX), Z13
-	VBROADCASTF64X4   480(BX), Z14
-	VMULPS            Z13, Z22, Z22
-	VFMADD231PS       Z14, Z21, Z22
-	VMULPS            Z13, Z21, Z21
-	MOVQ              192(AX), R8
-	LEAQ              (DI)(R8*4), R8
-	VMOVUPS           512(BX), Z13
-	VMOVUPS           576(BX), Z14
-	VMOVUPS           (R8), Z24
-	VPERMPS           Z13, Z0, Z23
-	VPERMPS           Z14, Z0, Z25
-	VMULPS            Z24, Z23, Z23
-	VMOVUPS           Z23, 1024(SI)
-	VMULPS            Z24, Z25, Z24
-	VMOVAPS           Z23, Z23
-	VMOVUPS           64(R8), Z25
-	VPERMPS           Z13, Z1, Z26
-	VPERMPS           Z14, Z1, Z27
-	VMULPS            Z25, Z26, Z26
-	VMOVUPS           Z26, 1088(SI)
-	VFMADD231PS       Z25, Z27, Z24
-	VADDPS            Z26, Z23, Z23
-	VMOVUPS           128(R8), Z25
-	VPERMPS           Z13, Z2, Z26
-	VPERMPS           Z14, Z2, Z27
-	VMULPS            Z25, Z26, Z26
-	VMOVUPS           Z26, 1152(SI)
-	VFMADD231PS       Z25, Z27, Z24
-	VADDPS            Z26, Z23, Z23
-	VMOVUPS           192(R8), Z25
-	VPERMPS           Z13, Z12, Z13
-	VPERMPS           Z14, Z12, Z14
+chunk1712:
+	MOVQ DX, BX
+	ANDQ $-8, BX
+	JZ   done1714
+	CMPQ BX, $0x40
+	JLE  whole1713
+	MOVQ $0x00000040, BX
+
+whole1713:
+	MOVQ AX, DI
+	MOVQ SI, R8
+	XORQ R9, R9
+
+pass1715:
+	CMPQ          R9, BX
+	JGE           passed1717
+	MOVQ          (DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          8(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          16(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          24(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          32(DI), R10
+	CMPQ          R10, 32(SI)
+	JHI           stop1716
+	MOVQ          40(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          48(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          56(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          64(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          72(DI), R10
+	CMPQ          R10, 32(SI)
+	JHI           stop1716
+	MOVQ          80(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          88(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          96(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          104(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          112(DI), R10
+	CMPQ          R10, 32(SI)
+	JHI           stop1716
+	MOVQ          120(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          128(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          136(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          144(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          152(DI), R10
+	CMPQ          R10, 32(SI)
+	JHI           stop1716
+	MOVQ          160(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          168(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          176(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          184(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          192(DI), R10
+	CMPQ          R10, 32(SI)
+	JHI           stop1716
+	MOVQ          200(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          208(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          216(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          224(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          232(DI), R10
+	CMPQ          R10, 32(SI)
+	JHI           stop1716
+	MOVQ          240(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          248(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          256(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          264(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          272(DI), R10
+	CMPQ          R10, 32(SI)
+	JHI           stop1716
+	MOVQ          280(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          288(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          296(DI), R10
+	CMPQ          R10, (SI)
+	JHI           stop1716
+	MOVQ          304(DI), R10
+	CMPQ          R10, 8(SI)
+	JHI           stop1716
+	MOVQ          312(DI), R10
+	CMPQ          R10, 32(SI)
+	JHI           stop1716
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          (DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          8(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z0
+	VMOVUPD       (R13)(R12*8), Z1
+	VCMPPD        $0x04, Z0, Z1, K1
+	VMOVUPD       (R11)(R10*8), Z2
+	VSUBPD        Z1, Z2, K1, Z0
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          16(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          24(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z1
+	VMOVUPD       (R13)(R12*8), Z2
+	VCMPPD        $0x04, Z1, Z2, K1
+	VMOVUPD       (R11)(R10*8), Z11
+	VSUBPD        Z2, Z11, K1, Z1
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          40(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          48(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z2
+	VMOVUPD       (R13)(R12*8), Z11
+	VCMPPD        $0x04, Z2, Z11, K1
+	VMOVUPD       (R11)(R10*8), Z12
+	VSUBPD        Z11, Z12, K1, Z2
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          56(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          64(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z11
+	VMOVUPD       (R13)(R12*8), Z12
+	VCMPPD        $0x04, Z11, Z12, K1
+	VMOVUPD       (R11)(R10*8), Z13
+	VSUBPD        Z12, Z13, K1, Z11
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          80(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          88(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z12
+	VMOVUPD       (R13)(R12*8), Z13
+	VCMPPD        $0x04, Z12, Z13, K1
+	VMOVUPD       (R11)(R10*8), Z14
+	VSUBPD        Z13, Z14, K1, Z12
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          96(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          104(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z13
+	VMOVUPD       (R13)(R12*8), Z14
+	VCMPPD        $0x04, Z13, Z14, K1
+	VMOVUPD       (R11)(R10*8), Z15
+	VSUBPD        Z14, Z15, K1, Z13
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          120(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          128(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z14
+	VMOVUPD       (R13)(R12*8), Z15
+	VCMPPD        $0x04, Z14, Z15, K1
+	VMOVUPD       (R11)(R10*8), Z16
+	VSUBPD        Z15, Z16, K1, Z14
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          136(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          144(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z15
+	VMOVUPD       (R13)(R12*8), Z16
+	VCMPPD        $0x04, Z15, Z16, K1
+	VMOVUPD       (R11)(R10*8), Z17
+	VSUBPD        Z16, Z17, K1, Z15
+	VUNPCKLPD     Z2, Z0, Z16
+	VUNPCKHPD     Z2, Z0, Z17
+	VMAXPD        Z17, Z16, Z16
+	VUNPCKLPD     Z14, Z12, Z17
+	VUNPCKHPD     Z14, Z12, Z18
+	VMAXPD        Z18, Z17, Z17
+	VUNPCKLPD     Z11, Z1, Z18
+	VUNPCKHPD     Z11, Z1, Z19
+	VMAXPD        Z19, Z18, Z18
+	VUNPCKLPD     Z15, Z13, Z19
+	VUNPCKHPD     Z15, Z13, Z20
+	VMAXPD        Z20, Z19, Z19
+	VSHUFF64X2    $0x88, Z17, Z16, Z20
+	VSHUFF64X2    $0xdd, Z17, Z16, Z16
+	VMAXPD        Z16, Z20, Z20
+	VSHUFF64X2    $0x88, Z19, Z18, Z16
+	VSHUFF64X2    $0xdd, Z19, Z18, Z17
+	VMAXPD        Z17, Z16, Z16
+	VSHUFF64X2    $0x88, Z16, Z20, Z17
+	VSHUFF64X2    $0xdd, Z16, Z20, Z16
+	VMAXPD        Z16, Z17, Z17
+	VMOVUPD       Z17, 64(SI)
+	VEXTRACTF64X4 $0x01, Z17, Y3
+	VADDPD        Y3, Y17, Y3
+	VMOVUPD       Y3, 128(SI)(R9*8)
+	VSUBPD.BCST   64(SI), Z0, Z0
+	VSUBPD.BCST   96(SI), Z1, Z1
+	VCVTPD2PS     Z0, Y3
+	VCVTPD2PS     Z1, Y0
+	VINSERTF64X4  $0x01, Y0, Z3, Z3
+	VSUBPD.BCST   72(SI), Z2, Z2
+	VSUBPD.BCST   104(SI), Z11, Z11
+	VCVTPD2PS     Z2, Y4
+	VCVTPD2PS     Z11, Y0
+	VINSERTF64X4  $0x01, Y0, Z4, Z4
+	VSUBPD.BCST   80(SI), Z12, Z12
+	VSUBPD.BCST   112(SI), Z13, Z13
+	VCVTPD2PS     Z12, Y5
+	VCVTPD2PS     Z13, Y0
+	VINSERTF64X4  $0x01, Y0, Z5, Z5
+	VSUBPD.BCST   88(SI), Z14, Z14
+	VSUBPD.BCST   120(SI), Z15, Z15
+	VCVTPD2PS     Z14, Y6
+	VCVTPD2PS     Z15, Y0
+	VINSERTF64X4  $0x01, Y0, Z6, Z6
+	VMOVUPS       Z3, 1152(R8)
+	VMOVUPS       Z4, 1280(R8)
+	VMOVUPS       Z5, 1408(R8)
+	VMOVUPS       Z6, 1536(R8)
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          160(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          168(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z0
+	VMOVUPD       (R13)(R12*8), Z1
+	VCMPPD        $0x04, Z0, Z1, K1
+	VMOVUPD       (R11)(R10*8), Z2
+	VSUBPD        Z1, Z2, K1, Z0
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          176(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          184(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z1
+	VMOVUPD       (R13)(R12*8), Z2
+	VCMPPD        $0x04, Z1, Z2, K1
+	VMOVUPD       (R11)(R10*8), Z11
+	VSUBPD        Z2, Z11, K1, Z1
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          200(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          208(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z2
+	VMOVUPD       (R13)(R12*8), Z11
+	VCMPPD        $0x04, Z2, Z11, K1
+	VMOVUPD       (R11)(R10*8), Z12
+	VSUBPD        Z11, Z12, K1, Z2
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          216(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          224(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z11
+	VMOVUPD       (R13)(R12*8), Z12
+	VCMPPD        $0x04, Z11, Z12, K1
+	VMOVUPD       (R11)(R10*8), Z13
+	VSUBPD        Z12, Z13, K1, Z11
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          240(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          248(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z12
+	VMOVUPD       (R13)(R12*8), Z13
+	VCMPPD        $0x04, Z12, Z13, K1
+	VMOVUPD       (R11)(R10*8), Z14
+	VSUBPD        Z13, Z14, K1, Z12
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          256(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          264(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z13
+	VMOVUPD       (R13)(R12*8), Z14
+	VCMPPD        $0x04, Z13, Z14, K1
+	VMOVUPD       (R11)(R10*8), Z15
+	VSUBPD        Z14, Z15, K1, Z13
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          280(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          288(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z14
+	VMOVUPD       (R13)(R12*8), Z15
+	VCMPPD        $0x04, Z14, Z15, K1
+	VMOVUPD       (R11)(R10*8), Z16
+	VSUBPD        Z15, Z16, K1, Z14
+	MOVQ          beliefs_base+72(FP), R11
+	MOVQ          296(DI), R10
+	MOVQ          messages_base+96(FP), R13
+	MOVQ          304(DI), R12
+	VBROADCASTSD  constants<>+704(SB), Z15
+	VMOVUPD       (R13)(R12*8), Z16
+	VCMPPD        $0x04, Z15, Z16, K1
+	VMOVUPD       (R11)(R10*8), Z17
+	VSUBPD        Z16, Z17, K1, Z15
+	VUNPCKLPD     Z2, Z0, Z16
+	VUNPCKHPD     Z2, Z0, Z17
+	VMAXPD        Z17, Z16, Z16
+	VUNPCKLPD     Z14, Z12, Z17
+	VUNPCKHPD     Z14, Z12, Z18
+	VMAXPD        Z18, Z17, Z17
+	VUNPCKLPD     Z11, Z1, Z18
+	VUNPCKHPD     Z11, Z1, Z19
+	VMAXPD        Z19, Z18, Z18
+	VUNPCKLPD     Z15, Z13, Z19
+	VUNPCKHPD     Z15, Z13, Z20
+	VMAXPD        Z20, Z19, Z19
+	VSHUFF64X2    $0x88, Z17, Z16, Z20
+	VSHUFF64X2    $0xdd, Z17, Z16, Z16
+	VMAXPD        Z16, Z20, Z20
+	VSHUFF64X2    $0x88, Z19, Z18, Z16
+	VSHUFF64X2    $0xdd, Z19, Z18, Z17
+	VMAXPD        Z17, Z16, Z16
+	VSHUFF64X2    $0x88, Z16, Z20, Z17
+	VSHUFF64X2    $0xdd, Z16, Z20, Z16
+	VMAXPD        Z16, Z17, Z17
+	VMOVUPD       Z17, 64(SI)
+	VEXTRACTF64X4 $0x01, Z17, Y3
+	VADDPD        Y3, Y17, Y3
+	VMOVUPD       Y3, 160(SI)(R9*8)
+	VSUBPD.BCST   64(SI), Z0, Z0
+	VSUBPD.BCST   96(SI), Z1, Z1
+	VCVTPD2PS     Z0, Y7
+	VCVTPD2PS     Z1, Y0
+	VINSERTF64X4  $0x01, Y0, Z7, Z7
+	VSUBPD.BCST   72(SI), Z2, Z2
+	VSUBPD.BCST   104(SI), Z11, Z11
+	VCVTPD2PS     Z2, Y8
+	VCVTPD2PS     Z11, Y0
+	VINSERTF64X4  $0x01, Y0, Z8, Z8
+	VSUBPD.BCST   80(SI), Z12, Z12
+	VSUBPD.BCST   112(SI), Z13, Z13
+	VCVTPD2PS     Z12, Y9
+	VCVTPD2PS     Z13, Y0
+	VINSERTF64X4  $0x01, Y0, Z9, Z9
+	VSUBPD.BCST   88(SI), Z14, Z14
+	VSUBPD.BCST   120(SI), Z15, Z15
+	VCVTPD2PS     Z14, Y10
+	VCVTPD2PS     Z15, Y0
+	VINSERTF64X4  $0x01, Y0, Z10, Z10
+	VMOVUPS       Z7, 1664(R8)
+	VMOVUPS       Z8, 1792(R8)
+	VMOVUPS       Z9, 1920(R8)
+	VMOVUPS       Z10, 2048(R8)
+	ADDQ          $0x00000140, DI
+	ADDQ          $0x00000400, R8
+	ADDQ          $0x08, R9
+	JMP           pass1715
+
+stop1716:
+	MOVQ R9, BX
+	MOVQ R9, DX
+
+passed1717:
+	VBROADCASTSD constants<>+3288(SB), Z0
+	VBROADCASTSD constants<>+3320(SB), Z1
+	VMOVUPS      constants<>+2656(SB), Z2
+	MOVQ         AX, DI
+	MOVQ         SI, R8
+	XORQ         R9, R9
+
+pass1718:
+	CMPQ              R9, BX
+	JGE               passed1720
+	VMOVUPS           1152(R8), Z11
+	VMOVUPS           1280(R8), Z12
+	VMOVUPS           1408(R8), Z13
+	VMOVUPS           1536(R8), Z14
+	VMOVAPS           Z11, Z15
+	VMOVAPS           Z12, Z16
+	VMOVAPS           Z13, Z17
+	VMOVAPS           Z14, Z18
+	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z11, K1
+	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z12, K2
+	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z13, K3
+	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z14, K4
+	VMOVAPD           Z0, Z23
+	VFMADD231PS.BCST  constants<>+3280(SB), Z11, Z23
+	VMOVAPD           Z0, Z24
+	VFMADD231PS.BCST  constants<>+3280(SB), Z12, Z24
+	VMOVAPD           Z0, Z25
+	VFMADD231PS.BCST  constants<>+3280(SB), Z13, Z25
+	VMOVAPD           Z0, Z26
+	VFMADD231PS.BCST  constants<>+3280(SB), Z14, Z26
+	VSUBPS            Z0, Z23, Z19
+	VSUBPS            Z0, Z24, Z20
+	VSUBPS            Z0, Z25, Z21
+	VSUBPS            Z0, Z26, Z22
+	VFNMADD231PS.BCST constants<>+3296(SB), Z19, Z11
+	VFNMADD231PS.BCST constants<>+3296(SB), Z20, Z12
+	VFNMADD231PS.BCST constants<>+3296(SB), Z21, Z13
+	VFNMADD231PS.BCST constants<>+3296(SB), Z22, Z14
+	VPERMPS           Z2, Z23, Z23
+	VPERMPS           Z2, Z24, Z24
+	VPERMPS           Z2, Z25, Z25
+	VPERMPS           Z2, Z26, Z26
+	VFNMADD231PS.BCST constants<>+3304(SB), Z19, Z11
+	VFNMADD231PS.BCST constants<>+3304(SB), Z20, Z12
+	VFNMADD231PS.BCST constants<>+3304(SB), Z21, Z13
+	VFNMADD231PS.BCST constants<>+3304(SB), Z22, Z14
+	VMOVAPD           Z1, Z27
+	VFMADD213PS.BCST  constants<>+3312(SB), Z11, Z27
+	VMOVAPD           Z1, Z28
+	VFMADD213PS.BCST  constants<>+3312(SB), Z12, Z28
+	VMOVAPD           Z1, Z29
+	VFMADD213PS.BCST  constants<>+3312(SB), Z13, Z29
+	VMOVAPD           Z1, Z30
+	VFMADD213PS.BCST  constants<>+3312(SB), Z14, Z30
+	VFMADD213PS.BCST  constants<>+3248(SB), Z11, Z27
+	VFMADD213PS.BCST  constants<>+3248(SB), Z12, Z28
+	VFMADD213PS.BCST  constants<>+3248(SB), Z13, Z29
+	VFMADD213PS.BCST  constants<>+3248(SB), Z14, Z30
+	VMULPS            Z23, Z11, Z11
+	VMULPS            Z24, Z12, Z12
 	VMULPS            Z25, Z13, Z13
-	VMOVUPS           Z13, 1216(SI)
-	VFMADD231PS       Z25, Z14, Z24
-	VADDPS            Z13, Z23, Z23
-	VBROADCASTF64X4   544(BX), Z13
-	VBROADCASTF64X4   608(BX), Z14
-	VMULPS            Z13, Z24, Z24
-	VFMADD231PS       Z14, Z23, Z24
-	VMULPS            Z13, Z23, Z23
-	MOVQ              232(AX), R8
-	LEAQ              (DI)(R8*4), R8
-	VMOVUPS           640(BX), Z13
-	VMOVUPS           704(BX), Z14
-	VMOVUPS           (R8), Z26
-	VPERMPS           Z13, Z0, Z25
-	VPERMPS           Z14, Z0, Z27
-	VMULPS            Z26, Z25, Z25
-	VMOVUPS           Z25, 1280(SI)
-	VMULPS            Z26, Z27, Z26
-	VMOVAPS           Z25, Z25
-	VMOVUPS           64(R8), Z27
-	VPERMPS           Z13, Z1, Z28
-	VPERMPS           Z14, Z1, Z29
-	VMULPS            Z27, Z28, Z28
-	VMOVUPS           Z28, 1344(SI)
-	VFMADD231PS       Z27, Z29, Z26
-	VADDPS            Z28, Z25, Z25
-	VMOVUPS           128(R8), Z27
-	VPERMPS           Z13, Z2, Z28
-	VPERMPS           Z14, Z2, Z29
-	VMULPS            Z27, Z28, Z28
-	VMOVUPS           Z28, 1408(SI)
-	VFMADD231PS       Z27, Z29, Z26
-	VADDPS            Z28, Z25, Z25
-	VMOVUPS           192(R8), Z27
-	VPERMPS           Z13, Z12, Z13
-	VPERMPS           Z14, Z12, Z14
-	VMULPS            Z27, Z13, Z13
-	VMOVUPS           Z13, 1472(SI)
-	VFMADD231PS       Z27, Z14, Z26
-	VADDPS            Z13, Z25, Z25
-	VBROADCASTF64X4   672(BX), Z13
-	VBROADCASTF64X4   736(BX), Z14
-	VMULPS            Z13, Z26, Z26
-	VFMADD231PS       Z14, Z25, Z26
-	VMULPS            Z13, Z25, Z25
-	MOVQ              272(AX), R8
-	LEAQ              (DI)(R8*4), R8
-	VMOVUPS           768(BX), Z13
-	VMOVUPS           832(BX), Z14
-	VMOVUPS           (R8), Z28
-	VPERMPS           Z13, Z0, Z27
-	VPERMPS           Z14, Z0, Z29
-	VMULPS            Z28, Z27, Z27
-	VMOVUPS           Z27, 1536(SI)
-	VMULPS            Z28, Z29, Z28
-	VMOVAPS           Z27, Z27
-	VMOVUPS           64(R8), Z29
-	VPERMPS           Z13, Z1, Z30
-	VPERMPS           Z14, Z1, Z31
-	VMULPS            Z29, Z30, Z30
-	VMOVUPS           Z30, 1600(SI)
-	VFMADD231PS       Z29, Z31, Z28
-	VADDPS            Z30, Z27, Z27
-	VMOVUPS           128(R8), Z29
-	VPERMPS           Z13, Z2, Z30
-	VPERMPS           Z14, Z2, Z31
-	VMULPS            Z29, Z30, Z30
-	VMOVUPS           Z30, 1664(SI)
-	VFMADD231PS       Z29, Z31, Z28
-	VADDPS            Z30, Z27, Z27
-	VMOVUPS           192(R8), Z29
-	VPERMPS           Z13, Z12, Z13
-	VPERMPS           Z14, Z12, Z14
-	VMULPS            Z29, Z13, Z13
-	VMOVUPS           Z13, 1728(SI)
-	VFMADD231PS       Z29, Z14, Z28
-	VADDPS            Z13, Z27, Z27
-	VBROADCASTF64X4   800(BX), Z13
-	VBROADCASTF64X4   864(BX), Z14
-	VMULPS            Z13, Z28, Z28
-	VFMADD231PS       Z14, Z27, Z28
-	VMULPS            Z13, Z27, Z27
-	MOVQ              312(AX), R8
-	LEAQ              (DI)(R8*4), R8
-	VMOVUPS           896(BX), Z13
-	VMOVUPS           960(BX), Z14
-	VMOVUPS           (R8), Z29
-	VPERMPS           Z13, Z0, Z30
-	VPERMPS           Z14, Z0, Z0
-	VMULPS            Z29, Z30, Z30
-	VMOVUPS           Z30, 1792(SI)
-	VMULPS            Z29, Z0, Z0
-	VMOVAPS           Z30, Z29
-	VMOVUPS           64(R8), Z30
-	VPERMPS           Z13, Z1, Z31
-	VPERMPS           Z14, Z1, Z1
-	VMULPS            Z30, Z31, Z31
-	VMOVUPS           Z31, 1856(SI)
-	VFMADD231PS       Z30, Z1, Z0
-	VADDPS            Z31, Z29, Z29
-	VMOVUPS           128(R8), Z1
-	VPERMPS           Z13, Z2, Z30
-	VPERMPS           Z14, Z2, Z2
-	VMULPS            Z1, Z30, Z30
-	VMOVUPS           Z30, 1920(SI)
-	VFMADD231PS       Z1, Z2, Z0
-	VADDPS            Z30, Z29, Z29
-	VMOVUPS           192(R8), Z1
-	VPERMPS           Z13, Z12, Z2
-	VPERMPS           Z14, Z12, Z12
-	VMULPS            Z1, Z2, Z2
-	VMOVUPS           Z2, 1984(SI)
-	VFMADD231PS       Z1, Z12, Z0
-	VADDPS            Z2, Z29, Z29
-	VBROADCASTF64X4   928(BX), Z1
-	VBROADCASTF64X4   992(BX), Z2
-	VMULPS            Z1, Z0, Z0
-	VFMADD231PS       Z2, Z29, Z0
-	VMULPS            Z1, Z29, Z29
-	VUNPCKLPS         Z17, Z15, Z1
-	VUNPCKHPS         Z17, Z15, Z2
-	VADDPS            Z2, Z1, Z1
-	VUNPCKLPS         Z21, Z19, Z2
-	VUNPCKHPS         Z21, Z19, Z12
-	VADDPS            Z12, Z2, Z2
-	VUNPCKLPS         Z25, Z23, Z12
-	VUNPCKHPS         Z25, Z23, Z13
-	VADDPS            Z13, Z12, Z12
-	VUNPCKLPS         Z29, Z27, Z13
-	VUNPCKHPS         Z29, Z27, Z14
-	VADDPS            Z14, Z13, Z13
-	VUNPCKLPS         Z18, Z16, Z14
-	VUNPCKHPS         Z18, Z16, Z15
-	VADDPS            Z15, Z14, Z14
-	VUNPCKLPS         Z22, Z20, Z15
-	VUNPCKHPS         Z22, Z20, Z16
-	VADDPS            Z16, Z15, Z15
-	VUNPCKLPS         Z26, Z24, Z16
-	VUNPCKHPS         Z26, Z24, Z17
-	VADDPS            Z17, Z16, Z16
-	VUNPCKLPS         Z0, Z28, Z17
-	VUNPCKHPS         Z0, Z28, Z0
-	VADDPS            Z0, Z17, Z17
-	VUNPCKLPD         Z2, Z1, Z0
-	VUNPCKHPD         Z2, Z1, Z1
-	VADDPS            Z1, Z0, Z0
-	VUNPCKLPD         Z13, Z12, Z1
-	VUNPCKHPD         Z13, Z12, Z2
-	VADDPS            Z2, Z1, Z1
-	VUNPCKLPD         Z15, Z14, Z2
-	VUNPCKHPD         Z15, Z14, Z12
-	VADDPS            Z12, Z2, Z2
-	VUNPCKLPD         Z17, Z16, Z12
-	VUNPCKHPD         Z17, Z16, Z13
-	VADDPS            Z13, Z12, Z12
-	VSHUFF64X2        $0x88, Z1, Z0, Z13
-	VSHUFF64X2        $0xdd, Z1, Z0, Z0
-	VADDPS            Z0, Z13, Z13
-	VSHUFF64X2        $0x88, Z12, Z2, Z0
-	VSHUFF64X2        $0xdd, Z12, Z2, Z1
-	VADDPS            Z1, Z0, Z0
-	VSHUFF64X2        $0x88, Z0, Z13, Z1
-	VSHUFF64X2        $0xdd, Z0, Z13, Z0
-	VADDPS            Z0, Z1, Z1
-	VEXTRACTF64X4     $0x01, Z1, Y0
-	VPSUBD.BCST       constants<>+3240(SB), Y1, Y2
-	VPCMPUD.BCST      $0x06, constants<>+3368(SB), Y2, K1
-	KORTESTW          K1, K1
-	JNZ               done1713
-	VBROADCASTSS      constants<>+3248(SB), Y2
-	VDIVPS            Y1, Y2, Y2
-	VMOVUPS           Y2, 1152(BX)
-	VMOVUPD           1024(BX), Y11
-	VINSERTF64X4      $0x01, 1056(BX), Z11, Z11
-	VMULPS            Y2, Y0, Y0
-	VCVTPS2PD         Y0, Z0
-	VADDPD            Z11, Z0, Z0
-	VCVTPS2PD         Y1, Z1
-	VGETMANTPD        $0x08, Z1, Z2
-	VRCP14PD          Z2, Z12
-	VGETEXPPD         Z1, Z1
-	VRNDSCALEPD       $0x58, Z12, Z12
-	VFMSUB213PD.BCST  constants<>+760(SB), Z12, Z2
-	VGETEXPPD         Z12, Z13
-	VSUBPD            Z13, Z1, Z1
-	VPSRLQ            $0x30, Z12, Z12
-	VMOVUPD           constants<>+512(SB), Z13
-	VPERMI2PD         constants<>+576(SB), Z13, Z12
-	VFMADD231PD.BCST  constants<>+1008(SB), Z1, Z12
-	VMULPD            Z2, Z2, Z1
-	VBROADCASTSD      constants<>+1064(SB), Z13
-	VFMADD231PD.BCST  constants<>+1072(SB), Z2, Z13
-	VFMADD231PD.BCST  constants<>+1080(SB), Z1, Z13
-	VBROADCASTSD      constants<>+1048(SB), Z14
-	VFMADD231PD.BCST  constants<>+1056(SB), Z2, Z14
-	VFMADD213PD       Z14, Z1, Z13
-	VBROADCASTSD      constants<>+1016(SB), Z14
-	VFMADD231PD.BCST  constants<>+1024(SB), Z2, Z14
-	VBROADCASTSD      constants<>+1032(SB), Z15
-	VFMADD231PD.BCST  constants<>+1040(SB), Z2, Z15
-	VFMADD231PD       Z15, Z1, Z14
-	VADDPD            Z2, Z12, Z12
-	VMULPD            Z1, Z1, Z2
-	VFMADD231PD       Z13, Z2, Z14
-	VFMADD213PD       Z12, Z1, Z14
-	VADDPD            Z11, Z14, Z14
-	MOVQ              product_base+48(FP), SI
-	VMOVUPD           Z0, (SI)(CX*8)
-	MOVQ              logZ_base+24(FP), SI
-	VMOVUPD           Z14, (SI)(CX*8)
-	MOVQ              dst_base+0(FP), DI
-	MOVQ              CX, SI
-	SHLQ              $0x08, SI
-	ADDQ              DI, SI
-	VBROADCASTF64X4   32(BX), Z0
-	VBROADCASTSS      1152(BX), Z1
-	VMULPS            Z1, Z0, Z0
-	VMULPS            (SI), Z0, Z1
-	VMOVUPS           Z1, (SI)
-	VMULPS            64(SI), Z0, Z1
-	VMOVUPS           Z1, 64(SI)
-	VMULPS            128(SI), Z0, Z1
-	VMOVUPS           Z1, 128(SI)
-	VMULPS            192(SI), Z0, Z0
-	VMOVUPS           Z0, 192(SI)
-	MOVQ              dst_base+0(FP), DI
-	MOVQ              CX, SI
-	SHLQ              $0x08, SI
-	ADDQ              DI, SI
-	VBROADCASTF64X4   160(BX), Z0
-	VBROADCASTSS      1156(BX), Z1
-	VMULPS            Z1, Z0, Z0
-	VMULPS            256(SI), Z0, Z1
-	VMOVUPS           Z1, 256(SI)
-	VMULPS            320(SI), Z0, Z1
-	VMOVUPS           Z1, 320(SI)
-	VMULPS            384(SI), Z0, Z1
-	VMOVUPS           Z1, 384(SI)
-	VMULPS            448(SI), Z0, Z0
-	VMOVUPS           Z0, 448(SI)
-	MOVQ              dst_base+0(FP), DI
-	MOVQ              CX, SI
-	SHLQ              $0x08, SI
-	ADDQ              DI, SI
-	VBROADCASTF64X4   288(BX), Z0
-	VBROADCASTSS      1160(BX), Z1
-	VMULPS            Z1, Z0, Z0
-	VMULPS            512(SI), Z0, Z1
-	VMOVUPS           Z1, 512(SI)
-	VMULPS            576(SI), Z0, Z1
-	VMOVUPS           Z1, 576(SI)
-	VMULPS            640(SI), Z0, Z1
-	VMOVUPS           Z1, 640(SI)
-	VMULPS            704(SI), Z0, Z0
-	VMOVUPS           Z0, 704(SI)
-	MOVQ              dst_base+0(FP), DI
-	MOVQ              CX, SI
-	SHLQ              $0x08, SI
-	ADDQ              DI, SI
-	VBROADCASTF64X4   416(BX), Z0
-	VBROADCASTSS      1164(BX), Z1
-	VMULPS            Z1, Z0, Z0
-	VMULPS            768(SI), Z0, Z1
-	VMOVUPS           Z1, 768(SI)
-	VMULPS            832(SI), Z0, Z1
-	VMOVUPS           Z1, 832(SI)
-	VMULPS            896(SI), Z0, Z1
-	VMOVUPS           Z1, 896(SI)
-	VMULPS            960(SI), Z0, Z0
-	VMOVUPS           Z0, 960(SI)
-	MOVQ              dst_base+0(FP), DI
-	MOVQ              CX, SI
-	SHLQ              $0x08, SI
-	ADDQ              DI, SI
-	VBROADCASTF64X4   544(BX), Z0
-	VBROADCASTSS      1168(BX), Z1
-	VMULPS            Z1, Z0, Z0
-	VMULPS            1024(SI), Z0, Z1
-	VMOVUPS           Z1, 1024(SI)
-	VMULPS            1088(SI), Z0, Z1
-	VMOVUPS           Z1, 1088(SI)
-	VMULPS            1152(SI), Z0, Z1
-	VMOVUPS           Z1, 1152(SI)
-	VMULPS            1216(SI), Z0, Z0
-	VMOVUPS           Z0, 1216(SI)
-	MOVQ              dst_base+0(FP), DI
-	MOVQ              CX, SI
-	SHLQ              $0x08, SI
-	ADDQ              DI, SI
-	VBROADCASTF64X4   672(BX), Z0
-	VBROADCASTSS      1172(BX), Z1
-	VMULPS            Z1, Z0, Z0
-	VMULPS            1280(SI), Z0, Z1
-	VMOVUPS           Z1, 1280(SI)
-	VMULPS            1344(SI), Z0, Z1
-	VMOVUPS           Z1, 1344(SI)
-	VMULPS            1408(SI), Z0, Z1
-	VMOVUPS           Z1, 1408(SI)
-	VMULPS            1472(SI), Z0, Z0
-	VMOVUPS           Z0, 1472(SI)
-	MOVQ              dst_base+0(FP), DI
-	MOVQ              CX, SI
-	SHLQ              $0x08, SI
-	ADDQ              DI, SI
-	VBROADCASTF64X4   800(BX), Z0
-	VBROADCASTSS      1176(BX), Z1
-	VMULPS            Z1, Z0, Z0
-	VMULPS            1536(SI), Z0, Z1
-	VMOVUPS           Z1, 1536(SI)
-	VMULPS            1600(SI), Z0, Z1
-	VMOVUPS           Z1, 1600(SI)
-	VMULPS            1664(SI), Z0, Z1
-	VMOVUPS           Z1, 1664(SI)
-	VMULPS            1728(SI), Z0, Z0
-	VMOVUPS           Z0, 1728(SI)
-	MOVQ              dst_base+0(FP), DI
-	MOVQ              CX, SI
-	SHLQ              $0x08, SI
-	ADDQ              DI, SI
-	VBROADCASTF64X4   928(BX), Z0
-	VBROADCASTSS      1180(BX), Z1
-	VMULPS            Z1, Z0, Z0
-	VMULPS            1792(SI), Z0, Z1
-	VMOVUPS           Z1, 1792(SI)
-	VMULPS            1856(SI), Z0, Z1
-	VMOVUPS           Z1, 1856(SI)
-	VMULPS            1920(SI), Z0, Z1
-	VMOVUPS           Z1, 1920(SI)
-	VMULPS            1984(SI), Z0, Z0
-	VMOVUPS           Z0, 1984(SI)
-	ADDQ              $0x00000140, AX
-	ADDQ              $0x08, CX
-	SUBQ              $0x08, DX
-	JMP               group1712
+	VMULPS            Z26, Z14, Z14
+	VFMADD213PS       Z23, Z11, Z27
+	VFMADD213PS       Z24, Z12, Z28
+	VFMADD213PS       Z25, Z13, Z29
+	VFMADD213PS       Z26, Z14, Z30
+	VSCALEFPS.Z       Z19, Z27, K1, Z27
+	VSCALEFPS.Z       Z20, Z28, K2, Z28
+	VSCALEFPS.Z       Z21, Z29, K3, Z29
+	VSCALEFPS.Z       Z22, Z30, K4, Z30
+	VMULPS.Z          Z27, Z15, K1, Z15
+	VMULPS.Z          Z28, Z16, K2, Z16
+	VMULPS.Z          Z29, Z17, K3, Z17
+	VMULPS.Z          Z30, Z18, K4, Z18
+	VMOVUPS           Z27, 1152(R8)
+	VMOVUPS           Z15, 1216(R8)
+	VMOVUPS           Z28, 1280(R8)
+	VMOVUPS           Z16, 1344(R8)
+	VMOVUPS           Z29, 1408(R8)
+	VMOVUPS           Z17, 1472(R8)
+	VMOVUPS           Z30, 1536(R8)
+	VMOVUPS           Z18, 1600(R8)
+	ADDQ              $0x000000a0, DI
+	ADDQ              $0x00000200, R8
+	ADDQ              $0x04, R9
+	JMP               pass1718
+	MOVQ R9, BX
+	MOVQ R9, DX
 
-done1713:
+passed1720:
+	MOVQ AX, DI
+	MOVQ SI, R8
+	XORQ R9, R9
+
+pass1721:
+	CMPQ            R9, BX
+	JGE             passed1723
+	VMOVUPS         constants<>+2848(SB), Z0
+	VMOVUPS         constants<>+2912(SB), Z1
+	VMOVUPS         constants<>+2976(SB), Z2
+	VMOVUPS         constants<>+3040(SB), Z11
+	MOVQ            dst_base+0(FP), R11
+	LEAQ            (CX)(R9*1), R10
+	SHLQ            $0x08, R10
+	ADDQ            R11, R10
+	MOVQ            tables_base+120(FP), R11
+	MOVQ            32(DI), R12
+	LEAQ            (R11)(R12*4), R12
+	VMOVUPS         1152(R8), Z12
+	VMOVUPS         1216(R8), Z13
+	VMOVUPS         (R12), Z15
+	VPERMPS         Z12, Z0, Z14
+	VPERMPS         Z13, Z0, Z16
+	VMULPS          Z15, Z14, Z14
+	VMOVUPS         Z14, (R10)
+	VMULPS          Z15, Z16, Z15
+	VMOVAPS         Z14, Z14
+	VMOVUPS         64(R12), Z16
+	VPERMPS         Z12, Z1, Z17
+	VPERMPS         Z13, Z1, Z18
+	VMULPS          Z16, Z17, Z17
+	VMOVUPS         Z17, 64(R10)
+	VFMADD231PS     Z16, Z18, Z15
+	VADDPS          Z17, Z14, Z14
+	VMOVUPS         128(R12), Z16
+	VPERMPS         Z12, Z2, Z17
+	VPERMPS         Z13, Z2, Z18
+	VMULPS          Z16, Z17, Z17
+	VMOVUPS         Z17, 128(R10)
+	VFMADD231PS     Z16, Z18, Z15
+	VADDPS          Z17, Z14, Z14
+	VMOVUPS         192(R12), Z16
+	VPERMPS         Z12, Z11, Z12
+	VPERMPS         Z13, Z11, Z13
+	VMULPS          Z16, Z12, Z12
+	VMOVUPS         Z12, 192(R10)
+	VFMADD231PS     Z16, Z13, Z15
+	VADDPS          Z12, Z14, Z14
+	VBROADCASTF64X4 1184(R8), Z12
+	VBROADCASTF64X4 1248(R8), Z13
+	VMULPS          Z12, Z15, Z15
+	VFMADD231PS     Z13, Z14, Z15
+	VMULPS          Z12, Z14, Z14
+	MOVQ            72(DI), R12
+	LEAQ            (R11)(R12*4), R12
+	VMOVUPS         1280(R8), Z12
+	VMOVUPS         1344(R8), Z13
+	VMOVUPS         (R12), Z17
+	VPERMPS         Z12, Z0, Z16
+	VPERMPS         Z13, Z0, Z18
+	VMULPS          Z17, Z16, Z16
+	VMOVUPS         Z16, 256(R10)
+	VMULPS          Z17, Z18, Z17
+	VMOVAPS         Z16, Z16
+	VMOVUPS         64(R12), Z18
+	VPERMPS         Z12, Z1, Z19
+	VPERMPS         Z13, Z1, Z20
+	VMULPS          Z18, Z19, Z19
+	VMOVUPS         Z19, 320(R10)
+	VFMADD231PS     Z18, Z20, Z17
+	VADDPS          Z19, Z16, Z16
+	VMOVUPS         128(R12), Z18
+	VPERMPS         Z12, Z2, Z19
+	VPERMPS         Z13, Z2, Z20
+	VMULPS          Z18, Z19, Z19
+	VMOVUPS         Z19, 384(R10)
+	VFMADD231PS     Z18, Z20, Z17
+	VADDPS          Z19, Z16, Z16
+	VMOVUPS         192(R12), Z18
+	VPERMPS         Z12, Z11, Z12
+	VPERMPS         Z13, Z11, Z13
+	VMULPS          Z18, Z12, Z12
+	VMOVUPS         Z12, 448(R10)
+	VFMADD231PS     Z18, Z13, Z17
+	VADDPS          Z12, Z16, Z16
+	VBROADCASTF64X4 1312(R8), Z12
+	VBROADCASTF64X4 1376(R8), Z13
+	VMULPS          Z12, Z17, Z17
+	VFMADD231PS     Z13, Z16, Z17
+	VMULPS          Z12, Z16, Z16
+	MOVQ            112(DI), R12
+	LEAQ            (R11)(R12*4), R12
+	VMOVUPS         1408(R8), Z12
+	VMOVUPS         1472(R8), Z13
+	VMOVUPS         (R12), Z19
+	VPERMPS         Z12, Z0, Z18
+	VPERMPS         Z13, Z0, Z20
+	VMULPS          Z19, Z18, Z18
+	VMOVUPS         Z18, 512(R10)
+	VMULPS          Z19, Z20, Z19
+	VMOVAPS         Z18, Z18
+	VMOVUPS         64(R12), Z20
+	VPERMPS         Z12, Z1, Z21
+	VPERMPS         Z13, Z1, Z22
+	VMULPS          Z20, Z21, Z21
+	VMOVUPS         Z21, 576(R10)
+	VFMADD231PS     Z20, Z22, Z19
+	VADDPS          Z21, Z18, Z18
+	VMOVUPS         128(R12), Z20
+	VPERMPS         Z12, Z2, Z21
+	VPERMPS         Z13, Z2, Z22
+	VMULPS          Z20, Z21, Z21
+	VMOVUPS         Z21, 640(R10)
+	VFMADD231PS     Z20, Z22, Z19
+	VADDPS          Z21, Z18, Z18
+	VMOVUPS         192(R12), Z20
+	VPERMPS         Z12, Z11, Z12
+	VPERMPS         Z13, Z11, Z13
+	VMULPS          Z20, Z12, Z12
+	VMOVUPS         Z12, 704(R10)
+	VFMADD231PS     Z20, Z13, Z19
+	VADDPS          Z12, Z18, Z18
+	VBROADCASTF64X4 1440(R8), Z12
+	VBROADCASTF64X4 1504(R8), Z13
+	VMULPS          Z12, Z19, Z19
+	VFMADD231PS     Z13, Z18, Z19
+	VMULPS          Z12, Z18, Z18
+	MOVQ            152(DI), R12
+	LEAQ            (R11)(R12*4), R12
+	VMOVUPS         1536(R8), Z12
+	VMOVUPS         1600(R8), Z13
+	VMOVUPS         (R12), Z21
+	VPERMPS         Z12, Z0, Z20
+	VPERMPS         Z13, Z0, Z22
+	VMULPS          Z21, Z20, Z20
+	VMOVUPS         Z20, 768(R10)
+	VMULPS          Z21, Z22, Z21
+	VMOVAPS         Z20, Z20
+	VMOVUPS         64(R12), Z22
+	VPERMPS         Z12, Z1, Z23
+	VPERMPS         Z13, Z1, Z24
+	VMULPS          Z22, Z23, Z23
+	VMOVUPS         Z23, 832(R10)
+	VFMADD231PS     Z22, Z24, Z21
+	VADDPS          Z23, Z20, Z20
+	VMOVUPS         128(R12), Z22
+	VPERMPS         Z12, Z2, Z23
+	VPERMPS         Z13, Z2, Z24
+	VMULPS          Z22, Z23, Z23
+	VMOVUPS         Z23, 896(R10)
+	VFMADD231PS     Z22, Z24, Z21
+	VADDPS          Z23, Z20, Z20
+	VMOVUPS         192(R12), Z22
+	VPERMPS         Z12, Z11, Z12
+	VPERMPS         Z13, Z11, Z13
+	VMULPS          Z22, Z12, Z12
+	VMOVUPS         Z12, 960(R10)
+	VFMADD231PS     Z22, Z13, Z21
+	VADDPS          Z12, Z20, Z20
+	VBROADCASTF64X4 1568(R8), Z12
+	VBROADCASTF64X4 1632(R8), Z13
+	VMULPS          Z12, Z21, Z21
+	VFMADD231PS     Z13, Z20, Z21
+	VMULPS          Z12, Z20, Z20
+	MOVQ            192(DI), R12
+	LEAQ            (R11)(R12*4), R12
+	VMOVUPS         1664(R8), Z12
+	VMOVUPS         1728(R8), Z13
+	VMOVUPS         (R12), Z23
+	VPERMPS         Z12, Z0, Z22
+	VPERMPS         Z13, Z0, Z24
+	VMULPS          Z23, Z22, Z22
+	VMOVUPS         Z22, 1024(R10)
+	VMULPS          Z23, Z24, Z23
+	VMOVAPS         Z22, Z22
+	VMOVUPS         64(R12), Z24
+	VPERMPS         Z12, Z1, Z25
+	VPERMPS         Z13, Z1, Z26
+	VMULPS          Z24, Z25, Z25
+	VMOVUPS         Z25, 1088(R10)
+	VFMADD231PS     Z24, Z26, Z23
+	VADDPS          Z25, Z22, Z22
+	VMOVUPS         128(R12), Z24
+	VPERMPS         Z12, Z2, Z25
+	VPERMPS         Z13, Z2, Z26
+	VMULPS          Z24, Z25, Z25
+	VMOVUPS         Z25, 1152(R10)
+	VFMADD231PS     Z24, Z26, Z23
+	VADDPS          Z25, Z22, Z22
+	VMOVUPS         192(R12), Z24
+	VPERMPS         Z12, Z11, Z12
+	VPERMPS         Z13, Z11, Z13
+	VMULPS          Z24, Z12, Z12
+	VMOVUPS         Z12, 1216(R10)
+	VFMADD231PS     Z24, Z13, Z23
+	VADDPS          Z12, Z22, Z22
+	VBROADCASTF64X4 1696(R8), Z12
+	VBROADCASTF64X4 1760(R8), Z13
+	VMULPS          Z12, Z23, Z23
+	VFMADD231PS     Z13, Z22, Z23
+	VMULPS          Z12, Z22, Z22
+	MOVQ            232(DI), R12
+	LEAQ            (R11)(R12*4), R12
+	VMOVUPS         1792(R8), Z12
+	VMOVUPS         1856(R8), Z13
+	VMOVUPS         (R12), Z25
+	VPERMPS         Z12, Z0, Z24
+	VPERMPS         Z13, Z0, Z26
+	VMULPS          Z25, Z24, Z24
+	VMOVUPS         Z24, 1280(R10)
+	VMULPS          Z25, Z26, Z25
+	VMOVAPS         Z24, Z24
+	VMOVUPS         64(R12), Z26
+	VPERMPS         Z12, Z1, Z27
+	VPERMPS         Z13, Z1, Z28
+	VMULPS          Z26, Z27, Z27
+	VMOVUPS         Z27, 1344(R10)
+	VFMADD231PS     Z26, Z28, Z25
+	VADDPS          Z27, Z24, Z24
+	VMOVUPS         128(R12), Z26
+	VPERMPS         Z12, Z2, Z27
+	VPERMPS         Z13, Z2, Z28
+	VMULPS          Z26, Z27, Z27
+	VMOVUPS         Z27, 1408(R10)
+	VFMADD231PS     Z26, Z28, Z25
+	VADDPS          Z27, Z24, Z24
+	VMOVUPS         192(R12), Z26
+	VPERMPS         Z12, Z11, Z12
+	VPERMPS         Z13, Z11, Z13
+	VMULPS          Z26, Z12, Z12
+	VMOVUPS         Z12, 1472(R10)
+	VFMADD231PS     Z26, Z13, Z25
+	VADDPS          Z12, Z24, Z24
+	VBROADCASTF64X4 1824(R8), Z12
+	VBROADCASTF64X4 1888(R8), Z13
+	VMULPS          Z12, Z25, Z25
+	VFMADD231PS     Z13, Z24, Z25
+	VMULPS          Z12, Z24, Z24
+	MOVQ            272(DI), R12
+	LEAQ            (R11)(R12*4), R12
+	VMOVUPS         1920(R8), Z12
+	VMOVUPS         1984(R8), Z13
+	VMOVUPS         (R12), Z27
+	VPERMPS         Z12, Z0, Z26
+	VPERMPS         Z13, Z0, Z28
+	VMULPS          Z27, Z26, Z26
+	VMOVUPS         Z26, 1536(R10)
+	VMULPS          Z27, Z28, Z27
+	VMOVAPS         Z26, Z26
+	VMOVUPS         64(R12), Z28
+	VPERMPS         Z12, Z1, Z29
+	VPERMPS         Z13, Z1, Z30
+	VMULPS          Z28, Z29, Z29
+	VMOVUPS         Z29, 1600(R10)
+	VFMADD231PS     Z28, Z30, Z27
+	VADDPS          Z29, Z26, Z26
+	VMOVUPS         128(R12), Z28
+	VPERMPS         Z12, Z2, Z29
+	VPERMPS         Z13, Z2, Z30
+	VMULPS          Z28, Z29, Z29
+	VMOVUPS         Z29, 1664(R10)
+	VFMADD231PS     Z28, Z30, Z27
+	VADDPS          Z29, Z26, Z26
+	VMOVUPS         192(R12), Z28
+	VPERMPS         Z12, Z11, Z12
+	VPERMPS         Z13, Z11, Z13
+	VMULPS          Z28, Z12, Z12
+	VMOVUPS         Z12, 1728(R10)
+	VFMADD231PS     Z28, Z13, Z27
+	VADDPS          Z12, Z26, Z26
+	VBROADCASTF64X4 1952(R8), Z12
+	VBROADCASTF64X4 2016(R8), Z13
+	VMULPS          Z12, Z27, Z27
+	VFMADD231PS     Z13, Z26, Z27
+	VMULPS          Z12, Z26, Z26
+	MOVQ            312(DI), R12
+	LEAQ            (R11)(R12*4), R12
+	VMOVUPS         2048(R8), Z12
+	VMOVUPS         2112(R8), Z13
+	VMOVUPS         (R12), Z28
+	VPERMPS         Z12, Z0, Z29
+	VPERMPS         Z13, Z0, Z0
+	VMULPS          Z28, Z29, Z29
+	VMOVUPS         Z29, 1792(R10)
+	VMULPS          Z28, Z0, Z0
+	VMOVAPS         Z29, Z28
+	VMOVUPS         64(R12), Z29
+	VPERMPS         Z12, Z1, Z30
+	VPERMPS         Z13, Z1, Z1
+	VMULPS          Z29, Z30, Z30
+	VMOVUPS         Z30, 1856(R10)
+	VFMADD231PS     Z29, Z1, Z0
+	VADDPS          Z30, Z28, Z28
+	VMOVUPS         128(R12), Z1
+	VPERMPS         Z12, Z2, Z29
+	VPERMPS         Z13, Z2, Z2
+	VMULPS          Z1, Z29, Z29
+	VMOVUPS         Z29, 1920(R10)
+	VFMADD231PS     Z1, Z2, Z0
+	VADDPS          Z29, Z28, Z28
+	VMOVUPS         192(R12), Z1
+	VPERMPS         Z12, Z11, Z2
+	VPERMPS         Z13, Z11, Z11
+	VMULPS          Z1, Z2, Z2
+	VMOVUPS         Z2, 1984(R10)
+	VFMADD231PS     Z1, Z11, Z0
+	VADDPS          Z2, Z28, Z28
+	VBROADCASTF64X4 2080(R8), Z1
+	VBROADCASTF64X4 2144(R8), Z2
+	VMULPS          Z1, Z0, Z0
+	VFMADD231PS     Z2, Z28, Z0
+	VMULPS          Z1, Z28, Z28
+	VUNPCKLPS       Z16, Z14, Z1
+	VUNPCKHPS       Z16, Z14, Z2
+	VADDPS          Z2, Z1, Z1
+	VUNPCKLPS       Z20, Z18, Z2
+	VUNPCKHPS       Z20, Z18, Z11
+	VADDPS          Z11, Z2, Z2
+	VUNPCKLPS       Z24, Z22, Z11
+	VUNPCKHPS       Z24, Z22, Z12
+	VADDPS          Z12, Z11, Z11
+	VUNPCKLPS       Z28, Z26, Z12
+	VUNPCKHPS       Z28, Z26, Z13
+	VADDPS          Z13, Z12, Z12
+	VUNPCKLPS       Z17, Z15, Z13
+	VUNPCKHPS       Z17, Z15, Z14
+	VADDPS          Z14, Z13, Z13
+	VUNPCKLPS       Z21, Z19, Z14
+	VUNPCKHPS       Z21, Z19, Z15
+	VADDPS          Z15, Z14, Z14
+	VUNPCKLPS       Z25, Z23, Z15
+	VUNPCKHPS       Z25, Z23, Z16
+	VADDPS          Z16, Z15, Z15
+	VUNPCKLPS       Z0, Z27, Z16
+	VUNPCKHPS       Z0, Z27, Z0
+	VADDPS          Z0, Z16, Z16
+	VUNPCKLPD       Z2, Z1, Z0
+	VUNPCKHPD       Z2, Z1, Z1
+	VADDPS          Z1, Z0, Z0
+	VUNPCKLPD       Z12, Z11, Z1
+	VUNPCKHPD       Z12, Z11, Z2
+	VADDPS          Z2, Z1, Z1
+	VUNPCKLPD       Z14, Z13, Z2
+	VUNPCKHPD       Z14, Z13, Z11
+	VADDPS          Z11, Z2, Z2
+	VUNPCKLPD       Z16, Z15, Z11
+	VUNPCKHPD       Z16, Z15, Z12
+	VADDPS          Z12, Z11, Z11
+	VSHUFF64X2      $0x88, Z1, Z0, Z12
+	VSHUFF64X2      $0xdd, Z1, Z0, Z0
+	VADDPS          Z0, Z12, Z12
+	VSHUFF64X2      $0x88, Z11, Z2, Z0
+	VSHUFF64X2      $0xdd, Z11, Z2, Z1
+	VADDPS          Z1, Z0, Z0
+	VSHUFF64X2      $0x88, Z0, Z12, Z1
+	VSHUFF64X2      $0xdd, Z0, Z12, Z0
+	VADDPS          Z0, Z1, Z1
+	VPSUBD.BCST     constants<>+3240(SB), Y1, Y0
+	VPCMPUD.BCST    $0x06, constants<>+3368(SB), Y0, K1
+	KORTESTW        K1, K1
+	JNZ             stop1722
+	VMOVUPS         Y1, 640(SI)(R9*4)
+	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
+	ADDQ            $0x00000140, DI
+	ADDQ            $0x00000400, R8
+	ADDQ            $0x08, R9
+	JMP             pass1721
+
+stop1722:
+	MOVQ R9, BX
+	MOVQ R9, DX
+
+passed1723:
+	MOVQ AX, DI
+	MOVQ SI, R8
+	XORQ R9, R9
+
+pass1724:
+	CMPQ             R9, BX
+	JGE              passed1726
+	VMOVUPS          640(SI)(R9*4), Y0
+	VMOVUPS          896(SI)(R9*4), Y1
+	VBROADCASTSS     constants<>+3248(SB), Y3
+	VDIVPS           Y0, Y3, Y3
+	VMOVUPS          Y3, 640(SI)(R9*4)
+	VMOVUPD          128(SI)(R9*8), Z2
+	VMULPS           Y3, Y1, Y1
+	VCVTPS2PD        Y1, Z1
+	VADDPD           Z2, Z1, Z1
+	VCVTPS2PD        Y0, Z0
+	VGETMANTPD       $0x08, Z0, Z11
+	VRCP14PD         Z11, Z12
+	VGETEXPPD        Z0, Z0
+	VRNDSCALEPD      $0x58, Z12, Z12
+	VFMSUB213PD.BCST constants<>+760(SB), Z12, Z11
+	VGETEXPPD        Z12, Z13
+	VSUBPD           Z13, Z0, Z0
+	VPSRLQ           $0x30, Z12, Z12
+	VMOVUPD          constants<>+512(SB), Z13
+	VPERMI2PD        constants<>+576(SB), Z13, Z12
+	VFMADD231PD.BCST constants<>+1008(SB), Z0, Z12
+	VMULPD           Z11, Z11, Z0
+	VBROADCASTSD     constants<>+1064(SB), Z13
+	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z13
+	VFMADD231PD.BCST constants<>+1080(SB), Z0, Z13
+	VBROADCASTSD     constants<>+1048(SB), Z14
+	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z14
+	VFMADD213PD      Z14, Z0, Z13
+	VBROADCASTSD     constants<>+1016(SB), Z14
+	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z14
+	VBROADCASTSD     constants<>+1032(SB), Z15
+	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z15
+	VFMADD231PD      Z15, Z0, Z14
+	VADDPD           Z11, Z12, Z12
+	VMULPD           Z0, Z0, Z11
+	VFMADD231PD      Z13, Z11, Z14
+	VFMADD213PD      Z12, Z0, Z14
+	VADDPD           Z2, Z14, Z14
+	LEAQ             (CX)(R9*1), R10
+	MOVQ             product_base+48(FP), R11
+	VMOVUPD          Z1, (R11)(R10*8)
+	MOVQ             logZ_base+24(FP), R11
+	VMOVUPD          Z14, (R11)(R10*8)
+	ADDQ             $0x00000140, DI
+	ADDQ             $0x00000400, R8
+	ADDQ             $0x08, R9
+	JMP              pass1724
+	MOVQ R9, BX
+	MOVQ R9, DX
+
+passed1726:
+	MOVQ AX, DI
+	MOVQ SI, R8
+	XORQ R9, R9
+
+pass1727:
+	CMPQ            R9, BX
+	JGE             passed1729
+	MOVQ            dst_base+0(FP), R10
+	LEAQ            (CX)(R9*1), AX
+	SHLQ            $0x08, AX
+	ADDQ            R10, AX
+	VBROADCASTF64X4 1184(R8), Z0
+	VBROADCASTSS    640(SI)(R9*4), Z1
+	VMULPS          Z1, Z0, Z0
+	VMULPS          (AX), Z0, Z1
+	VMOVUPS         Z1, (AX)
+	VMULPS          64(AX), Z0, Z1
+	VMOVUPS         Z1, 64(AX)
+	VMULPS          128(AX), Z0, Z1
+	VMOVUPS         Z1, 128(AX)
+	VMULPS          192(AX), Z0, Z0
+	VMOVUPS         Z0, 192(AX)
+	VBROADCASTF64X4 1312(R8), Z0
+	VBROADCASTSS    644(SI)(R9*4), Z1
+	VMULPS          Z1, Z0, Z0
+	VMULPS          256(AX), Z0, Z1
+	VMOVUPS         Z1, 256(AX)
+	VMULPS          320(AX), Z0, Z1
+	VMOVUPS         Z1, 320(AX)
+	VMULPS          384(AX), Z0, Z1
+	VMOVUPS         Z1, 384(AX)
+	VMULPS          448(AX), Z0, Z0
+	VMOVUPS         Z0, 448(AX)
+	ADDQ            $0x00000050, DI
+	ADDQ            $0x00000100, R8
+	ADDQ            $0x02, R9
+	JMP             pass1727
+	MOVQ R9, BX
+	MOVQ R9, DX
+
+passed1729:
+	ADDQ BX, CX
+	SUBQ BX, DX
+	MOVQ DI, AX
+	JMP  chunk1712
+
+done1714:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -22008,9 +21949,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest1716
+	JLT          rest1732
 
-whole1715:
+whole1731:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -22021,11 +21962,11 @@ whole1715:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1715
+	JGE          whole1731
 
-rest1716:
+rest1732:
 	TESTQ        R11, R11
-	JZ           done1717
+	JZ           done1733
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -22037,7 +21978,7 @@ rest1716:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done1717:
+done1733:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -22050,7 +21991,7 @@ done1717:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector1718:
+vector1734:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -22077,7 +22018,7 @@ vector1718:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector1718
+	JLT               vector1734
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -22085,9 +22026,9 @@ vector1718:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest1720
+	JLT               rest1736
 
-whole1719:
+whole1735:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -22098,11 +22039,11 @@ whole1719:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1719
+	JGE          whole1735
 
-rest1720:
+rest1736:
 	TESTQ        R11, R11
-	JZ           done1721
+	JZ           done1737
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -22114,7 +22055,7 @@ rest1720:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done1721:
+done1737:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -22127,7 +22068,7 @@ done1721:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector1722:
+vector1738:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -22154,7 +22095,7 @@ vector1722:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector1722
+	JLT               vector1738
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -22163,9 +22104,9 @@ vector1722:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest1724
+	JLT               rest1740
 
-panel1723:
+panel1739:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -22186,9 +22127,9 @@ panel1723:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1727
+	JLT    rows1743
 
-row1726:
+row1742:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22217,13 +22158,13 @@ row1726:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row1726
+	JGE              row1742
 
-rows1727:
+rows1743:
 	CMPQ R12, $0x00000001
-	JLT  rows1729
+	JLT  rows1745
 
-row1728:
+row1744:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22240,9 +22181,9 @@ row1728:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row1728
+	JGE              row1744
 
-rows1729:
+rows1745:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22266,13 +22207,13 @@ rows1729:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel1723
+	JGE         panel1739
 
-rest1724:
+rest1740:
 	TESTQ  R11, R11
-	JZ     done1725
+	JZ     done1741
 	CMPQ   R11, $0x00000010
-	JGT    wider1730
+	JGT    wider1746
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -22284,9 +22225,9 @@ rest1724:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1732
+	JLT    rows1748
 
-row1731:
+row1747:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -22297,13 +22238,13 @@ row1731:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1731
+	JGE              row1747
 
-rows1732:
+rows1748:
 	CMPQ R11, $0x00000001
-	JLT  rows1734
+	JLT  rows1750
 
-row1733:
+row1749:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -22311,19 +22252,19 @@ row1733:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1733
+	JGE              row1749
 
-rows1734:
+rows1750:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done1725
+	JMP         done1741
 
-wider1730:
+wider1746:
 	CMPQ   R11, $0x00000020
-	JGT    wider1735
+	JGT    wider1751
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -22340,9 +22281,9 @@ wider1730:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1737
+	JLT    rows1753
 
-row1736:
+row1752:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -22359,13 +22300,13 @@ row1736:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1736
+	JGE              row1752
 
-rows1737:
+rows1753:
 	CMPQ R11, $0x00000001
-	JLT  rows1739
+	JLT  rows1755
 
-row1738:
+row1754:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -22376,9 +22317,9 @@ row1738:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1738
+	JGE              row1754
 
-rows1739:
+rows1755:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22389,11 +22330,11 @@ rows1739:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done1725
+	JMP         done1741
 
-wider1735:
+wider1751:
 	CMPQ   R11, $0x00000030
-	JGT    wider1740
+	JGT    wider1756
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -22414,9 +22355,9 @@ wider1735:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1742
+	JLT    rows1758
 
-row1741:
+row1757:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -22439,13 +22380,13 @@ row1741:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1741
+	JGE              row1757
 
-rows1742:
+rows1758:
 	CMPQ R11, $0x00000001
-	JLT  rows1744
+	JLT  rows1760
 
-row1743:
+row1759:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -22459,9 +22400,9 @@ row1743:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1743
+	JGE              row1759
 
-rows1744:
+rows1760:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22477,9 +22418,9 @@ rows1744:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done1725
+	JMP         done1741
 
-wider1740:
+wider1756:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -22504,9 +22445,9 @@ wider1740:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1747
+	JLT    rows1763
 
-row1746:
+row1762:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22535,13 +22476,13 @@ row1746:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1746
+	JGE              row1762
 
-rows1747:
+rows1763:
 	CMPQ R11, $0x00000001
-	JLT  rows1749
+	JLT  rows1765
 
-row1748:
+row1764:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22558,9 +22499,9 @@ row1748:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1748
+	JGE              row1764
 
-rows1749:
+rows1765:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22582,7 +22523,7 @@ rows1749:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done1725:
+done1741:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -22602,7 +22543,7 @@ done1725:
 	VPSUBD.BCST      constants<>+3240(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3368(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe1714
+	JNZ              unsafe1730
 	VMOVSS           constants<>+3248(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -22642,25 +22583,25 @@ done1725:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector1750:
+vector1766:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector1750
+	JLT     vector1766
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row1751:
+row1767:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1753
+	JLT          rest1769
 
-whole1752:
+whole1768:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -22668,11 +22609,11 @@ whole1752:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole1752
+	JGE     whole1768
 
-rest1753:
+rest1769:
 	TESTQ     R11, R11
-	JZ        done1754
+	JZ        done1770
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -22681,59 +22622,59 @@ rest1753:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces1755
+	JGT       pieces1771
 	VMOVUPS   Z1, (R10)
-	JMP       written1756
+	JMP       written1772
 
-pieces1755:
+pieces1771:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1757
+	JNZ     partial1773
 	VMOVUPS Z1, (R10)
-	JMP     stored1758
+	JMP     stored1774
 
-partial1757:
+partial1773:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1759
+	JZ         without1775
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without1759:
+without1775:
 	TESTQ      $0x00000004, R11
-	JZ         without1760
+	JZ         without1776
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without1760:
+without1776:
 	TESTQ     $0x00000002, R11
-	JZ        without1761
+	JZ        without1777
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without1761:
+without1777:
 	TESTQ  $0x00000001, R11
-	JZ     without1762
+	JZ     without1778
 	VMOVSS X0, (R10)
 
-without1762:
-stored1758:
-written1756:
-done1754:
+without1778:
+stored1774:
+written1772:
+done1770:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row1751
+	JNZ  row1767
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1714:
+unsafe1730:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -22750,17 +22691,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest1764
+	JLT  rest1780
 
-panel1763:
+panel1779:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1767
+	JLT  tiles1783
 
-tile1766:
+tile1782:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -22789,9 +22730,9 @@ tile1766:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1769
+	JLE    done1785
 
-again1768:
+again1784:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -22835,9 +22776,9 @@ again1768:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1768
+	JNZ          again1784
 
-done1769:
+done1785:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -22873,13 +22814,13 @@ done1769:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1766
+	JGE     tile1782
 
-tiles1767:
+tiles1783:
 	CMPQ R10, $0x00000002
-	JLT  tiles1771
+	JLT  tiles1787
 
-tile1770:
+tile1786:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -22892,9 +22833,9 @@ tile1770:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1773
+	JLE    done1789
 
-again1772:
+again1788:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -22914,9 +22855,9 @@ again1772:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1772
+	JNZ          again1788
 
-done1773:
+done1789:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -22932,13 +22873,13 @@ done1773:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1770
+	JGE     tile1786
 
-tiles1771:
+tiles1787:
 	CMPQ R10, $0x00000001
-	JLT  tiles1775
+	JLT  tiles1791
 
-tile1774:
+tile1790:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -22947,9 +22888,9 @@ tile1774:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1777
+	JLE    done1793
 
-again1776:
+again1792:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -22963,9 +22904,9 @@ again1776:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1776
+	JNZ          again1792
 
-done1777:
+done1793:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -22973,19 +22914,19 @@ done1777:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1774
+	JGE     tile1790
 
-tiles1775:
+tiles1791:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel1763
+	JGE  panel1779
 
-rest1764:
+rest1780:
 	TESTQ R9, R9
-	JZ    done1765
+	JZ    done1781
 	CMPQ  R9, $0x00000010
-	JGT   wider1778
+	JGT   wider1794
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -22994,9 +22935,9 @@ rest1764:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles1780
+	JLT   tiles1796
 
-tile1779:
+tile1795:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23013,9 +22954,9 @@ tile1779:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1782
+	JLE    done1798
 
-again1781:
+again1797:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -23056,494 +22997,380 @@ again1781:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1781
+	JNZ          again1797
 
-done1782:
+done1798:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1783
+	JNZ     partial1799
 	VMOVUPS Z0, (DI)
-	JMP     stored1784
+	JMP     stored1800
 
-partial1783:
+partial1799:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1785
+	JZ         without1801
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1785:
+without1801:
 	TESTQ      $0x00000004, R9
-	JZ         without1786
+	JZ         without1802
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1786:
+without1802:
 	TESTQ     $0x00000002, R9
-	JZ        without1787
+	JZ        without1803
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1787:
+without1803:
 	TESTQ  $0x00000001, R9
-	JZ     without1788
+	JZ     without1804
 	VMOVSS X0, (BX)
 
-without1788:
-stored1784:
+without1804:
+stored1800:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1789
+	JNZ     partial1805
 	VMOVUPS Z1, (DI)
-	JMP     stored1790
+	JMP     stored1806
 
-partial1789:
+partial1805:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1791
+	JZ         without1807
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1791:
+without1807:
 	TESTQ      $0x00000004, R9
-	JZ         without1792
+	JZ         without1808
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1792:
+without1808:
 	TESTQ     $0x00000002, R9
-	JZ        without1793
+	JZ        without1809
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1793:
+without1809:
 	TESTQ  $0x00000001, R9
-	JZ     without1794
+	JZ     without1810
 	VMOVSS X0, (BX)
 
-without1794:
-stored1790:
+without1810:
+stored1806:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1795
+	JNZ     partial1811
 	VMOVUPS Z2, (DI)
-	JMP     stored1796
+	JMP     stored1812
 
-partial1795:
+partial1811:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1797
+	JZ         without1813
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1797:
+without1813:
 	TESTQ      $0x00000004, R9
-	JZ         without1798
+	JZ         without1814
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1798:
+without1814:
 	TESTQ     $0x00000002, R9
-	JZ        without1799
+	JZ        without1815
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1799:
+without1815:
 	TESTQ  $0x00000001, R9
-	JZ     without1800
+	JZ     without1816
 	VMOVSS X0, (BX)
 
-without1800:
-stored1796:
+without1816:
+stored1812:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1801
+	JNZ     partial1817
 	VMOVUPS Z3, (DI)
-	JMP     stored1802
+	JMP     stored1818
 
-partial1801:
+partial1817:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1803
+	JZ         without1819
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1803:
+without1819:
 	TESTQ      $0x00000004, R9
-	JZ         without1804
+	JZ         without1820
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1804:
+without1820:
 	TESTQ     $0x00000002, R9
-	JZ        without1805
+	JZ        without1821
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1805:
+without1821:
 	TESTQ  $0x00000001, R9
-	JZ     without1806
+	JZ     without1822
 	VMOVSS X0, (BX)
 
-without1806:
-stored1802:
+without1822:
+stored1818:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1807
+	JNZ     partial1823
 	VMOVUPS Z4, (DI)
-	JMP     stored1808
+	JMP     stored1824
 
-partial1807:
+partial1823:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1809
+	JZ         without1825
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1809:
+without1825:
 	TESTQ      $0x00000004, R9
-	JZ         without1810
+	JZ         without1826
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1810:
+without1826:
 	TESTQ     $0x00000002, R9
-	JZ        without1811
+	JZ        without1827
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1811:
+without1827:
 	TESTQ  $0x00000001, R9
-	JZ     without1812
+	JZ     without1828
 	VMOVSS X0, (BX)
 
-without1812:
-stored1808:
+without1828:
+stored1824:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1813
+	JNZ     partial1829
 	VMOVUPS Z5, (DI)
-	JMP     stored1814
+	JMP     stored1830
 
-partial1813:
+partial1829:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1815
+	JZ         without1831
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1815:
+without1831:
 	TESTQ      $0x00000004, R9
-	JZ         without1816
+	JZ         without1832
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1816:
+without1832:
 	TESTQ     $0x00000002, R9
-	JZ        without1817
+	JZ        without1833
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1817:
+without1833:
 	TESTQ  $0x00000001, R9
-	JZ     without1818
+	JZ     without1834
 	VMOVSS X0, (BX)
 
-without1818:
-stored1814:
+without1834:
+stored1830:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1819
+	JNZ     partial1835
 	VMOVUPS Z6, (DI)
-	JMP     stored1820
+	JMP     stored1836
 
-partial1819:
+partial1835:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1821
+	JZ         without1837
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1821:
+without1837:
 	TESTQ      $0x00000004, R9
-	JZ         without1822
+	JZ         without1838
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1822:
+without1838:
 	TESTQ     $0x00000002, R9
-	JZ        without1823
+	JZ        without1839
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1823:
+without1839:
 	TESTQ  $0x00000001, R9
-	JZ     without1824
+	JZ     without1840
 	VMOVSS X0, (BX)
 
-without1824:
-stored1820:
+without1840:
+stored1836:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1825
+	JNZ     partial1841
 	VMOVUPS Z7, (DI)
-	JMP     stored1826
+	JMP     stored1842
 
-partial1825:
+partial1841:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1827
+	JZ         without1843
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1827:
+without1843:
 	TESTQ      $0x00000004, R9
-	JZ         without1828
+	JZ         without1844
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1828:
+without1844:
 	TESTQ     $0x00000002, R9
-	JZ        without1829
+	JZ        without1845
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1829:
+without1845:
 	TESTQ  $0x00000001, R9
-	JZ     without1830
+	JZ     without1846
 	VMOVSS X0, (BX)
 
-without1830:
-stored1826:
+without1846:
+stored1842:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1831
+	JNZ     partial1847
 	VMOVUPS Z8, (DI)
-	JMP     stored1832
+	JMP     stored1848
 
-partial1831:
+partial1847:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1833
+	JZ         without1849
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1833:
+without1849:
 	TESTQ      $0x00000004, R9
-	JZ         without1834
+	JZ         without1850
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1834:
+without1850:
 	TESTQ     $0x00000002, R9
-	JZ        without1835
+	JZ        without1851
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1835:
+without1851:
 	TESTQ  $0x00000001, R9
-	JZ     without1836
+	JZ     without1852
 	VMOVSS X0, (BX)
 
-without1836:
-stored1832:
+without1852:
+stored1848:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1837
+	JNZ     partial1853
 	VMOVUPS Z9, (DI)
-	JMP     stored1838
+	JMP     stored1854
 
-partial1837:
+partial1853:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1839
+	JZ         without1855
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1839:
+without1855:
 	TESTQ      $0x00000004, R9
-	JZ         without1840
+	JZ         without1856
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1840:
+without1856:
 	TESTQ     $0x00000002, R9
-	JZ        without1841
+	JZ        without1857
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1841:
+without1857:
 	TESTQ  $0x00000001, R9
-	JZ     without1842
+	JZ     without1858
 	VMOVSS X0, (BX)
 
-without1842:
-stored1838:
+without1858:
+stored1854:
 	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial1843
-	VMOVUPS Z10, (DI)
-	JMP     stored1844
-
-partial1843:
-	LEAQ       (DI), BX
-	VMOVAPS    Z10, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without1845
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without1845:
-	TESTQ      $0x00000004, R9
-	JZ         without1846
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without1846:
-	TESTQ     $0x00000002, R9
-	JZ        without1847
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without1847:
-	TESTQ  $0x00000001, R9
-	JZ     without1848
-	VMOVSS X0, (BX)
-
-without1848:
-stored1844:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial1849
-	VMOVUPS Z11, (DI)
-	JMP     stored1850
-
-partial1849:
-	LEAQ       (DI), BX
-	VMOVAPS    Z11, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without1851
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without1851:
-	TESTQ      $0x00000004, R9
-	JZ         without1852
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without1852:
-	TESTQ     $0x00000002, R9
-	JZ        without1853
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without1853:
-	TESTQ  $0x00000001, R9
-	JZ     without1854
-	VMOVSS X0, (BX)
-
-without1854:
-stored1850:
-	ADDQ AX, DI
-	SUBQ $0x0000000c, R10
-	CMPQ R10, $0x0000000c
-	JGE  tile1779
-
-tiles1780:
-	CMPQ R10, $0x00000004
-	JLT  tiles1856
-
-tile1855:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done1858
-
-again1857:
-	VMOVUPS.Z    (BX), K1, Z4
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again1857
-
-done1858:
-	MOVQ    CX, SI
-	IMUL3Q  $0x03, SI, SI
-	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
 	JNZ     partial1859
-	VMOVUPS Z0, (DI)
+	VMOVUPS Z10, (DI)
 	JMP     stored1860
 
 partial1859:
 	LEAQ       (DI), BX
-	VMOVAPS    Z0, Z0
+	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without1861
 	VMOVUPS    Y0, (BX)
@@ -23574,12 +23401,12 @@ stored1860:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial1865
-	VMOVUPS Z1, (DI)
+	VMOVUPS Z11, (DI)
 	JMP     stored1866
 
 partial1865:
 	LEAQ       (DI), BX
-	VMOVAPS    Z1, Z0
+	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without1867
 	VMOVUPS    Y0, (BX)
@@ -23607,96 +23434,210 @@ without1869:
 
 without1870:
 stored1866:
+	ADDQ AX, DI
+	SUBQ $0x0000000c, R10
+	CMPQ R10, $0x0000000c
+	JGE  tile1795
+
+tiles1796:
+	CMPQ R10, $0x00000004
+	JLT  tiles1872
+
+tile1871:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1874
+
+again1873:
+	VMOVUPS.Z    (BX), K1, Z4
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1873
+
+done1874:
+	MOVQ    CX, SI
+	IMUL3Q  $0x03, SI, SI
+	ADDQ    SI, DX
+	TESTQ   $0x0000000f, R9
+	JNZ     partial1875
+	VMOVUPS Z0, (DI)
+	JMP     stored1876
+
+partial1875:
+	LEAQ       (DI), BX
+	VMOVAPS    Z0, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without1877
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without1877:
+	TESTQ      $0x00000004, R9
+	JZ         without1878
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without1878:
+	TESTQ     $0x00000002, R9
+	JZ        without1879
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without1879:
+	TESTQ  $0x00000001, R9
+	JZ     without1880
+	VMOVSS X0, (BX)
+
+without1880:
+stored1876:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1871
-	VMOVUPS Z2, (DI)
-	JMP     stored1872
+	JNZ     partial1881
+	VMOVUPS Z1, (DI)
+	JMP     stored1882
 
-partial1871:
+partial1881:
+	LEAQ       (DI), BX
+	VMOVAPS    Z1, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without1883
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without1883:
+	TESTQ      $0x00000004, R9
+	JZ         without1884
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without1884:
+	TESTQ     $0x00000002, R9
+	JZ        without1885
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without1885:
+	TESTQ  $0x00000001, R9
+	JZ     without1886
+	VMOVSS X0, (BX)
+
+without1886:
+stored1882:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial1887
+	VMOVUPS Z2, (DI)
+	JMP     stored1888
+
+partial1887:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1873
+	JZ         without1889
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1873:
+without1889:
 	TESTQ      $0x00000004, R9
-	JZ         without1874
+	JZ         without1890
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1874:
+without1890:
 	TESTQ     $0x00000002, R9
-	JZ        without1875
+	JZ        without1891
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1875:
+without1891:
 	TESTQ  $0x00000001, R9
-	JZ     without1876
+	JZ     without1892
 	VMOVSS X0, (BX)
 
-without1876:
-stored1872:
+without1892:
+stored1888:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1877
+	JNZ     partial1893
 	VMOVUPS Z3, (DI)
-	JMP     stored1878
+	JMP     stored1894
 
-partial1877:
+partial1893:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1879
+	JZ         without1895
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1879:
+without1895:
 	TESTQ      $0x00000004, R9
-	JZ         without1880
+	JZ         without1896
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1880:
+without1896:
 	TESTQ     $0x00000002, R9
-	JZ        without1881
+	JZ        without1897
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1881:
+without1897:
 	TESTQ  $0x00000001, R9
-	JZ     without1882
+	JZ     without1898
 	VMOVSS X0, (BX)
 
-without1882:
-stored1878:
+without1898:
+stored1894:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile1855
+	JGE  tile1871
 
-tiles1856:
+tiles1872:
 	CMPQ R10, $0x00000001
-	JLT  tiles1884
+	JLT  tiles1900
 
-tile1883:
+tile1899:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1886
+	JLE    done1902
 
-again1885:
+again1901:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -23704,55 +23645,55 @@ again1885:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1885
+	JNZ          again1901
 
-done1886:
+done1902:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1887
+	JNZ     partial1903
 	VMOVUPS Z0, (DI)
-	JMP     stored1888
+	JMP     stored1904
 
-partial1887:
+partial1903:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1889
+	JZ         without1905
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without1889:
+without1905:
 	TESTQ      $0x00000004, R9
-	JZ         without1890
+	JZ         without1906
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without1890:
+without1906:
 	TESTQ     $0x00000002, R9
-	JZ        without1891
+	JZ        without1907
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without1891:
+without1907:
 	TESTQ  $0x00000001, R9
-	JZ     without1892
+	JZ     without1908
 	VMOVSS X0, (CX)
 
-without1892:
-stored1888:
+without1908:
+stored1904:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1883
+	JGE  tile1899
 
-tiles1884:
-	JMP done1765
+tiles1900:
+	JMP done1781
 
-wider1778:
+wider1794:
 	CMPQ  R9, $0x00000020
-	JGT   wider1893
+	JGT   wider1909
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -23762,9 +23703,9 @@ wider1778:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles1895
+	JLT   tiles1911
 
-tile1894:
+tile1910:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23785,9 +23726,9 @@ tile1894:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1897
+	JLE    done1913
 
-again1896:
+again1912:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -23825,368 +23766,243 @@ again1896:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1896
+	JNZ          again1912
 
-done1897:
+done1913:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1898
+	JNZ     partial1914
 	VMOVUPS Z1, 64(DI)
-	JMP     stored1899
+	JMP     stored1915
 
-partial1898:
+partial1914:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1900
+	JZ         without1916
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1900:
+without1916:
 	TESTQ      $0x00000004, R9
-	JZ         without1901
+	JZ         without1917
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1901:
+without1917:
 	TESTQ     $0x00000002, R9
-	JZ        without1902
+	JZ        without1918
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1902:
+without1918:
 	TESTQ  $0x00000001, R9
-	JZ     without1903
+	JZ     without1919
 	VMOVSS X0, (BX)
 
-without1903:
-stored1899:
+without1919:
+stored1915:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1904
+	JNZ     partial1920
 	VMOVUPS Z3, 64(DI)
-	JMP     stored1905
+	JMP     stored1921
 
-partial1904:
+partial1920:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1906
+	JZ         without1922
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1906:
+without1922:
 	TESTQ      $0x00000004, R9
-	JZ         without1907
+	JZ         without1923
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1907:
+without1923:
 	TESTQ     $0x00000002, R9
-	JZ        without1908
+	JZ        without1924
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1908:
+without1924:
 	TESTQ  $0x00000001, R9
-	JZ     without1909
+	JZ     without1925
 	VMOVSS X0, (BX)
 
-without1909:
-stored1905:
+without1925:
+stored1921:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1910
+	JNZ     partial1926
 	VMOVUPS Z5, 64(DI)
-	JMP     stored1911
+	JMP     stored1927
 
-partial1910:
+partial1926:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1912
+	JZ         without1928
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1912:
+without1928:
 	TESTQ      $0x00000004, R9
-	JZ         without1913
+	JZ         without1929
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1913:
+without1929:
 	TESTQ     $0x00000002, R9
-	JZ        without1914
+	JZ        without1930
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1914:
+without1930:
 	TESTQ  $0x00000001, R9
-	JZ     without1915
+	JZ     without1931
 	VMOVSS X0, (BX)
 
-without1915:
-stored1911:
+without1931:
+stored1927:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1916
+	JNZ     partial1932
 	VMOVUPS Z7, 64(DI)
-	JMP     stored1917
+	JMP     stored1933
 
-partial1916:
+partial1932:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1918
+	JZ         without1934
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1918:
+without1934:
 	TESTQ      $0x00000004, R9
-	JZ         without1919
+	JZ         without1935
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1919:
+without1935:
 	TESTQ     $0x00000002, R9
-	JZ        without1920
+	JZ        without1936
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1920:
+without1936:
 	TESTQ  $0x00000001, R9
-	JZ     without1921
+	JZ     without1937
 	VMOVSS X0, (BX)
 
-without1921:
-stored1917:
+without1937:
+stored1933:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1922
+	JNZ     partial1938
 	VMOVUPS Z9, 64(DI)
-	JMP     stored1923
+	JMP     stored1939
 
-partial1922:
+partial1938:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1924
+	JZ         without1940
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1924:
+without1940:
 	TESTQ      $0x00000004, R9
-	JZ         without1925
+	JZ         without1941
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1925:
+without1941:
 	TESTQ     $0x00000002, R9
-	JZ        without1926
+	JZ        without1942
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1926:
+without1942:
 	TESTQ  $0x00000001, R9
-	JZ     without1927
+	JZ     without1943
 	VMOVSS X0, (BX)
 
-without1927:
-stored1923:
+without1943:
+stored1939:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1928
+	JNZ     partial1944
 	VMOVUPS Z11, 64(DI)
-	JMP     stored1929
+	JMP     stored1945
 
-partial1928:
+partial1944:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1930
+	JZ         without1946
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1930:
+without1946:
 	TESTQ      $0x00000004, R9
-	JZ         without1931
+	JZ         without1947
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1931:
+without1947:
 	TESTQ     $0x00000002, R9
-	JZ        without1932
+	JZ        without1948
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1932:
+without1948:
 	TESTQ  $0x00000001, R9
-	JZ     without1933
+	JZ     without1949
 	VMOVSS X0, (BX)
 
-without1933:
-stored1929:
+without1949:
+stored1945:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1934
-	VMOVUPS Z13, 64(DI)
-	JMP     stored1935
-
-partial1934:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z13, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without1936
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without1936:
-	TESTQ      $0x00000004, R9
-	JZ         without1937
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without1937:
-	TESTQ     $0x00000002, R9
-	JZ        without1938
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without1938:
-	TESTQ  $0x00000001, R9
-	JZ     without1939
-	VMOVSS X0, (BX)
-
-without1939:
-stored1935:
-	ADDQ    AX, DI
-	VMOVUPS Z14, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial1940
-	VMOVUPS Z15, 64(DI)
-	JMP     stored1941
-
-partial1940:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z15, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without1942
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without1942:
-	TESTQ      $0x00000004, R9
-	JZ         without1943
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without1943:
-	TESTQ     $0x00000002, R9
-	JZ        without1944
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without1944:
-	TESTQ  $0x00000001, R9
-	JZ     without1945
-	VMOVSS X0, (BX)
-
-without1945:
-stored1941:
-	ADDQ AX, DI
-	SUBQ $0x00000008, R10
-	CMPQ R10, $0x00000008
-	JGE  tile1894
-
-tiles1895:
-	CMPQ R10, $0x00000004
-	JLT  tiles1947
-
-tile1946:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done1949
-
-again1948:
-	VMOVUPS      (BX), Z8
-	VMOVUPS.Z    64(BX), K1, Z9
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again1948
-
-done1949:
-	MOVQ    CX, SI
-	IMUL3Q  $0x03, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial1950
-	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z13, 64(DI)
 	JMP     stored1951
 
 partial1950:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z1, Z0
+	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without1952
 	VMOVUPS    Y0, (BX)
@@ -24215,15 +24031,15 @@ without1954:
 without1955:
 stored1951:
 	ADDQ    AX, DI
-	VMOVUPS Z2, (DI)
+	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial1956
-	VMOVUPS Z3, 64(DI)
+	VMOVUPS Z15, 64(DI)
 	JMP     stored1957
 
 partial1956:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without1958
 	VMOVUPS    Y0, (BX)
@@ -24251,99 +24067,224 @@ without1960:
 
 without1961:
 stored1957:
+	ADDQ AX, DI
+	SUBQ $0x00000008, R10
+	CMPQ R10, $0x00000008
+	JGE  tile1910
+
+tiles1911:
+	CMPQ R10, $0x00000004
+	JLT  tiles1963
+
+tile1962:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1965
+
+again1964:
+	VMOVUPS      (BX), Z8
+	VMOVUPS.Z    64(BX), K1, Z9
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1964
+
+done1965:
+	MOVQ    CX, SI
+	IMUL3Q  $0x03, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial1966
+	VMOVUPS Z1, 64(DI)
+	JMP     stored1967
+
+partial1966:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z1, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without1968
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without1968:
+	TESTQ      $0x00000004, R9
+	JZ         without1969
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without1969:
+	TESTQ     $0x00000002, R9
+	JZ        without1970
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without1970:
+	TESTQ  $0x00000001, R9
+	JZ     without1971
+	VMOVSS X0, (BX)
+
+without1971:
+stored1967:
+	ADDQ    AX, DI
+	VMOVUPS Z2, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial1972
+	VMOVUPS Z3, 64(DI)
+	JMP     stored1973
+
+partial1972:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without1974
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without1974:
+	TESTQ      $0x00000004, R9
+	JZ         without1975
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without1975:
+	TESTQ     $0x00000002, R9
+	JZ        without1976
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without1976:
+	TESTQ  $0x00000001, R9
+	JZ     without1977
+	VMOVSS X0, (BX)
+
+without1977:
+stored1973:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1962
+	JNZ     partial1978
 	VMOVUPS Z5, 64(DI)
-	JMP     stored1963
+	JMP     stored1979
 
-partial1962:
+partial1978:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1964
+	JZ         without1980
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1964:
+without1980:
 	TESTQ      $0x00000004, R9
-	JZ         without1965
+	JZ         without1981
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1965:
+without1981:
 	TESTQ     $0x00000002, R9
-	JZ        without1966
+	JZ        without1982
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1966:
+without1982:
 	TESTQ  $0x00000001, R9
-	JZ     without1967
+	JZ     without1983
 	VMOVSS X0, (BX)
 
-without1967:
-stored1963:
+without1983:
+stored1979:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1968
+	JNZ     partial1984
 	VMOVUPS Z7, 64(DI)
-	JMP     stored1969
+	JMP     stored1985
 
-partial1968:
+partial1984:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1970
+	JZ         without1986
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1970:
+without1986:
 	TESTQ      $0x00000004, R9
-	JZ         without1971
+	JZ         without1987
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1971:
+without1987:
 	TESTQ     $0x00000002, R9
-	JZ        without1972
+	JZ        without1988
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1972:
+without1988:
 	TESTQ  $0x00000001, R9
-	JZ     without1973
+	JZ     without1989
 	VMOVSS X0, (BX)
 
-without1973:
-stored1969:
+without1989:
+stored1985:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile1946
+	JGE  tile1962
 
-tiles1947:
+tiles1963:
 	CMPQ R10, $0x00000001
-	JLT  tiles1975
+	JLT  tiles1991
 
-tile1974:
+tile1990:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1977
+	JLE    done1993
 
-again1976:
+again1992:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -24353,56 +24294,56 @@ again1976:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1976
+	JNZ          again1992
 
-done1977:
+done1993:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1978
+	JNZ     partial1994
 	VMOVUPS Z1, 64(DI)
-	JMP     stored1979
+	JMP     stored1995
 
-partial1978:
+partial1994:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1980
+	JZ         without1996
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without1980:
+without1996:
 	TESTQ      $0x00000004, R9
-	JZ         without1981
+	JZ         without1997
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without1981:
+without1997:
 	TESTQ     $0x00000002, R9
-	JZ        without1982
+	JZ        without1998
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without1982:
+without1998:
 	TESTQ  $0x00000001, R9
-	JZ     without1983
+	JZ     without1999
 	VMOVSS X0, (CX)
 
-without1983:
-stored1979:
+without1999:
+stored1995:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1974
+	JGE  tile1990
 
-tiles1975:
-	JMP done1765
+tiles1991:
+	JMP done1781
 
-wider1893:
+wider1909:
 	CMPQ  R9, $0x00000030
-	JGT   wider1984
+	JGT   wider2000
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -24412,9 +24353,9 @@ wider1893:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles1986
+	JLT   tiles2002
 
-tile1985:
+tile2001:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24443,9 +24384,9 @@ tile1985:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1988
+	JLE    done2004
 
-again1987:
+again2003:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -24492,370 +24433,250 @@ again1987:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1987
+	JNZ          again2003
 
-done1988:
+done2004:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1989
+	JNZ     partial2005
 	VMOVUPS Z2, 128(DI)
-	JMP     stored1990
+	JMP     stored2006
 
-partial1989:
+partial2005:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1991
+	JZ         without2007
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1991:
+without2007:
 	TESTQ      $0x00000004, R9
-	JZ         without1992
+	JZ         without2008
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1992:
+without2008:
 	TESTQ     $0x00000002, R9
-	JZ        without1993
+	JZ        without2009
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1993:
+without2009:
 	TESTQ  $0x00000001, R9
-	JZ     without1994
+	JZ     without2010
 	VMOVSS X0, (BX)
 
-without1994:
-stored1990:
+without2010:
+stored2006:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1995
+	JNZ     partial2011
 	VMOVUPS Z5, 128(DI)
-	JMP     stored1996
+	JMP     stored2012
 
-partial1995:
+partial2011:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1997
+	JZ         without2013
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1997:
+without2013:
 	TESTQ      $0x00000004, R9
-	JZ         without1998
+	JZ         without2014
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1998:
+without2014:
 	TESTQ     $0x00000002, R9
-	JZ        without1999
+	JZ        without2015
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1999:
+without2015:
 	TESTQ  $0x00000001, R9
-	JZ     without2000
+	JZ     without2016
 	VMOVSS X0, (BX)
 
-without2000:
-stored1996:
+without2016:
+stored2012:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2001
+	JNZ     partial2017
 	VMOVUPS Z8, 128(DI)
-	JMP     stored2002
+	JMP     stored2018
 
-partial2001:
+partial2017:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2003
+	JZ         without2019
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2003:
+without2019:
 	TESTQ      $0x00000004, R9
-	JZ         without2004
+	JZ         without2020
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2004:
+without2020:
 	TESTQ     $0x00000002, R9
-	JZ        without2005
+	JZ        without2021
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2005:
+without2021:
 	TESTQ  $0x00000001, R9
-	JZ     without2006
+	JZ     without2022
 	VMOVSS X0, (BX)
 
-without2006:
-stored2002:
+without2022:
+stored2018:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2007
+	JNZ     partial2023
 	VMOVUPS Z11, 128(DI)
-	JMP     stored2008
+	JMP     stored2024
 
-partial2007:
+partial2023:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2009
+	JZ         without2025
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2009:
+without2025:
 	TESTQ      $0x00000004, R9
-	JZ         without2010
+	JZ         without2026
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2010:
+without2026:
 	TESTQ     $0x00000002, R9
-	JZ        without2011
+	JZ        without2027
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2011:
+without2027:
 	TESTQ  $0x00000001, R9
-	JZ     without2012
+	JZ     without2028
 	VMOVSS X0, (BX)
 
-without2012:
-stored2008:
+without2028:
+stored2024:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2013
+	JNZ     partial2029
 	VMOVUPS Z14, 128(DI)
-	JMP     stored2014
+	JMP     stored2030
 
-partial2013:
+partial2029:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2015
+	JZ         without2031
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2015:
+without2031:
 	TESTQ      $0x00000004, R9
-	JZ         without2016
+	JZ         without2032
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2016:
+without2032:
 	TESTQ     $0x00000002, R9
-	JZ        without2017
+	JZ        without2033
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2017:
+without2033:
 	TESTQ  $0x00000001, R9
-	JZ     without2018
+	JZ     without2034
 	VMOVSS X0, (BX)
 
-without2018:
-stored2014:
+without2034:
+stored2030:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2019
+	JNZ     partial2035
 	VMOVUPS Z17, 128(DI)
-	JMP     stored2020
+	JMP     stored2036
 
-partial2019:
+partial2035:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2021
+	JZ         without2037
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2021:
+without2037:
 	TESTQ      $0x00000004, R9
-	JZ         without2022
+	JZ         without2038
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2022:
+without2038:
 	TESTQ     $0x00000002, R9
-	JZ        without2023
+	JZ        without2039
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2023:
+without2039:
 	TESTQ  $0x00000001, R9
-	JZ     without2024
+	JZ     without2040
 	VMOVSS X0, (BX)
 
-without2024:
-stored2020:
+without2040:
+stored2036:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2025
-	VMOVUPS Z20, 128(DI)
-	JMP     stored2026
-
-partial2025:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z20, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2027
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2027:
-	TESTQ      $0x00000004, R9
-	JZ         without2028
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2028:
-	TESTQ     $0x00000002, R9
-	JZ        without2029
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2029:
-	TESTQ  $0x00000001, R9
-	JZ     without2030
-	VMOVSS X0, (BX)
-
-without2030:
-stored2026:
-	ADDQ    AX, DI
-	VMOVUPS Z21, (DI)
-	VMOVUPS Z22, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2031
-	VMOVUPS Z23, 128(DI)
-	JMP     stored2032
-
-partial2031:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z23, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2033
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2033:
-	TESTQ      $0x00000004, R9
-	JZ         without2034
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2034:
-	TESTQ     $0x00000002, R9
-	JZ        without2035
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2035:
-	TESTQ  $0x00000001, R9
-	JZ     without2036
-	VMOVSS X0, (BX)
-
-without2036:
-stored2032:
-	ADDQ AX, DI
-	SUBQ $0x00000008, R10
-	CMPQ R10, $0x00000008
-	JGE  tile1985
-
-tiles1986:
-	CMPQ R10, $0x00000002
-	JLT  tiles2038
-
-tile2037:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done2040
-
-again2039:
-	VMOVUPS      (BX), Z6
-	VMOVUPS      64(BX), Z7
-	VMOVUPS.Z    128(BX), K1, Z8
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z0
-	VFMADD231PS  Z7, Z9, Z1
-	VFMADD231PS  Z8, Z9, Z2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z3
-	VFMADD231PS  Z7, Z9, Z4
-	VFMADD231PS  Z8, Z9, Z5
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again2039
-
-done2040:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2041
-	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z20, 128(DI)
 	JMP     stored2042
 
 partial2041:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z2, Z0
+	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2043
 	VMOVUPS    Y0, (BX)
@@ -24884,16 +24705,16 @@ without2045:
 without2046:
 stored2042:
 	ADDQ    AX, DI
-	VMOVUPS Z3, (DI)
-	VMOVUPS Z4, 64(DI)
+	VMOVUPS Z21, (DI)
+	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2047
-	VMOVUPS Z5, 128(DI)
+	VMOVUPS Z23, 128(DI)
 	JMP     stored2048
 
 partial2047:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z5, Z0
+	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2049
 	VMOVUPS    Y0, (BX)
@@ -24922,15 +24743,135 @@ without2051:
 without2052:
 stored2048:
 	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile2037
+	SUBQ $0x00000008, R10
+	CMPQ R10, $0x00000008
+	JGE  tile2001
 
-tiles2038:
-	CMPQ R10, $0x00000001
+tiles2002:
+	CMPQ R10, $0x00000002
 	JLT  tiles2054
 
 tile2053:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done2056
+
+again2055:
+	VMOVUPS      (BX), Z6
+	VMOVUPS      64(BX), Z7
+	VMOVUPS.Z    128(BX), K1, Z8
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z0
+	VFMADD231PS  Z7, Z9, Z1
+	VFMADD231PS  Z8, Z9, Z2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z3
+	VFMADD231PS  Z7, Z9, Z4
+	VFMADD231PS  Z8, Z9, Z5
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again2055
+
+done2056:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2057
+	VMOVUPS Z2, 128(DI)
+	JMP     stored2058
+
+partial2057:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z2, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2059
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2059:
+	TESTQ      $0x00000004, R9
+	JZ         without2060
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2060:
+	TESTQ     $0x00000002, R9
+	JZ        without2061
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2061:
+	TESTQ  $0x00000001, R9
+	JZ     without2062
+	VMOVSS X0, (BX)
+
+without2062:
+stored2058:
+	ADDQ    AX, DI
+	VMOVUPS Z3, (DI)
+	VMOVUPS Z4, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2063
+	VMOVUPS Z5, 128(DI)
+	JMP     stored2064
+
+partial2063:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z5, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2065
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2065:
+	TESTQ      $0x00000004, R9
+	JZ         without2066
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2066:
+	TESTQ     $0x00000002, R9
+	JZ        without2067
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2067:
+	TESTQ  $0x00000001, R9
+	JZ     without2068
+	VMOVSS X0, (BX)
+
+without2068:
+stored2064:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile2053
+
+tiles2054:
+	CMPQ R10, $0x00000001
+	JLT  tiles2070
+
+tile2069:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24938,9 +24879,9 @@ tile2053:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2056
+	JLE    done2072
 
-again2055:
+again2071:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -24952,55 +24893,55 @@ again2055:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2055
+	JNZ          again2071
 
-done2056:
+done2072:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2057
+	JNZ     partial2073
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2058
+	JMP     stored2074
 
-partial2057:
+partial2073:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2059
+	JZ         without2075
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2059:
+without2075:
 	TESTQ      $0x00000004, R9
-	JZ         without2060
+	JZ         without2076
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2060:
+without2076:
 	TESTQ     $0x00000002, R9
-	JZ        without2061
+	JZ        without2077
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2061:
+without2077:
 	TESTQ  $0x00000001, R9
-	JZ     without2062
+	JZ     without2078
 	VMOVSS X0, (CX)
 
-without2062:
-stored2058:
+without2078:
+stored2074:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2053
+	JGE  tile2069
 
-tiles2054:
-	JMP done1765
+tiles2070:
+	JMP done1781
 
-wider1984:
+wider2000:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -25010,9 +24951,9 @@ wider1984:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2065
+	JLT   tiles2081
 
-tile2064:
+tile2080:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25041,9 +24982,9 @@ tile2064:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2067
+	JLE    done2083
 
-again2066:
+again2082:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -25087,9 +25028,9 @@ again2066:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2066
+	JNZ          again2082
 
-done2067:
+done2083:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -25097,296 +25038,169 @@ done2067:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2068
+	JNZ     partial2084
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2069
+	JMP     stored2085
 
-partial2068:
+partial2084:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2070
+	JZ         without2086
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2070:
+without2086:
 	TESTQ      $0x00000004, R9
-	JZ         without2071
+	JZ         without2087
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2071:
+without2087:
 	TESTQ     $0x00000002, R9
-	JZ        without2072
+	JZ        without2088
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2072:
+without2088:
 	TESTQ  $0x00000001, R9
-	JZ     without2073
+	JZ     without2089
 	VMOVSS X0, (BX)
 
-without2073:
-stored2069:
+without2089:
+stored2085:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2074
+	JNZ     partial2090
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2075
+	JMP     stored2091
 
-partial2074:
+partial2090:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2076
+	JZ         without2092
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2076:
+without2092:
 	TESTQ      $0x00000004, R9
-	JZ         without2077
+	JZ         without2093
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2077:
+without2093:
 	TESTQ     $0x00000002, R9
-	JZ        without2078
+	JZ        without2094
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2078:
+without2094:
 	TESTQ  $0x00000001, R9
-	JZ     without2079
+	JZ     without2095
 	VMOVSS X0, (BX)
 
-without2079:
-stored2075:
+without2095:
+stored2091:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2080
+	JNZ     partial2096
 	VMOVUPS Z11, 192(DI)
-	JMP     stored2081
+	JMP     stored2097
 
-partial2080:
+partial2096:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2082
+	JZ         without2098
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2082:
+without2098:
 	TESTQ      $0x00000004, R9
-	JZ         without2083
+	JZ         without2099
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2083:
+without2099:
 	TESTQ     $0x00000002, R9
-	JZ        without2084
+	JZ        without2100
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2084:
+without2100:
 	TESTQ  $0x00000001, R9
-	JZ     without2085
+	JZ     without2101
 	VMOVSS X0, (BX)
 
-without2085:
-stored2081:
+without2101:
+stored2097:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2086
+	JNZ     partial2102
 	VMOVUPS Z15, 192(DI)
-	JMP     stored2087
+	JMP     stored2103
 
-partial2086:
+partial2102:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2088
+	JZ         without2104
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2088:
+without2104:
 	TESTQ      $0x00000004, R9
-	JZ         without2089
+	JZ         without2105
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2089:
+without2105:
 	TESTQ     $0x00000002, R9
-	JZ        without2090
+	JZ        without2106
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2090:
+without2106:
 	TESTQ  $0x00000001, R9
-	JZ     without2091
+	JZ     without2107
 	VMOVSS X0, (BX)
 
-without2091:
-stored2087:
+without2107:
+stored2103:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2092
-	VMOVUPS Z19, 192(DI)
-	JMP     stored2093
-
-partial2092:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z19, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2094
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2094:
-	TESTQ      $0x00000004, R9
-	JZ         without2095
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2095:
-	TESTQ     $0x00000002, R9
-	JZ        without2096
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2096:
-	TESTQ  $0x00000001, R9
-	JZ     without2097
-	VMOVSS X0, (BX)
-
-without2097:
-stored2093:
-	ADDQ    AX, DI
-	VMOVUPS Z20, (DI)
-	VMOVUPS Z21, 64(DI)
-	VMOVUPS Z22, 128(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2098
-	VMOVUPS Z23, 192(DI)
-	JMP     stored2099
-
-partial2098:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z23, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2100
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2100:
-	TESTQ      $0x00000004, R9
-	JZ         without2101
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2101:
-	TESTQ     $0x00000002, R9
-	JZ        without2102
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2102:
-	TESTQ  $0x00000001, R9
-	JZ     without2103
-	VMOVSS X0, (BX)
-
-without2103:
-stored2099:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile2064
-
-tiles2065:
-	CMPQ R10, $0x00000002
-	JLT  tiles2105
-
-tile2104:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done2107
-
-again2106:
-	VMOVUPS      (BX), Z8
-	VMOVUPS      64(BX), Z9
-	VMOVUPS      128(BX), Z10
-	VMOVUPS.Z    192(BX), K1, Z11
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z8, Z12, Z0
-	VFMADD231PS  Z9, Z12, Z1
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Z11, Z12, Z3
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z8, Z12, Z4
-	VFMADD231PS  Z9, Z12, Z5
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again2106
-
-done2107:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	VMOVUPS Z2, 128(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2108
-	VMOVUPS Z3, 192(DI)
+	VMOVUPS Z19, 192(DI)
 	JMP     stored2109
 
 partial2108:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2110
 	VMOVUPS    Y0, (BX)
@@ -25415,17 +25229,17 @@ without2112:
 without2113:
 stored2109:
 	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	VMOVUPS Z5, 64(DI)
-	VMOVUPS Z6, 128(DI)
+	VMOVUPS Z20, (DI)
+	VMOVUPS Z21, 64(DI)
+	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2114
-	VMOVUPS Z7, 192(DI)
+	VMOVUPS Z23, 192(DI)
 	JMP     stored2115
 
 partial2114:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z7, Z0
+	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2116
 	VMOVUPS    Y0, (BX)
@@ -25454,15 +25268,142 @@ without2118:
 without2119:
 stored2115:
 	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile2104
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile2080
 
-tiles2105:
-	CMPQ R10, $0x00000001
+tiles2081:
+	CMPQ R10, $0x00000002
 	JLT  tiles2121
 
 tile2120:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done2123
+
+again2122:
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS.Z    192(BX), K1, Z11
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z8, Z12, Z0
+	VFMADD231PS  Z9, Z12, Z1
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z8, Z12, Z4
+	VFMADD231PS  Z9, Z12, Z5
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again2122
+
+done2123:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2124
+	VMOVUPS Z3, 192(DI)
+	JMP     stored2125
+
+partial2124:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2126
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2126:
+	TESTQ      $0x00000004, R9
+	JZ         without2127
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2127:
+	TESTQ     $0x00000002, R9
+	JZ        without2128
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2128:
+	TESTQ  $0x00000001, R9
+	JZ     without2129
+	VMOVSS X0, (BX)
+
+without2129:
+stored2125:
+	ADDQ    AX, DI
+	VMOVUPS Z4, (DI)
+	VMOVUPS Z5, 64(DI)
+	VMOVUPS Z6, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2130
+	VMOVUPS Z7, 192(DI)
+	JMP     stored2131
+
+partial2130:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z7, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2132
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2132:
+	TESTQ      $0x00000004, R9
+	JZ         without2133
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2133:
+	TESTQ     $0x00000002, R9
+	JZ        without2134
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2134:
+	TESTQ  $0x00000001, R9
+	JZ     without2135
+	VMOVSS X0, (BX)
+
+without2135:
+stored2131:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile2120
+
+tiles2121:
+	CMPQ R10, $0x00000001
+	JLT  tiles2137
+
+tile2136:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25471,9 +25412,9 @@ tile2120:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2123
+	JLE    done2139
 
-again2122:
+again2138:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -25487,54 +25428,54 @@ again2122:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2122
+	JNZ          again2138
 
-done2123:
+done2139:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2124
+	JNZ     partial2140
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2125
+	JMP     stored2141
 
-partial2124:
+partial2140:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2126
+	JZ         without2142
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2126:
+without2142:
 	TESTQ      $0x00000004, R9
-	JZ         without2127
+	JZ         without2143
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2127:
+without2143:
 	TESTQ     $0x00000002, R9
-	JZ        without2128
+	JZ        without2144
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2128:
+without2144:
 	TESTQ  $0x00000001, R9
-	JZ     without2129
+	JZ     without2145
 	VMOVSS X0, (CX)
 
-without2129:
-stored2125:
+without2145:
+stored2141:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2120
+	JGE  tile2136
 
-tiles2121:
-done1765:
+tiles2137:
+done1781:
 	VZEROUPPER
 	RET
 
@@ -25551,18 +25492,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest2131
+	JLT  rest2147
 
-panel2130:
+panel2146:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2134
+	JLT  tiles2150
 
-tile2133:
+tile2149:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25588,9 +25529,9 @@ tile2133:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2136
+	JLE    done2152
 
-again2135:
+again2151:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -25623,9 +25564,9 @@ again2135:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2135
+	JNZ          again2151
 
-done2136:
+done2152:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -25774,13 +25715,13 @@ done2136:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile2133
+	JGE           tile2149
 
-tiles2134:
+tiles2150:
 	CMPQ R11, $0x00000002
-	JLT  tiles2138
+	JLT  tiles2154
 
-tile2137:
+tile2153:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25794,9 +25735,9 @@ tile2137:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2140
+	JLE    done2156
 
-again2139:
+again2155:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -25814,9 +25755,9 @@ again2139:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2139
+	JNZ          again2155
 
-done2140:
+done2156:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -25878,13 +25819,13 @@ done2140:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile2137
+	JGE           tile2153
 
-tiles2138:
+tiles2154:
 	CMPQ R11, $0x00000001
-	JLT  tiles2142
+	JLT  tiles2158
 
-tile2141:
+tile2157:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25894,9 +25835,9 @@ tile2141:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2144
+	JLE    done2160
 
-again2143:
+again2159:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -25909,9 +25850,9 @@ again2143:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2143
+	JNZ          again2159
 
-done2144:
+done2160:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -25944,19 +25885,19 @@ done2144:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile2141
+	JGE           tile2157
 
-tiles2142:
+tiles2158:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel2130
+	JGE  panel2146
 
-rest2131:
+rest2147:
 	TESTQ R10, R10
-	JZ    done2132
+	JZ    done2148
 	CMPQ  R10, $0x00000010
-	JGT   wider2145
+	JGT   wider2161
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -25966,9 +25907,9 @@ rest2131:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2147
+	JLT   tiles2163
 
-tile2146:
+tile2162:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25979,9 +25920,9 @@ tile2146:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2149
+	JLE    done2165
 
-again2148:
+again2164:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -25996,14 +25937,14 @@ again2148:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2148
+	JNZ          again2164
 
-done2149:
+done2165:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2150
+	JLE           few2166
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -26013,74 +25954,74 @@ done2149:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2152
+	JNZ           partial2168
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2155
+	JMP           stored2171
 
-partial2152:
+partial2168:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2153
+	JZ         noFour2169
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2153:
+noFour2169:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2154
+	JZ         noTwo2170
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2154:
+noTwo2170:
 	TESTQ  $0x00000001, SI
-	JZ     stored2155
+	JZ     stored2171
 	VMOVSD X0, (DI)
 
-stored2155:
-	JMP added2151
+stored2171:
+	JMP added2167
 
-few2150:
+few2166:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial2156
+	JNZ       partial2172
 	VMOVUPD   Z5, (R8)
-	JMP       stored2159
+	JMP       stored2175
 
-partial2156:
+partial2172:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2157
+	JZ         noFour2173
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2157:
+noFour2173:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2158
+	JZ         noTwo2174
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2158:
+noTwo2174:
 	TESTQ  $0x00000001, R10
-	JZ     stored2159
+	JZ     stored2175
 	VMOVSD X0, (SI)
 
-stored2159:
-added2151:
+stored2175:
+added2167:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2160
+	JLE           few2176
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26090,74 +26031,74 @@ added2151:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2162
+	JNZ           partial2178
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2165
+	JMP           stored2181
 
-partial2162:
+partial2178:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2163
+	JZ         noFour2179
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2163:
+noFour2179:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2164
+	JZ         noTwo2180
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2164:
+noTwo2180:
 	TESTQ  $0x00000001, SI
-	JZ     stored2165
+	JZ     stored2181
 	VMOVSD X0, (DI)
 
-stored2165:
-	JMP added2161
+stored2181:
+	JMP added2177
 
-few2160:
+few2176:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2166
+	JNZ       partial2182
 	VMOVUPD   Z0, (R8)
-	JMP       stored2169
+	JMP       stored2185
 
-partial2166:
+partial2182:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2167
+	JZ         noFour2183
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2167:
+noFour2183:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2168
+	JZ         noTwo2184
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2168:
+noTwo2184:
 	TESTQ  $0x00000001, R10
-	JZ     stored2169
+	JZ     stored2185
 	VMOVSD X0, (SI)
 
-stored2169:
-added2161:
+stored2185:
+added2177:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2170
+	JLE           few2186
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26167,74 +26108,74 @@ added2161:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2172
+	JNZ           partial2188
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2175
+	JMP           stored2191
 
-partial2172:
+partial2188:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2173
+	JZ         noFour2189
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2173:
+noFour2189:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2174
+	JZ         noTwo2190
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2174:
+noTwo2190:
 	TESTQ  $0x00000001, SI
-	JZ     stored2175
+	JZ     stored2191
 	VMOVSD X0, (DI)
 
-stored2175:
-	JMP added2171
+stored2191:
+	JMP added2187
 
-few2170:
+few2186:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2176
+	JNZ       partial2192
 	VMOVUPD   Z0, (R8)
-	JMP       stored2179
+	JMP       stored2195
 
-partial2176:
+partial2192:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2177
+	JZ         noFour2193
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2177:
+noFour2193:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2178
+	JZ         noTwo2194
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2178:
+noTwo2194:
 	TESTQ  $0x00000001, R10
-	JZ     stored2179
+	JZ     stored2195
 	VMOVSD X0, (SI)
 
-stored2179:
-added2171:
+stored2195:
+added2187:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2180
+	JLE           few2196
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26244,74 +26185,74 @@ added2171:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2182
+	JNZ           partial2198
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2185
+	JMP           stored2201
 
-partial2182:
+partial2198:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2183
+	JZ         noFour2199
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2183:
+noFour2199:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2184
+	JZ         noTwo2200
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2184:
+noTwo2200:
 	TESTQ  $0x00000001, SI
-	JZ     stored2185
+	JZ     stored2201
 	VMOVSD X0, (DI)
 
-stored2185:
-	JMP added2181
+stored2201:
+	JMP added2197
 
-few2180:
+few2196:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2186
+	JNZ       partial2202
 	VMOVUPD   Z0, (R8)
-	JMP       stored2189
+	JMP       stored2205
 
-partial2186:
+partial2202:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2187
+	JZ         noFour2203
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2187:
+noFour2203:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2188
+	JZ         noTwo2204
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2188:
+noTwo2204:
 	TESTQ  $0x00000001, R10
-	JZ     stored2189
+	JZ     stored2205
 	VMOVSD X0, (SI)
 
-stored2189:
-added2181:
+stored2205:
+added2197:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2190
+	JLE           few2206
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26321,79 +26262,79 @@ added2181:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2192
+	JNZ           partial2208
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2195
+	JMP           stored2211
 
-partial2192:
+partial2208:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2193
+	JZ         noFour2209
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2193:
+noFour2209:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2194
+	JZ         noTwo2210
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2194:
+noTwo2210:
 	TESTQ  $0x00000001, SI
-	JZ     stored2195
+	JZ     stored2211
 	VMOVSD X0, (DI)
 
-stored2195:
-	JMP added2191
+stored2211:
+	JMP added2207
 
-few2190:
+few2206:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2196
+	JNZ       partial2212
 	VMOVUPD   Z0, (R8)
-	JMP       stored2199
+	JMP       stored2215
 
-partial2196:
+partial2212:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2197
+	JZ         noFour2213
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2197:
+noFour2213:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2198
+	JZ         noTwo2214
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2198:
+noTwo2214:
 	TESTQ  $0x00000001, R10
-	JZ     stored2199
+	JZ     stored2215
 	VMOVSD X0, (SI)
 
-stored2199:
-added2191:
+stored2215:
+added2207:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2146
+	JGE  tile2162
 
-tiles2147:
+tiles2163:
 	CMPQ R11, $0x00000002
-	JLT  tiles2201
+	JLT  tiles2217
 
-tile2200:
+tile2216:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -26401,9 +26342,9 @@ tile2200:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2203
+	JLE    done2219
 
-again2202:
+again2218:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -26412,14 +26353,14 @@ again2202:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2202
+	JNZ          again2218
 
-done2203:
+done2219:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2204
+	JLE           few2220
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -26429,74 +26370,74 @@ done2203:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2206
+	JNZ           partial2222
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2209
+	JMP           stored2225
 
-partial2206:
+partial2222:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2207
+	JZ         noFour2223
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2207:
+noFour2223:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2208
+	JZ         noTwo2224
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2208:
+noTwo2224:
 	TESTQ  $0x00000001, SI
-	JZ     stored2209
+	JZ     stored2225
 	VMOVSD X0, (DI)
 
-stored2209:
-	JMP added2205
+stored2225:
+	JMP added2221
 
-few2204:
+few2220:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial2210
+	JNZ       partial2226
 	VMOVUPD   Z2, (R8)
-	JMP       stored2213
+	JMP       stored2229
 
-partial2210:
+partial2226:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2211
+	JZ         noFour2227
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2211:
+noFour2227:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2212
+	JZ         noTwo2228
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2212:
+noTwo2228:
 	TESTQ  $0x00000001, R10
-	JZ     stored2213
+	JZ     stored2229
 	VMOVSD X0, (SI)
 
-stored2213:
-added2205:
+stored2229:
+added2221:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2214
+	JLE           few2230
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26506,102 +26447,102 @@ added2205:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2216
+	JNZ           partial2232
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2219
+	JMP           stored2235
 
-partial2216:
+partial2232:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2217
+	JZ         noFour2233
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2217:
+noFour2233:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2218
+	JZ         noTwo2234
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2218:
+noTwo2234:
 	TESTQ  $0x00000001, SI
-	JZ     stored2219
+	JZ     stored2235
 	VMOVSD X0, (DI)
 
-stored2219:
-	JMP added2215
+stored2235:
+	JMP added2231
 
-few2214:
+few2230:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2220
+	JNZ       partial2236
 	VMOVUPD   Z0, (R8)
-	JMP       stored2223
+	JMP       stored2239
 
-partial2220:
+partial2236:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2221
+	JZ         noFour2237
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2221:
+noFour2237:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2222
+	JZ         noTwo2238
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2222:
+noTwo2238:
 	TESTQ  $0x00000001, R10
-	JZ     stored2223
+	JZ     stored2239
 	VMOVSD X0, (SI)
 
-stored2223:
-added2215:
+stored2239:
+added2231:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2200
+	JGE  tile2216
 
-tiles2201:
+tiles2217:
 	CMPQ R11, $0x00000001
-	JLT  tiles2225
+	JLT  tiles2241
 
-tile2224:
+tile2240:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2227
+	JLE    done2243
 
-again2226:
+again2242:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2226
+	JNZ          again2242
 
-done2227:
+done2243:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2228
+	JLE           few2244
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -26611,80 +26552,80 @@ done2227:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2230
+	JNZ           partial2246
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2233
+	JMP           stored2249
 
-partial2230:
+partial2246:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2231
+	JZ         noFour2247
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2231:
+noFour2247:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2232
+	JZ         noTwo2248
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2232:
+noTwo2248:
 	TESTQ  $0x00000001, SI
-	JZ     stored2233
+	JZ     stored2249
 	VMOVSD X0, (DI)
 
-stored2233:
-	JMP added2229
+stored2249:
+	JMP added2245
 
-few2228:
+few2244:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial2234
+	JNZ       partial2250
 	VMOVUPD   Z1, (R8)
-	JMP       stored2237
+	JMP       stored2253
 
-partial2234:
+partial2250:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2235
+	JZ         noFour2251
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2235:
+noFour2251:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2236
+	JZ         noTwo2252
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2236:
+noTwo2252:
 	TESTQ  $0x00000001, R10
-	JZ     stored2237
+	JZ     stored2253
 	VMOVSD X0, (SI)
 
-stored2237:
-added2229:
+stored2253:
+added2245:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2224
+	JGE  tile2240
 
-tiles2225:
-	JMP done2132
+tiles2241:
+	JMP done2148
 
-wider2145:
+wider2161:
 	CMPQ  R10, $0x00000020
-	JGT   wider2238
+	JGT   wider2254
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -26695,9 +26636,9 @@ wider2145:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2240
+	JLT   tiles2256
 
-tile2239:
+tile2255:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26713,9 +26654,9 @@ tile2239:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2242
+	JLE    done2258
 
-again2241:
+again2257:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -26736,9 +26677,9 @@ again2241:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2241
+	JNZ          again2257
 
-done2242:
+done2258:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -26750,7 +26691,7 @@ done2242:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2243
+	JLE           few2259
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -26760,68 +26701,68 @@ done2242:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2245
+	JNZ           partial2261
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2248
+	JMP           stored2264
 
-partial2245:
+partial2261:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2246
+	JZ         noFour2262
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2246:
+noFour2262:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2247
+	JZ         noTwo2263
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2247:
+noTwo2263:
 	TESTQ  $0x00000001, SI
-	JZ     stored2248
+	JZ     stored2264
 	VMOVSD X0, (DI)
 
-stored2248:
-	JMP added2244
+stored2264:
+	JMP added2260
 
-few2243:
+few2259:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2249
+	JNZ       partial2265
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2252
+	JMP       stored2268
 
-partial2249:
+partial2265:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2250
+	JZ         noFour2266
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2250:
+noFour2266:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2251
+	JZ         noTwo2267
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2251:
+noTwo2267:
 	TESTQ  $0x00000001, R10
-	JZ     stored2252
+	JZ     stored2268
 	VMOVSD X0, (SI)
 
-stored2252:
-added2244:
+stored2268:
+added2260:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -26834,7 +26775,7 @@ added2244:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2253
+	JLE           few2269
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -26844,68 +26785,68 @@ added2244:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2255
+	JNZ           partial2271
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2258
+	JMP           stored2274
 
-partial2255:
+partial2271:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2256
+	JZ         noFour2272
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2256:
+noFour2272:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2257
+	JZ         noTwo2273
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2257:
+noTwo2273:
 	TESTQ  $0x00000001, SI
-	JZ     stored2258
+	JZ     stored2274
 	VMOVSD X0, (DI)
 
-stored2258:
-	JMP added2254
+stored2274:
+	JMP added2270
 
-few2253:
+few2269:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2259
+	JNZ       partial2275
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2262
+	JMP       stored2278
 
-partial2259:
+partial2275:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2260
+	JZ         noFour2276
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2260:
+noFour2276:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2261
+	JZ         noTwo2277
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2261:
+noTwo2277:
 	TESTQ  $0x00000001, R10
-	JZ     stored2262
+	JZ     stored2278
 	VMOVSD X0, (SI)
 
-stored2262:
-added2254:
+stored2278:
+added2270:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -26918,7 +26859,7 @@ added2254:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2263
+	JLE           few2279
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -26928,68 +26869,68 @@ added2254:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2265
+	JNZ           partial2281
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2268
+	JMP           stored2284
 
-partial2265:
+partial2281:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2266
+	JZ         noFour2282
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2266:
+noFour2282:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2267
+	JZ         noTwo2283
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2267:
+noTwo2283:
 	TESTQ  $0x00000001, SI
-	JZ     stored2268
+	JZ     stored2284
 	VMOVSD X0, (DI)
 
-stored2268:
-	JMP added2264
+stored2284:
+	JMP added2280
 
-few2263:
+few2279:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2269
+	JNZ       partial2285
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2272
+	JMP       stored2288
 
-partial2269:
+partial2285:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2270
+	JZ         noFour2286
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2270:
+noFour2286:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2271
+	JZ         noTwo2287
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2271:
+noTwo2287:
 	TESTQ  $0x00000001, R10
-	JZ     stored2272
+	JZ     stored2288
 	VMOVSD X0, (SI)
 
-stored2272:
-added2264:
+stored2288:
+added2280:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -27002,7 +26943,7 @@ added2264:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2273
+	JLE           few2289
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27012,68 +26953,68 @@ added2264:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2275
+	JNZ           partial2291
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2278
+	JMP           stored2294
 
-partial2275:
+partial2291:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2276
+	JZ         noFour2292
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2276:
+noFour2292:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2277
+	JZ         noTwo2293
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2277:
+noTwo2293:
 	TESTQ  $0x00000001, SI
-	JZ     stored2278
+	JZ     stored2294
 	VMOVSD X0, (DI)
 
-stored2278:
-	JMP added2274
+stored2294:
+	JMP added2290
 
-few2273:
+few2289:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2279
+	JNZ       partial2295
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2282
+	JMP       stored2298
 
-partial2279:
+partial2295:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2280
+	JZ         noFour2296
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2280:
+noFour2296:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2281
+	JZ         noTwo2297
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2281:
+noTwo2297:
 	TESTQ  $0x00000001, R10
-	JZ     stored2282
+	JZ     stored2298
 	VMOVSD X0, (SI)
 
-stored2282:
-added2274:
+stored2298:
+added2290:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -27086,7 +27027,7 @@ added2274:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2283
+	JLE           few2299
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27096,79 +27037,79 @@ added2274:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2285
+	JNZ           partial2301
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2288
+	JMP           stored2304
 
-partial2285:
+partial2301:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2286
+	JZ         noFour2302
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2286:
+noFour2302:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2287
+	JZ         noTwo2303
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2287:
+noTwo2303:
 	TESTQ  $0x00000001, SI
-	JZ     stored2288
+	JZ     stored2304
 	VMOVSD X0, (DI)
 
-stored2288:
-	JMP added2284
+stored2304:
+	JMP added2300
 
-few2283:
+few2299:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2289
+	JNZ       partial2305
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2292
+	JMP       stored2308
 
-partial2289:
+partial2305:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2290
+	JZ         noFour2306
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2290:
+noFour2306:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2291
+	JZ         noTwo2307
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2291:
+noTwo2307:
 	TESTQ  $0x00000001, R10
-	JZ     stored2292
+	JZ     stored2308
 	VMOVSD X0, (SI)
 
-stored2292:
-added2284:
+stored2308:
+added2300:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2239
+	JGE  tile2255
 
-tiles2240:
+tiles2256:
 	CMPQ R11, $0x00000002
-	JLT  tiles2294
+	JLT  tiles2310
 
-tile2293:
+tile2309:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27178,9 +27119,9 @@ tile2293:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2296
+	JLE    done2312
 
-again2295:
+again2311:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -27192,9 +27133,9 @@ again2295:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2295
+	JNZ          again2311
 
-done2296:
+done2312:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -27206,7 +27147,7 @@ done2296:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2297
+	JLE           few2313
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27216,68 +27157,68 @@ done2296:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2299
+	JNZ           partial2315
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2302
+	JMP           stored2318
 
-partial2299:
+partial2315:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2300
+	JZ         noFour2316
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2300:
+noFour2316:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2301
+	JZ         noTwo2317
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2301:
+noTwo2317:
 	TESTQ  $0x00000001, SI
-	JZ     stored2302
+	JZ     stored2318
 	VMOVSD X0, (DI)
 
-stored2302:
-	JMP added2298
+stored2318:
+	JMP added2314
 
-few2297:
+few2313:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2303
+	JNZ       partial2319
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2306
+	JMP       stored2322
 
-partial2303:
+partial2319:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2304
+	JZ         noFour2320
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2304:
+noFour2320:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2305
+	JZ         noTwo2321
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2305:
+noTwo2321:
 	TESTQ  $0x00000001, R10
-	JZ     stored2306
+	JZ     stored2322
 	VMOVSD X0, (SI)
 
-stored2306:
-added2298:
+stored2322:
+added2314:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -27290,7 +27231,7 @@ added2298:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2307
+	JLE           few2323
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27300,79 +27241,79 @@ added2298:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2309
+	JNZ           partial2325
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2312
+	JMP           stored2328
 
-partial2309:
+partial2325:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2310
+	JZ         noFour2326
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2310:
+noFour2326:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2311
+	JZ         noTwo2327
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2311:
+noTwo2327:
 	TESTQ  $0x00000001, SI
-	JZ     stored2312
+	JZ     stored2328
 	VMOVSD X0, (DI)
 
-stored2312:
-	JMP added2308
+stored2328:
+	JMP added2324
 
-few2307:
+few2323:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2313
+	JNZ       partial2329
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2316
+	JMP       stored2332
 
-partial2313:
+partial2329:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2314
+	JZ         noFour2330
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2314:
+noFour2330:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2315
+	JZ         noTwo2331
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2315:
+noTwo2331:
 	TESTQ  $0x00000001, R10
-	JZ     stored2316
+	JZ     stored2332
 	VMOVSD X0, (SI)
 
-stored2316:
-added2308:
+stored2332:
+added2324:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2293
+	JGE  tile2309
 
-tiles2294:
+tiles2310:
 	CMPQ R11, $0x00000001
-	JLT  tiles2318
+	JLT  tiles2334
 
-tile2317:
+tile2333:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -27380,9 +27321,9 @@ tile2317:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2320
+	JLE    done2336
 
-again2319:
+again2335:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -27391,9 +27332,9 @@ again2319:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2319
+	JNZ          again2335
 
-done2320:
+done2336:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -27405,7 +27346,7 @@ done2320:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2321
+	JLE           few2337
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27415,80 +27356,80 @@ done2320:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2323
+	JNZ           partial2339
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2326
+	JMP           stored2342
 
-partial2323:
+partial2339:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2324
+	JZ         noFour2340
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2324:
+noFour2340:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2325
+	JZ         noTwo2341
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2325:
+noTwo2341:
 	TESTQ  $0x00000001, SI
-	JZ     stored2326
+	JZ     stored2342
 	VMOVSD X0, (DI)
 
-stored2326:
-	JMP added2322
+stored2342:
+	JMP added2338
 
-few2321:
+few2337:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2327
+	JNZ       partial2343
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2330
+	JMP       stored2346
 
-partial2327:
+partial2343:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2328
+	JZ         noFour2344
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2328:
+noFour2344:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2329
+	JZ         noTwo2345
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2329:
+noTwo2345:
 	TESTQ  $0x00000001, R10
-	JZ     stored2330
+	JZ     stored2346
 	VMOVSD X0, (SI)
 
-stored2330:
-added2322:
+stored2346:
+added2338:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2317
+	JGE  tile2333
 
-tiles2318:
-	JMP done2132
+tiles2334:
+	JMP done2148
 
-wider2238:
+wider2254:
 	CMPQ  R10, $0x00000030
-	JGT   wider2331
+	JGT   wider2347
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -27499,9 +27440,9 @@ wider2238:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2333
+	JLT   tiles2349
 
-tile2332:
+tile2348:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27522,9 +27463,9 @@ tile2332:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2335
+	JLE    done2351
 
-again2334:
+again2350:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -27551,9 +27492,9 @@ again2334:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2334
+	JNZ          again2350
 
-done2335:
+done2351:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -27572,7 +27513,7 @@ done2335:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2336
+	JLE           few2352
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27582,68 +27523,68 @@ done2335:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2338
+	JNZ           partial2354
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2341
+	JMP           stored2357
 
-partial2338:
+partial2354:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2339
+	JZ         noFour2355
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2339:
+noFour2355:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2340
+	JZ         noTwo2356
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2340:
+noTwo2356:
 	TESTQ  $0x00000001, SI
-	JZ     stored2341
+	JZ     stored2357
 	VMOVSD X0, (DI)
 
-stored2341:
-	JMP added2337
+stored2357:
+	JMP added2353
 
-few2336:
+few2352:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2342
+	JNZ       partial2358
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2345
+	JMP       stored2361
 
-partial2342:
+partial2358:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2343
+	JZ         noFour2359
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2343:
+noFour2359:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2344
+	JZ         noTwo2360
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2344:
+noTwo2360:
 	TESTQ  $0x00000001, R10
-	JZ     stored2345
+	JZ     stored2361
 	VMOVSD X0, (SI)
 
-stored2345:
-added2337:
+stored2361:
+added2353:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -27663,7 +27604,7 @@ added2337:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2346
+	JLE           few2362
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27673,68 +27614,68 @@ added2337:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2348
+	JNZ           partial2364
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2351
+	JMP           stored2367
 
-partial2348:
+partial2364:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2349
+	JZ         noFour2365
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2349:
+noFour2365:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2350
+	JZ         noTwo2366
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2350:
+noTwo2366:
 	TESTQ  $0x00000001, SI
-	JZ     stored2351
+	JZ     stored2367
 	VMOVSD X0, (DI)
 
-stored2351:
-	JMP added2347
+stored2367:
+	JMP added2363
 
-few2346:
+few2362:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2352
+	JNZ       partial2368
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2355
+	JMP       stored2371
 
-partial2352:
+partial2368:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2353
+	JZ         noFour2369
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2353:
+noFour2369:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2354
+	JZ         noTwo2370
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2354:
+noTwo2370:
 	TESTQ  $0x00000001, R10
-	JZ     stored2355
+	JZ     stored2371
 	VMOVSD X0, (SI)
 
-stored2355:
-added2347:
+stored2371:
+added2363:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -27754,7 +27695,7 @@ added2347:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2356
+	JLE           few2372
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27764,68 +27705,68 @@ added2347:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2358
+	JNZ           partial2374
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2361
+	JMP           stored2377
 
-partial2358:
+partial2374:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2359
+	JZ         noFour2375
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2359:
+noFour2375:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2360
+	JZ         noTwo2376
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2360:
+noTwo2376:
 	TESTQ  $0x00000001, SI
-	JZ     stored2361
+	JZ     stored2377
 	VMOVSD X0, (DI)
 
-stored2361:
-	JMP added2357
+stored2377:
+	JMP added2373
 
-few2356:
+few2372:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2362
+	JNZ       partial2378
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2365
+	JMP       stored2381
 
-partial2362:
+partial2378:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2363
+	JZ         noFour2379
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2363:
+noFour2379:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2364
+	JZ         noTwo2380
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2364:
+noTwo2380:
 	TESTQ  $0x00000001, R10
-	JZ     stored2365
+	JZ     stored2381
 	VMOVSD X0, (SI)
 
-stored2365:
-added2357:
+stored2381:
+added2373:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -27845,7 +27786,7 @@ added2357:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2366
+	JLE           few2382
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27855,68 +27796,68 @@ added2357:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2368
+	JNZ           partial2384
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2371
+	JMP           stored2387
 
-partial2368:
+partial2384:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2369
+	JZ         noFour2385
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2369:
+noFour2385:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2370
+	JZ         noTwo2386
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2370:
+noTwo2386:
 	TESTQ  $0x00000001, SI
-	JZ     stored2371
+	JZ     stored2387
 	VMOVSD X0, (DI)
 
-stored2371:
-	JMP added2367
+stored2387:
+	JMP added2383
 
-few2366:
+few2382:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2372
+	JNZ       partial2388
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2375
+	JMP       stored2391
 
-partial2372:
+partial2388:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2373
+	JZ         noFour2389
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2373:
+noFour2389:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2374
+	JZ         noTwo2390
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2374:
+noTwo2390:
 	TESTQ  $0x00000001, R10
-	JZ     stored2375
+	JZ     stored2391
 	VMOVSD X0, (SI)
 
-stored2375:
-added2367:
+stored2391:
+added2383:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -27936,7 +27877,7 @@ added2367:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2376
+	JLE           few2392
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27946,79 +27887,79 @@ added2367:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2378
+	JNZ           partial2394
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2381
+	JMP           stored2397
 
-partial2378:
+partial2394:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2379
+	JZ         noFour2395
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2379:
+noFour2395:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2380
+	JZ         noTwo2396
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2380:
+noTwo2396:
 	TESTQ  $0x00000001, SI
-	JZ     stored2381
+	JZ     stored2397
 	VMOVSD X0, (DI)
 
-stored2381:
-	JMP added2377
+stored2397:
+	JMP added2393
 
-few2376:
+few2392:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2382
+	JNZ       partial2398
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2385
+	JMP       stored2401
 
-partial2382:
+partial2398:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2383
+	JZ         noFour2399
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2383:
+noFour2399:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2384
+	JZ         noTwo2400
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2384:
+noTwo2400:
 	TESTQ  $0x00000001, R10
-	JZ     stored2385
+	JZ     stored2401
 	VMOVSD X0, (SI)
 
-stored2385:
-added2377:
+stored2401:
+added2393:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2332
+	JGE  tile2348
 
-tiles2333:
+tiles2349:
 	CMPQ R11, $0x00000002
-	JLT  tiles2387
+	JLT  tiles2403
 
-tile2386:
+tile2402:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28030,9 +27971,9 @@ tile2386:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2389
+	JLE    done2405
 
-again2388:
+again2404:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -28047,9 +27988,9 @@ again2388:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2388
+	JNZ          again2404
 
-done2389:
+done2405:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -28068,7 +28009,7 @@ done2389:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2390
+	JLE           few2406
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28078,68 +28019,68 @@ done2389:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2392
+	JNZ           partial2408
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2395
+	JMP           stored2411
 
-partial2392:
+partial2408:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2393
+	JZ         noFour2409
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2393:
+noFour2409:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2394
+	JZ         noTwo2410
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2394:
+noTwo2410:
 	TESTQ  $0x00000001, SI
-	JZ     stored2395
+	JZ     stored2411
 	VMOVSD X0, (DI)
 
-stored2395:
-	JMP added2391
+stored2411:
+	JMP added2407
 
-few2390:
+few2406:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2396
+	JNZ       partial2412
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2399
+	JMP       stored2415
 
-partial2396:
+partial2412:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2397
+	JZ         noFour2413
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2397:
+noFour2413:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2398
+	JZ         noTwo2414
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2398:
+noTwo2414:
 	TESTQ  $0x00000001, R10
-	JZ     stored2399
+	JZ     stored2415
 	VMOVSD X0, (SI)
 
-stored2399:
-added2391:
+stored2415:
+added2407:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -28159,7 +28100,7 @@ added2391:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2400
+	JLE           few2416
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28169,79 +28110,79 @@ added2391:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2402
+	JNZ           partial2418
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2405
+	JMP           stored2421
 
-partial2402:
+partial2418:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2403
+	JZ         noFour2419
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2403:
+noFour2419:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2404
+	JZ         noTwo2420
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2404:
+noTwo2420:
 	TESTQ  $0x00000001, SI
-	JZ     stored2405
+	JZ     stored2421
 	VMOVSD X0, (DI)
 
-stored2405:
-	JMP added2401
+stored2421:
+	JMP added2417
 
-few2400:
+few2416:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2406
+	JNZ       partial2422
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2409
+	JMP       stored2425
 
-partial2406:
+partial2422:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2407
+	JZ         noFour2423
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2407:
+noFour2423:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2408
+	JZ         noTwo2424
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2408:
+noTwo2424:
 	TESTQ  $0x00000001, R10
-	JZ     stored2409
+	JZ     stored2425
 	VMOVSD X0, (SI)
 
-stored2409:
-added2401:
+stored2425:
+added2417:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2386
+	JGE  tile2402
 
-tiles2387:
+tiles2403:
 	CMPQ R11, $0x00000001
-	JLT  tiles2411
+	JLT  tiles2427
 
-tile2410:
+tile2426:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28250,9 +28191,9 @@ tile2410:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2413
+	JLE    done2429
 
-again2412:
+again2428:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -28263,9 +28204,9 @@ again2412:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2412
+	JNZ          again2428
 
-done2413:
+done2429:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -28284,7 +28225,7 @@ done2413:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2414
+	JLE           few2430
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28294,78 +28235,78 @@ done2413:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2416
+	JNZ           partial2432
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2419
+	JMP           stored2435
 
-partial2416:
+partial2432:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2417
+	JZ         noFour2433
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2417:
+noFour2433:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2418
+	JZ         noTwo2434
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2418:
+noTwo2434:
 	TESTQ  $0x00000001, SI
-	JZ     stored2419
+	JZ     stored2435
 	VMOVSD X0, (DI)
 
-stored2419:
-	JMP added2415
+stored2435:
+	JMP added2431
 
-few2414:
+few2430:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2420
+	JNZ       partial2436
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2423
+	JMP       stored2439
 
-partial2420:
+partial2436:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2421
+	JZ         noFour2437
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2421:
+noFour2437:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2422
+	JZ         noTwo2438
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2422:
+noTwo2438:
 	TESTQ  $0x00000001, R10
-	JZ     stored2423
+	JZ     stored2439
 	VMOVSD X0, (SI)
 
-stored2423:
-added2415:
+stored2439:
+added2431:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2410
+	JGE  tile2426
 
-tiles2411:
-	JMP done2132
+tiles2427:
+	JMP done2148
 
-wider2331:
+wider2347:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -28376,9 +28317,9 @@ wider2331:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2426
+	JLT   tiles2442
 
-tile2425:
+tile2441:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28404,9 +28345,9 @@ tile2425:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2428
+	JLE    done2444
 
-again2427:
+again2443:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -28439,9 +28380,9 @@ again2427:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2427
+	JNZ          again2443
 
-done2428:
+done2444:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -28467,7 +28408,7 @@ done2428:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2429
+	JLE           few2445
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28477,68 +28418,68 @@ done2428:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2431
+	JNZ           partial2447
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2434
+	JMP           stored2450
 
-partial2431:
+partial2447:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2432
+	JZ         noFour2448
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2432:
+noFour2448:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2433
+	JZ         noTwo2449
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2433:
+noTwo2449:
 	TESTQ  $0x00000001, SI
-	JZ     stored2434
+	JZ     stored2450
 	VMOVSD X0, (DI)
 
-stored2434:
-	JMP added2430
+stored2450:
+	JMP added2446
 
-few2429:
+few2445:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2435
+	JNZ       partial2451
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2438
+	JMP       stored2454
 
-partial2435:
+partial2451:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2436
+	JZ         noFour2452
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2436:
+noFour2452:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2437
+	JZ         noTwo2453
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2437:
+noTwo2453:
 	TESTQ  $0x00000001, R10
-	JZ     stored2438
+	JZ     stored2454
 	VMOVSD X0, (SI)
 
-stored2438:
-added2430:
+stored2454:
+added2446:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -28565,7 +28506,7 @@ added2430:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2439
+	JLE           few2455
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28575,68 +28516,68 @@ added2430:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2441
+	JNZ           partial2457
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2444
+	JMP           stored2460
 
-partial2441:
+partial2457:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2442
+	JZ         noFour2458
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2442:
+noFour2458:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2443
+	JZ         noTwo2459
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2443:
+noTwo2459:
 	TESTQ  $0x00000001, SI
-	JZ     stored2444
+	JZ     stored2460
 	VMOVSD X0, (DI)
 
-stored2444:
-	JMP added2440
+stored2460:
+	JMP added2456
 
-few2439:
+few2455:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2445
+	JNZ       partial2461
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2448
+	JMP       stored2464
 
-partial2445:
+partial2461:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2446
+	JZ         noFour2462
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2446:
+noFour2462:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2447
+	JZ         noTwo2463
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2447:
+noTwo2463:
 	TESTQ  $0x00000001, R10
-	JZ     stored2448
+	JZ     stored2464
 	VMOVSD X0, (SI)
 
-stored2448:
-added2440:
+stored2464:
+added2456:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -28663,7 +28604,7 @@ added2440:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2449
+	JLE           few2465
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28673,68 +28614,68 @@ added2440:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2451
+	JNZ           partial2467
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2454
+	JMP           stored2470
 
-partial2451:
+partial2467:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2452
+	JZ         noFour2468
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2452:
+noFour2468:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2453
+	JZ         noTwo2469
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2453:
+noTwo2469:
 	TESTQ  $0x00000001, SI
-	JZ     stored2454
+	JZ     stored2470
 	VMOVSD X0, (DI)
 
-stored2454:
-	JMP added2450
+stored2470:
+	JMP added2466
 
-few2449:
+few2465:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2455
+	JNZ       partial2471
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2458
+	JMP       stored2474
 
-partial2455:
+partial2471:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2456
+	JZ         noFour2472
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2456:
+noFour2472:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2457
+	JZ         noTwo2473
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2457:
+noTwo2473:
 	TESTQ  $0x00000001, R10
-	JZ     stored2458
+	JZ     stored2474
 	VMOVSD X0, (SI)
 
-stored2458:
-added2450:
+stored2474:
+added2466:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -28761,7 +28702,7 @@ added2450:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2459
+	JLE           few2475
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28771,68 +28712,68 @@ added2450:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2461
+	JNZ           partial2477
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2464
+	JMP           stored2480
 
-partial2461:
+partial2477:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2462
+	JZ         noFour2478
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2462:
+noFour2478:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2463
+	JZ         noTwo2479
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2463:
+noTwo2479:
 	TESTQ  $0x00000001, SI
-	JZ     stored2464
+	JZ     stored2480
 	VMOVSD X0, (DI)
 
-stored2464:
-	JMP added2460
+stored2480:
+	JMP added2476
 
-few2459:
+few2475:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2465
+	JNZ       partial2481
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2468
+	JMP       stored2484
 
-partial2465:
+partial2481:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2466
+	JZ         noFour2482
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2466:
+noFour2482:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2467
+	JZ         noTwo2483
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2467:
+noTwo2483:
 	TESTQ  $0x00000001, R10
-	JZ     stored2468
+	JZ     stored2484
 	VMOVSD X0, (SI)
 
-stored2468:
-added2460:
+stored2484:
+added2476:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -28859,7 +28800,7 @@ added2460:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2469
+	JLE           few2485
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28869,79 +28810,79 @@ added2460:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2471
+	JNZ           partial2487
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2474
+	JMP           stored2490
 
-partial2471:
+partial2487:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2472
+	JZ         noFour2488
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2472:
+noFour2488:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2473
+	JZ         noTwo2489
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2473:
+noTwo2489:
 	TESTQ  $0x00000001, SI
-	JZ     stored2474
+	JZ     stored2490
 	VMOVSD X0, (DI)
 
-stored2474:
-	JMP added2470
+stored2490:
+	JMP added2486
 
-few2469:
+few2485:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2475
+	JNZ       partial2491
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2478
+	JMP       stored2494
 
-partial2475:
+partial2491:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2476
+	JZ         noFour2492
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2476:
+noFour2492:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2477
+	JZ         noTwo2493
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2477:
+noTwo2493:
 	TESTQ  $0x00000001, R10
-	JZ     stored2478
+	JZ     stored2494
 	VMOVSD X0, (SI)
 
-stored2478:
-added2470:
+stored2494:
+added2486:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2425
+	JGE  tile2441
 
-tiles2426:
+tiles2442:
 	CMPQ R11, $0x00000002
-	JLT  tiles2480
+	JLT  tiles2496
 
-tile2479:
+tile2495:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28955,9 +28896,9 @@ tile2479:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2482
+	JLE    done2498
 
-again2481:
+again2497:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -28975,9 +28916,9 @@ again2481:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2481
+	JNZ          again2497
 
-done2482:
+done2498:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -29003,7 +28944,7 @@ done2482:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2483
+	JLE           few2499
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -29013,68 +28954,68 @@ done2482:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2485
+	JNZ           partial2501
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2488
+	JMP           stored2504
 
-partial2485:
+partial2501:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2486
+	JZ         noFour2502
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2486:
+noFour2502:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2487
+	JZ         noTwo2503
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2487:
+noTwo2503:
 	TESTQ  $0x00000001, SI
-	JZ     stored2488
+	JZ     stored2504
 	VMOVSD X0, (DI)
 
-stored2488:
-	JMP added2484
+stored2504:
+	JMP added2500
 
-few2483:
+few2499:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2489
+	JNZ       partial2505
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2492
+	JMP       stored2508
 
-partial2489:
+partial2505:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2490
+	JZ         noFour2506
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2490:
+noFour2506:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2491
+	JZ         noTwo2507
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2491:
+noTwo2507:
 	TESTQ  $0x00000001, R10
-	JZ     stored2492
+	JZ     stored2508
 	VMOVSD X0, (SI)
 
-stored2492:
-added2484:
+stored2508:
+added2500:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -29101,7 +29042,7 @@ added2484:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2493
+	JLE           few2509
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -29111,79 +29052,79 @@ added2484:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2495
+	JNZ           partial2511
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2498
+	JMP           stored2514
 
-partial2495:
+partial2511:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2496
+	JZ         noFour2512
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2496:
+noFour2512:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2497
+	JZ         noTwo2513
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2497:
+noTwo2513:
 	TESTQ  $0x00000001, SI
-	JZ     stored2498
+	JZ     stored2514
 	VMOVSD X0, (DI)
 
-stored2498:
-	JMP added2494
+stored2514:
+	JMP added2510
 
-few2493:
+few2509:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2499
+	JNZ       partial2515
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2502
+	JMP       stored2518
 
-partial2499:
+partial2515:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2500
+	JZ         noFour2516
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2500:
+noFour2516:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2501
+	JZ         noTwo2517
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2501:
+noTwo2517:
 	TESTQ  $0x00000001, R10
-	JZ     stored2502
+	JZ     stored2518
 	VMOVSD X0, (SI)
 
-stored2502:
-added2494:
+stored2518:
+added2510:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2479
+	JGE  tile2495
 
-tiles2480:
+tiles2496:
 	CMPQ R11, $0x00000001
-	JLT  tiles2504
+	JLT  tiles2520
 
-tile2503:
+tile2519:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29193,9 +29134,9 @@ tile2503:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2506
+	JLE    done2522
 
-again2505:
+again2521:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -29208,9 +29149,9 @@ again2505:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2505
+	JNZ          again2521
 
-done2506:
+done2522:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -29236,7 +29177,7 @@ done2506:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2507
+	JLE           few2523
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -29246,75 +29187,75 @@ done2506:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2509
+	JNZ           partial2525
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2512
+	JMP           stored2528
 
-partial2509:
+partial2525:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2510
+	JZ         noFour2526
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2510:
+noFour2526:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2511
+	JZ         noTwo2527
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2511:
+noTwo2527:
 	TESTQ  $0x00000001, SI
-	JZ     stored2512
+	JZ     stored2528
 	VMOVSD X0, (DI)
 
-stored2512:
-	JMP added2508
+stored2528:
+	JMP added2524
 
-few2507:
+few2523:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2513
+	JNZ       partial2529
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2516
+	JMP       stored2532
 
-partial2513:
+partial2529:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2514
+	JZ         noFour2530
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2514:
+noFour2530:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2515
+	JZ         noTwo2531
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2515:
+noTwo2531:
 	TESTQ  $0x00000001, R10
-	JZ     stored2516
+	JZ     stored2532
 	VMOVSD X0, (SI)
 
-stored2516:
-added2508:
+stored2532:
+added2524:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2503
+	JGE  tile2519
 
-tiles2504:
-done2132:
+tiles2520:
+done2148:
 	VZEROUPPER
 	RET

@@ -12,26 +12,79 @@ import (
 // one vector of float64.
 const edgeGroup32 = 8
 
-// Offsets in the scratch of edgeBeliefs32x512: of each edge the weights a and c, in
-// one vector, and the products a·l and c·r; of the group the shifts and 1/total; and
-// the last places at which parts of an edge may begin.
+// edgeChunk32 is how many edges take one pass before the next: each pass, of groups
+// that do not wait for each other, keeps the processor busy.
+const edgeChunk32 = 64
+
+// Offsets in the scratch of edgeBeliefs32x512: the last places at which parts of an
+// edge may begin; the largest entries of some cavities; of each edge the shift, as
+// float64, the total, later 1/total, the weighted sum, and two vectors, the weights a and c and the products a·l and
+// c·r.
 const (
-	group32W      = 0
-	group32P      = 64
+	group32Last   = 0
+	group32Top    = 64
+	group32Shift  = 128
+	group32Scale  = group32Shift + 8*edgeChunk32
+	group32Sum    = group32Scale + 4*edgeChunk32
+	group32W      = group32Sum + 4*edgeChunk32
+	group32P      = group32W + 64
 	group32Vector = 128
-	group32Shift  = edgeGroup32 * group32Vector
-	group32Top    = group32Shift + 64
-	group32Scale  = group32Top + 64
-	group32Last   = group32Scale + 64
-	group32Bytes  = group32Last + 64
+	group32Bytes  = group32W + edgeChunk32*group32Vector
 )
+
+// edges32 is where a pass of edgeBeliefs32x512 is: at edge n of the chunk, whose
+// entry of the list and vectors in the scratch are known by their addresses, those of
+// the scratch less that of its beginning.
+type edges32 struct{ scratch, edge, vectors, n reg.Register }
+
+func (s edges32) field(i, offset int) operand.Mem {
+	return operand.Mem{Base: s.edge, Disp: i*edgeSize + offset}
+}
+
+func (s edges32) vector(i, offset int) operand.Mem {
+	return operand.Mem{Base: s.vectors, Disp: i*group32Vector + offset}
+}
+
+// number is an entry of the scratch of size bytes for each edge.
+func (s edges32) number(i, offset, size int) operand.Mem {
+	return operand.Mem{Base: s.scratch, Index: s.n, Scale: uint8(size), Disp: offset + size*i}
+}
+
+// part returns the address of a part of the i-th edge.
+func (g *generator) part32(s edges32, i, field int, slice string) operand.Mem {
+	p, base := g.GP64(), g.base(slice)
+	g.MOVQ(s.field(i, field), p)
+	return operand.Mem{Base: base, Index: p, Scale: 8}
+}
+
+// pass emits body for the edges of a chunk, so many at a time. body gets a label for
+// where it cannot go on: the chunk then ends at n, and is the last.
+func (g *generator) pass32(s edges32, list, chunk, left reg.Register, together int, body func(stop string)) {
+	again, stop, end := g.label("pass"), g.label("stop"), g.label("passed")
+	g.MOVQ(list, s.edge)
+	g.MOVQ(s.scratch, s.vectors)
+	g.XORQ(s.n, s.n)
+	g.Label(again)
+	g.CMPQ(s.n, chunk)
+	g.JGE(label(end))
+	body(stop)
+	g.ADDQ(operand.U32(together*edgeSize), s.edge)
+	g.ADDQ(operand.U32(together*group32Vector), s.vectors)
+	g.ADDQ(operand.U8(together), s.n)
+	g.JMP(label(again))
+	g.Label(stop)
+	g.MOVQ(s.n, chunk)
+	g.MOVQ(s.n, left)
+	g.Label(end)
+}
 
 // edgeBeliefs32 is edgeBeliefs512 with tables of two rows to a vector.
 func (g *generator) edgeBeliefs32() {
 	g.function("edgeBeliefs32x512", "func(dst []float32, logZ, product, beliefs, messages []float64, tables []float32, edges *int, count int) (done int)",
 		"is EdgeBeliefs32 for 8 states at both ends, as far as whole groups of eight edges are safe and inside the slices.")
-	s := edgesState{g.intParam("edges"), g.zero(), g.intParam("count"), g.alignedScratch(group32Bytes)}
-	again, done := g.label("group"), g.label("done")
+	list, q, left, chunk := g.intParam("edges"), g.zero(), g.intParam("count"), g.GP64()
+	s := edges32{g.alignedScratch(group32Bytes), g.GP64(), g.GP64(), g.GP64()}
+	again, whole, done := g.label("chunk"), g.label("whole"), g.label("done")
 	for i, part := range edgeParts32 {
 		if part.last != i {
 			continue
@@ -42,24 +95,32 @@ func (g *generator) edgeBeliefs32() {
 		g.MOVQ(last, operand.Mem{Base: s.scratch, Disp: group32Last + 8*i})
 	}
 	g.Label(again)
-	g.CMPQ(s.left, operand.U8(edgeGroup32))
-	g.JLT(label(done))
-	for i := range edgeGroup32 {
-		g.edgeInside32(s, i, done)
-	}
-	for i := 0; i < edgeGroup32; i += 4 {
-		g.edgeCavities32(s, i)
-	}
-	g.edgeTotals32(s, done)
-	for i := range edgeGroup32 {
-		g.edgeTable32(s, i)
-	}
-	g.ADDQ(operand.U32(edgeGroup32*edgeSize), s.edges)
-	g.ADDQ(operand.U8(edgeGroup32), s.q)
-	g.SUBQ(operand.U8(edgeGroup32), s.left)
+	g.MOVQ(left, chunk)
+	g.ANDQ(operand.I32(-edgeGroup32), chunk)
+	g.JZ(label(done))
+	g.CMPQ(chunk, operand.U8(edgeChunk32))
+	g.JLE(label(whole))
+	g.MOVQ(operand.U32(edgeChunk32), chunk)
+	g.Label(whole)
+	g.pass32(s, list, chunk, left, edgeGroup32, func(stop string) {
+		for i := range edgeGroup32 {
+			g.edgeInside32(s, i, stop)
+		}
+		for i := 0; i < edgeGroup32; i += 4 {
+			g.edgeCavities32(s, i)
+		}
+	})
+	v := g.fromRegisters("single.round16", "single.exp16.1").keepVectors("single.root")
+	g.pass32(s, list, chunk, left, 4, func(string) { g.edgeWeights32(v, s) })
+	g.pass32(s, list, chunk, left, edgeGroup32, func(stop string) { g.edgeTotals32(s, q, stop) })
+	g.pass32(s, list, chunk, left, edgeGroup32, func(string) { g.edgeResults32(s, q) })
+	g.pass32(s, list, chunk, left, 2, func(string) { g.edgeTables32(s, q, 2) })
+	g.ADDQ(chunk, q)
+	g.SUBQ(chunk, left)
+	g.MOVQ(s.edge, list)
 	g.JMP(label(again))
 	g.Label(done)
-	g.Store(s.q, g.ReturnIndex(0))
+	g.Store(q, g.ReturnIndex(0))
 	g.end()
 }
 
@@ -74,17 +135,13 @@ var edgeParts32 = []struct {
 }
 
 // edgeInside32 jumps away where a part of the i-th edge does not lie in its slice.
-func (g *generator) edgeInside32(s edgesState, i int, outside string) {
+func (g *generator) edgeInside32(s edges32, i int, outside string) {
 	for _, part := range edgeParts32 {
 		p := g.GP64()
 		g.MOVQ(s.field(i, part.field), p)
 		g.CMPQ(p, operand.Mem{Base: s.scratch, Disp: group32Last + 8*part.last})
 		g.JHI(label(outside))
 	}
-}
-
-func (s edgesState) vector32(i, offset int) operand.Mem {
-	return operand.Mem{Base: s.scratch, Disp: i*group32Vector + offset}
 }
 
 // transposeMax returns the vector whose i-th entry is the largest of x[i], eight
@@ -111,20 +168,20 @@ func (g *generator) transposeMax(x []reg.VecVirtual) reg.VecVirtual {
 	return fold(fours[0], fours[1])
 }
 
-// edgeCavities32 puts the weights and products of four edges into the scratch. A
+// edgeCavities32 puts the shifted cavities of four edges into the scratch. A
 // NaN that a maximum loses is still in its cavity.
-func (g *generator) edgeCavities32(s edgesState, first int) {
+func (g *generator) edgeCavities32(s edges32, first int) {
 	cavities := make([]reg.VecVirtual, 8)
 	for j := range 4 {
 		i := first + j
-		cavities[j] = g.cavity512(g.edgePart(s, i, edgeBeliefU, "beliefs"), g.edgePart(s, i, edgeMessageU, "messages"), nil)
-		cavities[4+j] = g.cavity512(g.edgePart(s, i, edgeBeliefV, "beliefs"), g.edgePart(s, i, edgeMessageV, "messages"), nil)
+		cavities[j] = g.cavity512(g.part32(s, i, edgeBeliefU, "beliefs"), g.part32(s, i, edgeMessageU, "messages"), nil)
+		cavities[4+j] = g.cavity512(g.part32(s, i, edgeBeliefV, "beliefs"), g.part32(s, i, edgeMessageV, "messages"), nil)
 	}
 	top, high := g.transposeMax(cavities), g.ZMM()
 	g.VMOVUPD(top, operand.Mem{Base: s.scratch, Disp: group32Top})
 	g.VEXTRACTF64X4(operand.U8(1), top, high.AsY())
 	g.VADDPD(high.AsY(), top.AsY(), high.AsY())
-	g.VMOVUPD(high.AsY(), operand.Mem{Base: s.scratch, Disp: group32Shift + 8*first})
+	g.VMOVUPD(high.AsY(), s.number(first, group32Shift, 8))
 	x := make([]reg.VecVirtual, 4)
 	for j := range x {
 		for _, side := range []int{j, 4 + j} {
@@ -132,10 +189,21 @@ func (g *generator) edgeCavities32(s edgesState, first int) {
 		}
 		x[j] = g.narrow512(cavities[j], cavities[4+j])
 	}
-	weights, products := g.fromMemory().sides32(x)
 	for j := range x {
-		g.VMOVUPS(weights[j], s.vector32(first+j, group32W))
-		g.VMOVUPS(products[j], s.vector32(first+j, group32P))
+		g.VMOVUPS(x[j], s.vector(first+j, group32W))
+	}
+}
+
+// edgeWeights32 makes weights and products of the shifted cavities of four edges.
+func (g *generator) edgeWeights32(v values512, s edges32) {
+	x := make([]reg.VecVirtual, 4)
+	for j := range x {
+		x[j] = g.load32(s.vector(j, group32W), nil)
+	}
+	weights, products := v.sides32(x)
+	for j := range x {
+		g.VMOVUPS(weights[j], s.vector(j, group32W))
+		g.VMOVUPS(products[j], s.vector(j, group32P))
 	}
 }
 
@@ -162,21 +230,21 @@ func (v values512) sides32(l []reg.VecVirtual) (weight, product []reg.VecVirtual
 	return weight, product
 }
 
-// edgeTotals32 puts a·values into dst, stores log Z and the product of each edge of
-// the group, and puts 1/total into the scratch. It jumps away where a total is not
+// edgeTotals32 puts a·values into dst, and the totals and weighted sums of the edges
+// of the group into the scratch. It jumps away where a total is not
 // safe.
-func (g *generator) edgeTotals32(s edgesState, unsafe string) {
+func (g *generator) edgeTotals32(s edges32, q reg.Register, unsafe string) {
 	pairs := make([]reg.VecVirtual, 4)
 	for p := range pairs {
 		pairs[p] = g.load32(g.constant(fmt.Sprintf("single.pair.%d", p)), nil)
 	}
 	sums := make([]reg.VecVirtual, 2*edgeGroup32)
-	to, base := g.edgeDst32(s), g.base("tables")
+	to, base := g.edgeDst32(s, q), g.base("tables")
 	for i := range edgeGroup32 {
 		from := g.GP64()
 		g.MOVQ(s.field(i, edgeTable), from)
 		g.LEAQ(operand.Mem{Base: base, Index: from, Scale: 4}, from)
-		weights, products := g.load32(s.vector32(i, group32W), nil), g.load32(s.vector32(i, group32P), nil)
+		weights, products := g.load32(s.vector(i, group32W), nil), g.load32(s.vector(i, group32P), nil)
 		x, u := g.ZMM(), g.ZMM()
 		for p, pair := range pairs {
 			z, a, al := g.load32(operand.Mem{Base: from, Disp: 64 * p}, nil), g.ZMM(), g.ZMM()
@@ -193,8 +261,8 @@ func (g *generator) edgeTotals32(s edgesState, unsafe string) {
 			g.VADDPS(a, x, x)
 		}
 		c, cr := g.ZMM(), g.ZMM()
-		g.VBROADCASTF64X4(s.vector32(i, group32W+32), c)
-		g.VBROADCASTF64X4(s.vector32(i, group32P+32), cr)
+		g.VBROADCASTF64X4(s.vector(i, group32W+32), c)
+		g.VBROADCASTF64X4(s.vector(i, group32P+32), cr)
 		g.VMULPS(c, u, u)
 		g.VFMADD231PS(cr, x, u)
 		g.VMULPS(c, x, x)
@@ -202,23 +270,31 @@ func (g *generator) edgeTotals32(s edgesState, unsafe string) {
 	}
 	fours := g.interleave32(sums, g.ZMM)
 	totals := g.foldLanes32(g.foldLanes32(fours[0], fours[1]), g.foldLanes32(fours[2], fours[3]))
-	weighted := g.ZMM()
-	g.VEXTRACTF64X4(operand.U8(1), totals, weighted.AsY())
 	g.branchUnsafe32(totals.AsY(), g.YMM(), unsafe)
-	scale, shift := g.YMM(), g.ZMM()
+	g.VMOVUPS(totals.AsY(), s.number(0, group32Scale, 4))
+	g.VEXTRACTF64X4(operand.U8(1), totals, s.number(0, group32Sum, 4))
+}
+
+// edgeResults32 stores log Z and the product of each edge of the group, and puts
+// 1/total into the scratch.
+func (g *generator) edgeResults32(s edges32, q reg.Register) {
+	totals, weighted, scale, shift := g.ZMM(), g.ZMM(), g.YMM(), g.ZMM()
+	g.VMOVUPS(s.number(0, group32Scale, 4), totals.AsY())
+	g.VMOVUPS(s.number(0, group32Sum, 4), weighted.AsY())
 	g.VBROADCASTSS(g.constant("single.one"), scale)
 	g.VDIVPS(totals.AsY(), scale, scale)
-	g.VMOVUPS(scale, operand.Mem{Base: s.scratch, Disp: group32Scale})
-	g.VMOVUPD(operand.Mem{Base: s.scratch, Disp: group32Shift}, shift.AsY())
-	g.VINSERTF64X4(operand.U8(1), operand.Mem{Base: s.scratch, Disp: group32Shift + 32}, shift, shift)
+	g.VMOVUPS(scale, s.number(0, group32Scale, 4))
+	g.VMOVUPD(s.number(0, group32Shift, 8), shift)
 	g.VMULPS(scale, weighted.AsY(), weighted.AsY())
 	g.VCVTPS2PD(weighted.AsY(), weighted)
 	g.VADDPD(shift, weighted, weighted)
 	g.VCVTPS2PD(totals.AsY(), totals)
 	logs := g.fromMemory().shortLogs512([]reg.VecVirtual{totals})[0]
 	g.VADDPD(shift, logs, logs)
-	g.VMOVUPD(weighted, operand.Mem{Base: g.base("product"), Index: s.q, Scale: 8})
-	g.VMOVUPD(logs, operand.Mem{Base: g.base("logZ"), Index: s.q, Scale: 8})
+	at := g.GP64()
+	g.LEAQ(operand.Mem{Base: q, Index: s.n, Scale: 1}, at)
+	g.VMOVUPD(weighted, operand.Mem{Base: g.base("product"), Index: at, Scale: 8})
+	g.VMOVUPD(logs, operand.Mem{Base: g.base("logZ"), Index: at, Scale: 8})
 }
 
 // branchUnsafe32 is branchUnsafe512 for float32; it changes t.
@@ -230,25 +306,28 @@ func (g *generator) branchUnsafe32(y, t reg.Register, unsafe string) {
 	g.JNZ(label(unsafe))
 }
 
-// edgeDst32 returns the address of the beliefs of the group, 256 bytes each.
-func (g *generator) edgeDst32(s edgesState) reg.Register {
+// edgeDst32 returns the address of the belief of edge n, 256 bytes.
+func (g *generator) edgeDst32(s edges32, q reg.Register) reg.Register {
 	to, base := g.GP64(), g.base("dst")
-	g.MOVQ(s.q, to)
+	g.LEAQ(operand.Mem{Base: q, Index: s.n, Scale: 1}, to)
 	g.SHLQ(operand.U8(8), to)
 	g.ADDQ(base, to)
 	return to
 }
 
-// edgeTable32 makes the belief of the i-th edge of what is in dst.
-func (g *generator) edgeTable32(s edgesState, i int) {
-	to, c, scale := g.edgeDst32(s), g.ZMM(), g.ZMM()
-	g.VBROADCASTF64X4(s.vector32(i, group32W+32), c)
-	g.VBROADCASTSS(operand.Mem{Base: s.scratch, Disp: group32Scale + 4*i}, scale)
-	g.VMULPS(scale, c, c)
-	for p := range 4 {
-		z, m := g.ZMM(), operand.Mem{Base: to, Disp: 256*i + 64*p}
-		g.VMULPS(m, c, z)
-		g.VMOVUPS(z, m)
+// edgeTables32 makes the beliefs of so many edges of what is in dst.
+func (g *generator) edgeTables32(s edges32, q reg.Register, together int) {
+	to := g.edgeDst32(s, q)
+	for i := range together {
+		c, scale := g.ZMM(), g.ZMM()
+		g.VBROADCASTF64X4(s.vector(i, group32W+32), c)
+		g.VBROADCASTSS(s.number(i, group32Scale, 4), scale)
+		g.VMULPS(scale, c, c)
+		for p := range 4 {
+			z, m := g.ZMM(), operand.Mem{Base: to, Disp: 256*i + 64*p}
+			g.VMULPS(m, c, z)
+			g.VMOVUPS(z, m)
+		}
 	}
 }
 
