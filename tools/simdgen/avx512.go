@@ -73,46 +73,6 @@ func (v values512) linear(name string, i int, x reg.Register) reg.VecVirtual {
 	return a
 }
 
-func expNames() []string {
-	return append([]string{"magnitude", "expNormal", "log2e", "round16", "expLn2High", "expLn2Low"}, names("exp16", 6)...)
-}
-
-// exp512 returns e^x; it changes x. Where no |x| is above 708 or NaN, no result
-// is denormal or overflows, and the quick way serves.
-func (v values512) exp512(x reg.VecVirtual) reg.VecVirtual {
-	g := v.g
-	result, magnitude, k := g.ZMM(), g.ZMM(), g.K()
-	quick, done := g.label("quick"), g.label("done")
-	v.binary(g.VPANDQ, g.VPANDQ_BCST, "magnitude", x, magnitude)
-	v.compare(cmpNotLessEqual, "expNormal", magnitude, k)
-	g.KTESTB(k, k)
-	g.JZ(label(quick))
-	{
-		v.keepNaN(g.VMAXPD, "expLow", x)
-		v.keepNaN(g.VMINPD, "expHigh", x)
-		n, bits, p := v.reduce512(x)
-		// 2^n without the whole part of n, which VSCALEFPD adds: it rounds
-		// denormals.
-		g.VPSLLQ(operand.U8(60), bits, bits)
-		g.VPSRLQ(operand.U8(12), bits, bits)
-		root := v.root512(n.index, bits)
-		g.VMOVAPD(root, result)
-		g.VFMADD231PD(p, root, result)
-		g.VSCALEFPD(n.rounded, result, result)
-		g.JMP(label(done))
-	}
-	g.Label(quick)
-	{
-		n, bits, p := v.reduce512(x)
-		g.VPSLLQ(operand.U8(48), bits, bits)
-		root := v.root512(n.index, bits)
-		g.VMOVAPD(root, result)
-		g.VFMADD231PD(p, root, result)
-	}
-	g.Label(done)
-	return result
-}
-
 // Predicates of comparisons that are also true of a NaN.
 const (
 	cmpUnordered    = operand.U8(3)
@@ -124,45 +84,6 @@ const (
 
 // cmpGreater is false of a NaN.
 const cmpGreater = operand.U8(0x1e)
-
-// exponent is x·log2(e) rounded to a multiple of 1/16, and the same with those
-// sixteenths as its last bits.
-type exponent struct{ rounded, index reg.VecVirtual }
-
-// reduce512 computes n = x·log2(e) to sixteenths and p = e^r·(1+tail) − 1,
-// r = x − n·log 2, such that e^x = root·(1 + p) with root = 2^n rounded. bits is
-// a copy of the index. It leaves x.
-func (v values512) reduce512(x reg.VecVirtual) (n exponent, bits, p reg.VecVirtual) {
-	g := v.g
-	z := v.copyOf("round16")
-	v.fma231("log2e", x, z)
-	rounded, r := g.ZMM(), g.ZMM()
-	v.binary(g.VSUBPD, g.VSUBPD_BCST, "round16", z, rounded)
-	g.VMOVAPD(x, r)
-	v.binary(g.VFNMADD231PD, g.VFNMADD231PD_BCST, "expLn2High", rounded, r)
-	v.binary(g.VFNMADD231PD, g.VFNMADD231PD_BCST, "expLn2Low", rounded, r)
-	tail := g.ZMM()
-	bits = g.ZMM()
-	g.VMOVAPD(z, bits)
-	g.VMOVAPD(z, tail)
-	g.lookup("rootTail", tail)
-	square := g.ZMM()
-	g.VMULPD(r, r, square)
-	q01, q23, q45 := v.linear("exp16", 0, r), v.linear("exp16", 2, r), v.linear("exp16", 4, r)
-	g.VADDPD(r, tail, tail)
-	g.VFMADD231PD(q45, square, q23)
-	g.VFMADD231PD(q23, square, q01)
-	g.VFMADD231PD(q01, square, tail)
-	return exponent{rounded, z}, bits, tail
-}
-
-// root512 returns the entry of the table of roots with bits added: the table
-// lacks what the index adds to the mantissa. It changes index.
-func (v values512) root512(index, bits reg.VecVirtual) reg.VecVirtual {
-	v.g.lookup("rootBits", index)
-	v.g.VPADDQ(bits, index, index)
-	return index
-}
 
 // compare emits k = x predicate constant.
 func (v values512) compare(predicate operand.Op, name string, x, k operand.Op) {
@@ -187,50 +108,6 @@ func (g *generator) lookup(table string, index reg.VecVirtual) {
 	first := g.ZMM()
 	g.VMOVUPD(g.constant(table), first)
 	g.VPERMI2PD(g.constant(table).Offset(64), first, index)
-}
-
-func logNames() []string {
-	return append([]string{"logLn2High", "logLn2Low"}, names("log16", 9)...)
-}
-
-// log512 returns log y. With y = 2^e·m, 1 ≤ m < 2, and c = 1/m rounded to five
-// bits, log y = e·log 2 − log c + log(1+r), r = c·m − 1 exact.
-func (v values512) log512(y reg.VecVirtual) reg.VecVirtual {
-	g := v.g
-	r, e, c := g.ZMM(), g.ZMM(), g.ZMM()
-	g.VGETMANTPD(operand.U8(8), y, r)
-	g.VGETEXPPD(y, e)
-	g.VRCP14PD(r, c)
-	g.VRNDSCALEPD(operand.U8(0x58), c, c)
-	ec := g.ZMM()
-	g.VGETEXPPD(c, ec)
-	g.VSUBPD(ec, e, e)
-	v.binary(g.VFMSUB213PD, g.VFMSUB213PD_BCST, "one", c, r)
-	g.VPSRLQ(operand.U8(48), c, c)
-	high, low := g.ZMM(), c
-	g.VMOVAPD(c, high)
-	g.lookup("minusLog", high)
-	g.lookup("minusLogLow", low)
-	v.fma231("logLn2High", e, high) // exact
-	v.fma231("logLn2Low", e, low)
-	sum, back := g.ZMM(), g.ZMM()
-	g.VADDPD(r, high, sum)
-	g.VSUBPD(high, sum, back)
-	g.VSUBPD(back, r, back) // what the sum lost of r
-	g.VADDPD(back, low, low)
-	square, fourth := g.ZMM(), g.ZMM()
-	g.VMULPD(r, r, square)
-	g.VMULPD(square, square, fourth)
-	q01, q23 := v.linear("log16", 0, r), v.linear("log16", 2, r)
-	q45, q67 := v.linear("log16", 4, r), v.linear("log16", 6, r)
-	g.VFMADD231PD(q23, square, q01)
-	g.VFMADD231PD(q67, square, q45)
-	v.fma231("log16.8", fourth, q45)
-	g.VFMADD231PD(q45, fourth, q01)
-	g.VFMADD231PD(q01, square, low)
-	g.VADDPD(low, sum, sum)
-	v.binary3(g.VFIXUPIMMPD, g.VFIXUPIMMPD_BCST, "logSpecial", y, sum)
-	return sum
 }
 
 // binary3 is binary after an immediate 0.
@@ -374,25 +251,12 @@ func (g *generator) avx512() {
 }
 
 func (g *generator) elementwise512() {
-	g.function("exp512", "func(dst, x []float64)", "is Exp.")
-	dst, x, n := g.base("dst"), g.base("x"), g.length("x")
-	v := g.fromRegisters(expNames()...)
-	g.loop512(n, 2, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
-		g.store512(v.exp512(g.load512(at64(x, i, offset), mask)), at64(dst, i, offset), mask)
-	})
-	g.end()
-
-	g.function("log512", "func(dst, x []float64)", "is Log.")
-	dst, x, n = g.base("dst"), g.base("x"), g.length("x")
-	v = g.fromRegisters(append(logNames(), "one", "logSpecial")...)
-	g.loop512(n, 2, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
-		g.store512(v.log512(g.load512(at64(x, i, offset), mask)), at64(dst, i, offset), mask)
-	})
-	g.end()
+	g.exp512()
+	g.log512()
 
 	g.function("expShift512", "func(dst, x []float64, shift float64) (total float64)", "is ExpShift.")
-	dst, x, n = g.base("dst"), g.base("x"), g.length("x")
-	v = g.fromRegisters(expNames()...)
+	dst, x, n := g.base("dst"), g.base("x"), g.length("x")
+	v := g.fromMemory()
 	shift, total := g.ZMM(), g.zero512()
 	address, err := g.Param("shift").Resolve()
 	if err != nil {

@@ -220,7 +220,7 @@ func (g *generator) fewForward512(w, t, source, target reg.Register) reg.VecVirt
 // fewBackward512 is eightBackward512 for tables of up to 8×8.
 func (g *generator) fewBackward512(w, t, source, target reg.Register) reg.VecVirtual {
 	mask, s, end := g.firstMask(source), g.eightRows(source), g.label("end")
-	weight, products := g.load512(operand.Mem{Base: w}, &mask), g.zeros512(8)
+	weight, products := g.load512(operand.Mem{Base: w}, nil), g.zeros512(8)
 	for x, product := range products {
 		if x > 0 {
 			g.CMPQ(target, operand.U32(x))

@@ -358,9 +358,6 @@ func (g *generator) exponentials256() {
 	g.loop256(size, 2, func(i reg.Register, offset int, rest *rest256) {
 		x := g.load256(at64(table, i, offset), rest)
 		g.VMULPD(inverse, x, x)
-		if rest != nil {
-			g.VANDPD(rest.mask, x, x) // 0·∞ after the end
-		}
 		g.VANDPD(g.wide("magnitude"), x, x)
 		g.VCMPPD(cmpNotLessEqual, g.wide("moderate"), x, x)
 		g.VORPD(x, large, large)

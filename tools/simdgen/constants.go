@@ -26,7 +26,11 @@ var ln2 = number("0.693147180559945309417232121458176568075500134360255254120680
 // split returns x as hi + lo with hi a multiple of 2^−bits.
 func split(x *big.Float, bits int) (hi, lo float64) {
 	scaled, _ := new(big.Float).SetMantExp(x, bits).Float64()
-	hi = math.Ldexp(math.RoundToEven(scaled), -bits)
+	return splitAt(x, math.Ldexp(math.RoundToEven(scaled), -bits))
+}
+
+// splitAt returns hi and x − hi.
+func splitAt(x *big.Float, hi float64) (same, lo float64) {
 	lo, _ = new(big.Float).Sub(x, new(big.Float).SetPrec(precision).SetFloat64(hi)).Float64()
 	return hi, lo
 }
@@ -35,13 +39,14 @@ func split(x *big.Float, bits int) (hi, lo float64) {
 //
 //	(e^r − 1 − r)/r²      |r| ≤ log(2)/32, relative error of e^r 2^−65.5
 //	(e^r − 1 − r)/r²      |r| ≤ log(2)/2,  relative error of e^r 2^−56.9
-//	(log(1+r) − r)/r²     |r| ≤ 1/32,      relative error of log(1+r) 2^−62.2
+//	(log(1+r) − r)/r²     −1/32 ≤ r ≤ 1/16, relative error of log(1+r) 2^−56.5,
+//	                      with a first coefficient of −1/2
 //
 // and atanh coefficients of FreeBSD's e_log.c, which math.Log uses too.
 var (
 	exp16 = []float64{0.5000000000000004, 0.1666666666666667, 0.041666666660183, 0.008333333332612927, 0.0013889121625362628, 0.0001984152843700708}
 	exp1  = []float64{0.500000000000001, 0.16666666666666674, 0.041666666666522106, 0.008333333333322215, 0.001388888894778586, 0.00019841269886564062, 2.4801487365644137e-05, 2.7557242367156263e-06, 2.7632640819274376e-07, 2.511003840733968e-08}
-	log16 = []float64{-0.5, 0.33333333333332715, -0.24999999999997694, 0.20000000006027763, -0.16666666678894104, 0.14285695937099738, -0.12499973884047885, 0.11133118461559471, -0.1002442189850986}
+	log16 = []float64{-0.5, 0.3333333333334629, -0.2499999999993653, 0.19999999931600565, -0.1666666611480068, 0.14285816528554907, -0.12501856123025343, 0.11072139449757605, -0.08751717882144523}
 	atanh = []float64{6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01}
 )
 
@@ -52,23 +57,21 @@ func (g *generator) constants() {
 	g.DataAttributes(attr.RODATA | attr.NOPTR)
 
 	// Tables first, so that they keep their alignment.
-	rootBits, rootTail := make([]uint64, 16), make([]float64, 16)
-	minusLog, minusLogLow, minusLogWhole := make([]float64, 16), make([]float64, 16), make([]float64, 16)
+	rootBits, roots, rootTail := make([]uint64, 16), make([]float64, 16), make([]float64, 16)
+	reciprocal, minusLog := make([]float64, 16), make([]float64, 16)
 	for j := range 16 {
 		x := exponential(new(big.Float).SetPrec(precision).Mul(ln2, big.NewFloat(float64(j)/16)))
 		root, _ := x.Float64()
-		rootBits[j] = math.Float64bits(root) - uint64(j)<<48
+		rootBits[j], roots[j] = math.Float64bits(root)-uint64(j)<<48, root
 		exact := new(big.Float).SetPrec(precision).SetFloat64(root)
 		rootTail[j], _ = exact.Quo(new(big.Float).Sub(x, exact), exact).Float64()
-		minusLog[j], minusLogLow[j] = split(logarithm(1+float64(j)/16), logBits)
-		minusLogWhole[j], _ = logarithm(1 + float64(j)/16).Float64()
+		reciprocal[j], minusLog[j] = logEntry(j)
 	}
-	minusLog[0], minusLogLow[0], minusLogWhole[0] = 0, 0, 0
 	g.words("rootBits", rootBits...)
+	g.table("root", roots)
 	g.table("rootTail", rootTail)
+	g.table("reciprocal", reciprocal)
 	g.table("minusLog", minusLog)
-	g.table("minusLogLow", minusLogLow)
-	g.table("minusLogWhole", minusLogWhole)
 	// The masks of the first 0 to 4 entries are windows of this one.
 	g.words("window", math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64, 0, 0, 0, 0)
 
@@ -103,7 +106,6 @@ func (g *generator) constants() {
 	hi, lo = split(ln2, logBits)
 	g.number("logLn2High", hi)
 	g.number("logLn2Low", lo)
-	g.number("ln2", math.Ln2)
 	g.numbers("log16", log16)
 	// Responses of VFIXUPIMMPD: 0 → −Inf; −Inf and below 0 → NaN; +Inf → +Inf.
 	g.words("logSpecial", 4<<8|3<<16|5<<20|3<<24)
@@ -129,8 +131,8 @@ func (g *generator) constants() {
 	}
 }
 
-// logBits is the last bit of the high parts of logarithms: e·log 2 + log(1+j/16)
-// is then exact for every exponent e.
+// logBits is the last bit of the high part of log 2 and of the logarithms in the
+// table: e·log 2 − log c is then exact for every exponent e.
 const logBits = 42
 
 func (g *generator) number(name string, x float64) { g.words(name, math.Float64bits(x)) }
@@ -178,10 +180,35 @@ func exponential(x *big.Float) *big.Float {
 	return sum
 }
 
-// logarithm returns −log x, 1 ≤ x < 2, as −2 artanh((x−1)/(x+1)).
+// logEntry returns c and −log c for the numbers whose mantissa begins with these
+// four bits: from 1 + j/16 on, or, from 3/4 to 1, half of that. Around 1 c is 1; else
+// it is close to the middle's reciprocal, and −log c as good as a multiple of
+// 2^−logBits: of a thousand such c, the one that misses it least.
+func logEntry(j int) (c, minusLog float64) {
+	from, to := 1+float64(j)/16, 1+float64(j+1)/16
+	if j >= 8 {
+		from, to = from/2, to/2
+	}
+	if from == 1 || to == 1 {
+		return 1, 0
+	}
+	least := math.Inf(1)
+	for i := range 1000 {
+		x := 2 / (from + to) * (1 + float64(i)*0x1p-30)
+		multiple, rest := split(logarithm(x), logBits)
+		x += x * rest
+		if _, miss := splitAt(logarithm(x), multiple); math.Abs(miss) < least {
+			c, minusLog, least = x, multiple, math.Abs(miss)
+		}
+	}
+	return c, minusLog
+}
+
+// logarithm returns −log x, 1/2 ≤ x < 2, as −2 artanh((x−1)/(x+1)).
 func logarithm(x float64) *big.Float {
-	top := new(big.Float).SetPrec(precision).SetFloat64(x - 1)
-	s := new(big.Float).SetPrec(precision).Quo(top, new(big.Float).SetPrec(precision).SetFloat64(x+1))
+	exact, one := new(big.Float).SetPrec(precision).SetFloat64(x), big.NewFloat(1)
+	top := new(big.Float).SetPrec(precision).Sub(exact, one)
+	s := new(big.Float).SetPrec(precision).Quo(top, exact.Add(exact, one))
 	square := new(big.Float).SetPrec(precision).Mul(s, s)
 	sum, power := new(big.Float).SetPrec(precision), s
 	for n := 1; n < 200; n += 2 {

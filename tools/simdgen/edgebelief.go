@@ -145,7 +145,7 @@ func (g *generator) edgeResults512(x, u, shift reg.VecVirtual, unsafe string) (s
 	g.VBROADCASTSD(one, scale)
 	g.VFMADD213PD(shift, scale, u)
 	g.Store(u.AsX(), g.ReturnIndex(1))
-	logZ := g.fromMemory().shortLogs512([]reg.VecVirtual{x})[0]
+	logZ := g.fromMemory().logs512([]reg.VecVirtual{x})[0]
 	g.VADDPD(shift, logZ, logZ)
 	g.Store(logZ.AsX(), g.ReturnIndex(0))
 	return scale

@@ -155,7 +155,7 @@ func (g *generator) edgeTotals512(s edgesState, unsafe string) {
 	g.VMOVUPD(scale, operand.Mem{Base: s.scratch, Disp: groupScale})
 	g.VMOVUPD(operand.Mem{Base: s.scratch, Disp: groupShift}, shift)
 	g.VFMADD213PD(shift, scale, weighted)
-	logs := g.fromMemory().shortLogs512([]reg.VecVirtual{totals})[0]
+	logs := g.fromMemory().logs512([]reg.VecVirtual{totals})[0]
 	g.VADDPD(shift, logs.AsY(), logs.AsY())
 	g.VMOVUPD(weighted, operand.Mem{Base: g.base("product"), Index: s.q, Scale: 8})
 	g.VMOVUPD(logs.AsY(), operand.Mem{Base: g.base("logZ"), Index: s.q, Scale: 8})
