@@ -258,47 +258,105 @@ func (g *generator) allSafe512() {
 	g.returnBool(true)
 }
 
+// absorbing is what absorbAll512 keeps in registers. total is the sum of one node of
+// up to eight states, as long as messages into that node follow each other: read back
+// at once it would wait for the pieces in which it was stored.
+type absorbing struct {
+	damping, keep, zero, residual, total reg.VecVirtual
+	node, states                         reg.Register // where total belongs, 0 if there is none
+}
+
 func (g *generator) absorbAll512() {
 	g.function("absorbAll512", "func(messages, sums, out []float64, list *int, count int, damping float64) (residual float64)", "is AbsorbAll.")
 	messages, sums, out := g.base("messages"), g.base("sums"), g.base("out")
-	damping, keep := g.ZMM(), g.broadcast512("one")
-	g.broadcastParam("damping", damping)
-	g.VSUBPD(damping, keep, keep)
-	residual, zero := g.zero512(), g.zero512()
+	a := absorbing{damping: g.ZMM(), keep: g.broadcast512("one"), zero: g.zero512(), residual: g.zero512(), total: g.zero512(), node: g.zero(), states: g.zero()}
+	g.broadcastParam("damping", a.damping)
+	g.VSUBPD(a.damping, a.keep, a.keep)
 	g.items(messageSize, func(item reg.Register) {
 		old, sum, o := g.place(item, messageOld, messages), g.shortPlace(item, messageSum, sums), g.shortPlace(item, messageOut, out)
-		n, largest, rho := g.short(item, messageTarget), g.broadcast512("negativeInfinity"), g.ZMM()
-		g.row(n, func(i reg.Register, mask *reg.OpmaskVirtual) {
-			g.VMAXPD(g.orInfinity(g.load512(at64(o, i, 0), mask), mask), largest, largest)
+		n, rho := g.short(item, messageTarget), g.ZMM()
+		g.VBROADCASTSD(operand.Mem{Base: item, Disp: messageRho}, rho)
+		some, long, same, done := g.label("some"), g.label("long"), g.label("same"), g.label("absorbed")
+		g.CMPQ(n, operand.U8(8))
+		g.JG(label(long))
+		g.CMPQ(sum, a.node)
+		g.JEQ(label(same))
+		g.storeTotal512(a)
+		g.MOVQ(sum, a.node)
+		g.MOVQ(n, a.states)
+		mask := g.firstMask(n)
+		g.VMOVUPD_Z(operand.Mem{Base: sum}, mask, a.total)
+		g.Label(same)
+		g.CMPQ(n, operand.U8(8))
+		g.JNE(label(some))
+		g.absorbShort512(a, operand.Mem{Base: o}, operand.Mem{Base: old}, rho, nil)
+		g.JMP(label(done))
+		g.Label(some)
+		mask = g.firstMask(n)
+		g.absorbShort512(a, operand.Mem{Base: o}, operand.Mem{Base: old}, rho, &mask)
+		g.JMP(label(done))
+
+		g.Label(long)
+		g.storeTotal512(a)
+		g.XORQ(a.node, a.node)
+		largest := g.broadcast512("negativeInfinity")
+		g.loop512(n, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+			g.VMAXPD(g.orInfinity(g.load512(at64(o, i, offset), mask), mask), largest, largest)
 		})
 		g.spread(g.VMAXPD, largest)
-		g.VBROADCASTSD(operand.Mem{Base: item, Disp: messageRho}, rho)
-		g.row(n, func(i reg.Register, mask *reg.OpmaskVirtual) {
-			after, before, differ := g.load512(at64(o, i, 0), mask), g.load512(at64(old, i, 0), mask), g.K()
-			if mask == nil {
-				g.VSUBPD(largest, after, after)
-			} else {
-				g.VSUBPD_Z(largest, after, *mask, after)
-			}
-			undamped := g.branchUndamped(damping, zero)
-			{
-				part, mixed := g.ZMM(), g.ZMM()
-				g.VCMPPD(cmpNotEqual, before, after, differ)
-				g.VMULPD(damping, before, part)
-				g.VMULPD(keep, after, mixed)
-				g.VADDPD(part, mixed, differ, after)
-			}
-			g.Label(undamped)
-			g.noteChange(after, before, residual)
-			g.store512(after, at64(old, i, 0), mask)
-			total := g.load512(at64(sum, i, 0), mask)
+		g.loop512(n, 1, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+			after := g.absorbed512(a, g.load512(at64(o, i, offset), mask), largest, at64(old, i, offset), mask)
+			total := g.load512(at64(sum, i, offset), mask)
 			g.VFMADD231PD(after, rho, total)
-			g.store512(total, at64(sum, i, 0), mask)
+			g.store512(total, at64(sum, i, offset), mask)
 		})
+		g.Label(done)
 	})
-	g.spread(g.VPMAXUQ, residual)
-	g.Store(residual.AsX(), g.ReturnIndex(0))
+	g.storeTotal512(a)
+	g.spread(g.VPMAXUQ, a.residual)
+	g.Store(a.residual.AsX(), g.ReturnIndex(0))
 	g.end()
+}
+
+// storeTotal512 puts total where it belongs.
+func (g *generator) storeTotal512(a absorbing) {
+	none := g.label("none")
+	g.TESTQ(a.node, a.node)
+	g.JZ(label(none))
+	mask := g.firstMask(a.states)
+	g.store512(a.total, operand.Mem{Base: a.node}, &mask)
+	g.Label(none)
+}
+
+// absorbShort512 absorbs a message of one vector.
+func (g *generator) absorbShort512(a absorbing, out, old operand.Mem, rho reg.VecVirtual, mask *reg.OpmaskVirtual) {
+	y, largest := g.load512(out, mask), g.ZMM()
+	g.VMOVAPD(g.orInfinity(y, mask), largest)
+	g.spread(g.VMAXPD, largest)
+	g.VFMADD231PD(g.absorbed512(a, y, largest, old, mask), rho, a.total)
+}
+
+// absorbed512 stores the message after, less its largest entry, in the place of the
+// old one, and returns it.
+func (g *generator) absorbed512(a absorbing, after, largest reg.VecVirtual, old operand.Mem, mask *reg.OpmaskVirtual) reg.VecVirtual {
+	before, differ := g.load512(old, mask), g.K()
+	if mask == nil {
+		g.VSUBPD(largest, after, after)
+	} else {
+		g.VSUBPD_Z(largest, after, *mask, after)
+	}
+	undamped := g.branchUndamped(a.damping, a.zero)
+	{
+		part, mixed := g.ZMM(), g.ZMM()
+		g.VCMPPD(cmpNotEqual, before, after, differ)
+		g.VMULPD(a.damping, before, part)
+		g.VMULPD(a.keep, after, mixed)
+		g.VADDPD(part, mixed, differ, after)
+	}
+	g.Label(undamped)
+	g.noteChange(after, before, a.residual)
+	g.store512(after, old, mask)
+	return after
 }
 
 // noteChange raises the residual, bits of magnitudes, to those of after − before
@@ -386,12 +444,15 @@ func (g *generator) settle512() {
 	g.end()
 }
 
+// exponentialsTogether is how many vectors exponentials512 takes at a time.
+const exponentialsTogether = 2
+
 // exponentials512 looks at a table first, to leave it alone where it is not safe.
 func (g *generator) exponentials512() {
 	g.function("exponentials512", "func(tables []float64, size int, inverse []float64) (left int)", "is Exponentials; left counts the tables that are not done.")
 	table, size := g.base("tables"), g.intParam("size")
 	inverses, left := g.base("inverse"), g.length("inverse")
-	v := g.fromRegisters(append(shortExpNames(), "moderate", "magnitude")...)
+	v := g.fromRegisters("moderate", "magnitude", "log2e", "round16", "expLn2High", "expLn2Low", "one")
 	v.keepTable("rootBits")
 	again, done := g.label("table"), g.label("done")
 	g.TESTQ(left, left)
@@ -413,10 +474,11 @@ func (g *generator) exponentials512() {
 	})
 	g.KTESTB(large, large)
 	g.JNZ(label(done))
-	g.loop512(size, 2, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
-		x := g.load512(at64(table, i, offset), mask)
-		g.VMULPD(inverse, x, x)
-		g.store512(v.shortExp512(x), at64(table, i, offset), mask)
+	g.maps512(size, table, table, exponentialsTogether, func(x []reg.VecVirtual) []reg.VecVirtual {
+		for i := range x {
+			g.VMULPD(inverse, x[i], x[i])
+		}
+		return v.moderateExps512(x, byCount)
 	})
 	g.LEAQ(operand.Mem{Base: table, Index: size, Scale: 8}, table)
 	g.ADDQ(operand.U8(8), inverses)

@@ -55,12 +55,33 @@ const (
 // processor looks ahead by some hundred instructions only, and a chain that waits
 // would keep it from seeing the next.
 func (v values512) shortExps512(x []reg.VecVirtual, save economy) []reg.VecVirtual {
-	g := v.g
-	z, n, p := make([]reg.VecVirtual, len(x)), make([]reg.VecVirtual, len(x)), make([]reg.VecVirtual, len(x))
 	normal := make([]reg.OpmaskVirtual, len(x))
 	for i := range x {
-		normal[i] = g.K()
+		normal[i] = v.g.K()
 		v.compare(cmpNotLess, "minusExpNormal", x[i], normal[i])
+	}
+	root, p := v.rootsAndRests512(x, save)
+	for i := range x {
+		v.g.VFMADD213PD_Z(root[i], root[i], normal[i], p[i])
+	}
+	return p
+}
+
+// moderateExps512 is shortExps512 for −708 ≤ x ≤ 708.
+func (v values512) moderateExps512(x []reg.VecVirtual, save economy) []reg.VecVirtual {
+	root, p := v.rootsAndRests512(x, save)
+	for i := range x {
+		v.g.VFMADD213PD(root[i], root[i], p[i])
+	}
+	return p
+}
+
+// rootsAndRests512 returns powers of two and p such that e^x = root·(1 + p).
+func (v values512) rootsAndRests512(x []reg.VecVirtual, save economy) (z, p []reg.VecVirtual) {
+	g := v.g
+	z, p = make([]reg.VecVirtual, len(x)), make([]reg.VecVirtual, len(x))
+	n := make([]reg.VecVirtual, len(x))
+	for i := range x {
 		z[i] = v.copyOf("round16")
 		v.fma231("log2e", x[i], z[i])
 	}
@@ -94,9 +115,8 @@ func (v values512) shortExps512(x []reg.VecVirtual, save economy) []reg.VecVirtu
 	}
 	for i := range x {
 		g.VPADDQ(n[i], z[i], z[i])
-		g.VFMADD213PD_Z(z[i], z[i], normal[i], p[i])
 	}
-	return p
+	return z, p
 }
 
 // expPolynomials512 returns e^r − 1 for reduced r, with few steps one after the
