@@ -1,8 +1,9 @@
 // Package simd holds the vector kernels of message passing and grounding, in
-// float64: exponentials and logarithms, small matrix-vector products, whole
-// messages, the product and scatter of rows of features, and the fused kernels of
-// which an iteration of learning is made: MultiplyMatrix, Exponentiate,
-// NodeUpdate, EdgeBeliefs and ScatterMatrix.
+// float64: exponentials and logarithms, small matrix-vector products, the product
+// and scatter of rows of features, and the kernels of which an iteration of learning
+// is made. These are MultiplyMatrix for the potentials, Exponentials for tables, the
+// steps of a batch from Cavities to Settle for messages and beliefs of nodes, and
+// EdgeBeliefs and ScatterMatrix for the gradient.
 //
 // # Implementations
 //
@@ -28,101 +29,113 @@
 //	                 AVX-512  AVX2  plain
 //	Exp                 0.53  0.94  1.48 (math.Exp on amd64)
 //	Exp, denormal       0.73  0.68  0.82
-//	Log                 0.54  0.74  0.74
+//	Log                 0.99  0.74  0.74
 //
 // All three are right for ±0, ±Inf, NaN, denormal arguments and denormal results.
 // math.Log itself is wrong for denormal arguments on amd64 (Go 1.26: it gives
 // −709.09 for log 5e-324 = −744.44); the plain Log works around that.
 //
 //   - AVX-512: e^x = 2^n e^r with n a multiple of 1/16, a table of 16 roots of two
-//     with a low part, and a polynomial of degree 7; log by a reciprocal rounded
-//     to five bits, so that the reduced argument is exact, a table of 16 in two
-//     parts and a polynomial of degree 10.
+//     with a low part, and a polynomial of degree 7; log by a table of 16 reciprocals
+//     whose logarithms are multiples of 2^−42 to 61 bits, and a polynomial of degree
+//     10. Nothing branches, so that hard zeros cost nothing.
 //   - AVX2: e^x = 2^n e^r with a polynomial of degree 11; log by FreeBSD's e_log.c.
 //
-// Inside a fused message and NormaliseLog the AVX-512 exponential gives 0 below
-// e^−708: next to a largest term of 1 that changes nothing.
-//
-// Exponentiate is within 1.1 units in the last place of the exponential of its
-// rounded exponent (0.99 seen with AVX-512, 1.02 with AVX2; plain Go is math.Exp),
-// and 0 below e^−708. EdgeBelief, EdgeBeliefs and, with AVX-512, NodeUpdate use the
-// same exponential; their AVX-512 logarithm does without the low parts of its
-// table. Tests hold the results of all of them against loops written out by hand,
-// to 1e-13 for messages and 1e-12 for beliefs.
+// Exponentials, for exponents up to 300, and Exponentiate are within 1.1 units in the
+// last place of the exponential of the rounded exponent (0.99 seen with AVX-512, 1.02
+// with AVX2; plain Go is math.Exp); Exponentiate gives 0 below e^−708. EdgeBelief and
+// EdgeBeliefs use the same exponential. Tests hold the results of every step against
+// loops written out by hand: those that only add, subtract and compare bit by bit,
+// products to 1e-14 and beliefs of edges to 1e-12.
 //
 // # Speed
 //
-// Nanoseconds per call with the data in cache, one core of an AMD Zen 5 at about
-// 4 GHz, the minimum of 8 runs of go test -bench . ./internal/simd (k states;
-// tables are k×k; MultiplyRows and ScatterRows have 10 features and k² outputs):
+// Measured with go test -bench . ./internal/simd, the minimum of several runs, on one
+// core of an Intel Xeon whose peak is 79 GFLOP/s in AVX-512 multiply-adds and half of
+// that in AVX2. Other programs ran on that machine, which moves figures by a tenth.
+//
+// The steps of a batch of 1024 entries (BenchmarkSteps), nanoseconds per message of k
+// states with its part of the node, 4 messages to a node; nodes' exponentials and
+// logarithms are another quarter of Exp, and little of Log:
 //
 //	k                            2     3     4     8    16    21    32    64
-//	MessageForward   AVX-512    24    24    24    21    36    52    72   194
-//	                 AVX2       67    70    63    67    91   126   162   394
-//	                 plain      67    80    95   166   315   425   675  1649
-//	MessageBackward  AVX-512    26    26    26    23    40    53    85   295
-//	                 AVX2       71    77    65    71    91   130   174   473
-//	                 plain      68    87    97   171   344   461   773  2014
-//	NormaliseLog     AVX-512    16    16    16    16    18    25    26    39
-//	                 AVX2       32    41    50    54    62    71    84   157
-//	                 plain      32    41    49    85   154   191   283   543
-//	VectorTable      AVX-512   3.8   4.2   4.0   4.5   8.4    20    22    74
-//	                 AVX2      3.8   4.6   3.9   5.7    13    25    38   143
-//	                 plain     5.6   7.9   7.4    17    49    84   183   668
-//	TableVector      AVX-512   4.2   4.4   4.6   4.4   7.7    22    22    76
-//	                 AVX2      4.0   3.9   4.0   5.0    11    25    38   142
-//	                 plain     3.7   5.2   7.6    21    79   124   274  1024
-//	PairProduct      AVX-512   5.1   5.9   6.6   7.2    16    27    42   331
-//	                 AVX2      4.9   5.5   5.5   8.3    17    37    66   500
-//	                 plain     5.7   8.1    11    29   125   214   504  2042
-//	MultiplyRows     AVX-512   5.7   8.9   6.7    14    50   154   580  2288
-//	                 AVX2      5.3   7.9   9.0    26    95   208   638  2540
-//	                 plain      15    24    35   123   545   874  1940  7519
-//	ScatterRows      AVX-512    10    10   9.2    27    98   216   513  2325
-//	                 AVX2      8.2    11    11    38   127   268   688  2803
-//	                 plain      21    35    59   183   892  1347  2878 10924
+//	Cavities         AVX-512   2.7   2.6   2.4   1.9   3.2   4.4   5.8    12
+//	                 AVX2      2.5   2.4   1.9   2.6   4.4   6.6   8.0    15
+//	                 plain     6.1   6.8   7.6    11    20    24    34    63
+//	Exp              AVX-512   1.1   1.6   2.2   4.4   8.7    11    17    35
+//	                 AVX2      2.2   3.2   4.3   8.6    17    23    35    69
+//	                 plain      13    20    27    54   105   140   211   425
+//	Products         AVX-512   4.5   5.1   5.9    11    46    75   129   460
+//	                 AVX2      3.7   3.9   4.0   9.9    49    81   125   442
+//	                 plain      12    16    18    40   120   191   415  1493
+//	AllSafe          AVX-512   0.2   0.3   0.4   0.8   1.6   2.2   3.3   7.0
+//	                 AVX2      0.2   0.3   0.5   1.0   1.8   2.6   3.9   7.3
+//	                 plain     1.8   2.9   3.9   8.1    15    21    34    61
+//	Log              AVX-512   1.2   1.8   2.5   5.0   9.9    13    20    40
+//	                 AVX2      2.6   3.7   5.1    10    20    27    41    81
+//	                 plain      17    26    35    71   137   180   270   594
+//	AbsorbAll        AVX-512   5.3   4.9   5.0   4.3   8.3    13    13    26
+//	                 AVX2      7.5   8.6   3.7   6.6    11    18    23    48
+//	                 plain      20    14    17    27    48    64    90   203
+//	Shift, Totals    AVX-512   2.4   2.5   2.6   2.2   3.7   5.0   6.6    12
+//	and Settle       AVX2      2.3   2.4   1.8   2.9   5.6   7.4    10    19
+//	                 plain     3.4   4.2   5.1   8.3    14    18    28    55
 //
-// Per element of 1024: Exp 0.24 (AVX-512), 0.59 (AVX2), 5.4 (plain); Log 0.34,
-// 0.78, 6.5. A call costs about 4 ns of each number.
+// From 8 states on the products are bound by reading tables from the second-level
+// cache, some 46 bytes a nanosecond, with AVX2 as with AVX-512.
+//
+// Nanoseconds per table, edge, or row of features (10, and k² outputs, 48 rows), and
+// the whole of BenchmarkIteration per edge of a grid:
+//
+//	k                            2     3     4     8    16    21    32    64
+//	Exponentials     AVX-512   6.4    11    10    39   217   400   887  4163
+//	                 AVX2      6.2    20    24    92   431   772  1703  7244
+//	                 plain      35    81   147   564  2286  3890  9106 37316
+//	EdgeBeliefs      AVX-512    53    57    68    33   131   257   359  1540
+//	                 AVX2       54    60    57    80   167   314   519  1750
+//	                 plain     148   180   205   362   828  1207  2455  7667
+//	MultiplyMatrix   AVX-512   4.3   5.6   5.3    20    86   198   416  1979
+//	                 AVX2      3.3   7.7   9.0    36   144   254   618  2914
+//	                 plain      31    47    69   227   904  1434  3579 15231
+//	ScatterMatrix    AVX-512   4.0   5.5   5.3    19    78   157   336  1740
+//	                 AVX2      2.8   7.4   8.5    34   137   241   572  2875
+//	                 plain      57    87   134   372  1160  2003  5601 29533
+//	iteration        AVX-512   139   155   162   208   799  2135  4026
+//	                 AVX2      141   176   180   380  1303  2692  5827
+//	                 plain     575   827  1068  2583  7578 12422 29873
+//
+// And of a single call:
+//
+//	VectorTable      AVX-512   7.9   9.6   7.2   7.8    15    35    42   152
+//	                 AVX2      6.4   7.7   6.6    10    20    40    60   247
+//	                 plain      14    18    13    30    92   157   320  1223
+//	TableVector      AVX-512   8.8   8.2   9.3   8.6    20    42    55   181
+//	                 AVX2      7.8   8.3   7.2   9.8    25    48    79   285
+//	                 plain     8.9    12    19    50   149   227   480  1830
+//	PairProduct      AVX-512    10    10    15    14    30    66   100   918
+//	                 AVX2      9.3    10   9.9    17    37    82   140  1128
+//	                 plain      11    17    26    70   217   371   821  3214
+//	MultiplyRows     AVX-512    10    15    12    26    97   269   832  3151
+//	                 AVX2       9.2    14    15    40   156   329  1002  3776
+//	                 plain      35    49    71   252   897  1539  3616 15719
+//	ScatterRows      AVX-512    21    22    20    44   161   480  2413  9739
+//	                 AVX2       14    19    23    53   213   614  2113  8592
+//	                 plain      56    90   144   482  1356  2314  5889 30519
 //
 // The rest of a row is stored in pieces of 4, 2 and 1 and not with a mask: the
-// processor holds a load that overlaps the window of an earlier masked store,
-// which cost 10 to 25 ns wherever neighbouring rows follow each other.
+// processor holds a load that overlaps the window of an earlier masked store.
+// What was stored in pieces must not be read back at once either, as a whole: it
+// would wait for all of them. AbsorbAll therefore keeps a sum in a register as long
+// as messages into the same node follow each other.
 //
 // MultiplyRows and ScatterRows above 16 states are bound by reading the weights
 // from the second-level cache once per row of features. MultiplyMatrix and
 // ScatterMatrix read them once for many rows, and keep tiles of sums in registers.
 //
-// The fused kernels, measured on a slower machine: a shared 2-core Intel Xeon with
-// a peak of 76 GFLOP/s in AVX-512 multiply-adds and 38 in AVX2, on which
-// MessageForward above takes 33 ns at 8 states. Nanoseconds per table, message
-// (with its part of the belief, 4 messages to a node), edge, or row of features
-// (10 and k² outputs, 48 rows), and the whole of BenchmarkIteration per edge:
-//
-//	k                            2     3     4     8    16    21    32    64
-//	Exponentiate     AVX-512    14    20    19    47   162   276   611  2427
-//	                 AVX2       11    23    29    95   366   655  1529  6163
-//	                 plain      43   104   187   749  3009  5151 11948 47935
-//	NodeUpdate       AVX-512    32    33    33    33   130   184   206   519
-//	                 AVX2      153   158   143   150   183   265   323   788
-//	                 plain     119   132   152   256   517   694  1168  3045
-//	EdgeBeliefs      AVX-512    51    53    55    32   128   252   352  1480
-//	                 AVX2       48    52    49    74   150   300   447  1523
-//	                 plain     127   164   187   338   780  1138  2154  6862
-//	MultiplyMatrix   AVX-512   3.9   5.5   5.3    20    84   196   395  1906
-//	                 AVX2      2.9   7.5   8.9    36   143   251   609  2938
-//	                 plain      27    42    60   193   772  1292  3224 13738
-//	ScatterMatrix    AVX-512   4.1   5.4   5.3    19    77   155   328  1809
-//	                 AVX2      2.7   7.3   8.4    34   136   238   562  2907
-//	                 plain      48    63    79   272  1088  1835  4744 21390
-//	iteration        AVX-512   172   186   187   242   916  2022  3308 14001
-//	                 AVX2      397   437   414   647  1435  2586  4883 20620
-//	                 plain     599   833  1053  2429  7306 11651 25547 102684
-//
 // A message or belief of up to 8 states is one chain of some 200 cycles that leaves
 // most of the processor idle, and the processor does not look far enough ahead to
-// begin the next. NodeUpdate, for up to 8 states, and EdgeBeliefs, for 8, therefore
-// take four through each step together.
+// begin the next. That is why messages are made step by step for a whole batch, and
+// why EdgeBeliefs, for 8 states, takes four edges through each step together.
 //
 // # Single precision
 //
