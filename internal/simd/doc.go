@@ -37,7 +37,7 @@
 //
 //   - AVX-512: e^x = 2^n e^r with n a multiple of 1/16, a table of 16 roots of two
 //     with a low part, and a polynomial of degree 7; log by a table of 16 reciprocals
-//     whose logarithms are multiples of 2^−42 to 61 bits, and a polynomial of degree
+//     whose logarithms are multiples of 2^−42 to 60 bits, and a polynomial of degree
 //     10. Nothing branches, so that hard zeros cost nothing.
 //   - AVX2: e^x = 2^n e^r with a polynomial of degree 11; log by FreeBSD's e_log.c.
 //
