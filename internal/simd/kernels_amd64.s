@@ -20,70 +20,70 @@ DATA constants<>+96(SB)/8, $0x3feee89f995ad3ad
 DATA constants<>+104(SB)/8, $0x3fef199bdd85529c
 DATA constants<>+112(SB)/8, $0x3fef5818dcfba487
 DATA constants<>+120(SB)/8, $0x3fefa4afa2a490da
-DATA constants<>+128(SB)/8, $0x0000000000000000
-DATA constants<>+136(SB)/8, $0x3c979aa65d837b6d
-DATA constants<>+144(SB)/8, $0xbc801b15eaa59348
-DATA constants<>+152(SB)/8, $0x3c968efde3a8a894
-DATA constants<>+160(SB)/8, $0x3c834d754db0abb6
-DATA constants<>+168(SB)/8, $0x3c859f48a72a4c6d
-DATA constants<>+176(SB)/8, $0x3c7690cebb7aafb0
-DATA constants<>+184(SB)/8, $0x3c9063e1e21c5409
-DATA constants<>+192(SB)/8, $0xbc93b3efbf5e2228
-DATA constants<>+200(SB)/8, $0xbc7b32dcb94da51d
-DATA constants<>+208(SB)/8, $0x3c8db72fc1f0eab4
-DATA constants<>+216(SB)/8, $0x3c71affc2b91ce27
-DATA constants<>+224(SB)/8, $0x3c8c1a7792cb3387
-DATA constants<>+232(SB)/8, $0x3c736eae30af0cb3
-DATA constants<>+240(SB)/8, $0x3c74a385a63d07a7
-DATA constants<>+248(SB)/8, $0xbc8ff7128fd391f0
+DATA constants<>+128(SB)/8, $0x3ff0000000000000
+DATA constants<>+136(SB)/8, $0x3ff0b5586cf9890f
+DATA constants<>+144(SB)/8, $0x3ff172b83c7d517b
+DATA constants<>+152(SB)/8, $0x3ff2387a6e756238
+DATA constants<>+160(SB)/8, $0x3ff306fe0a31b715
+DATA constants<>+168(SB)/8, $0x3ff3dea64c123422
+DATA constants<>+176(SB)/8, $0x3ff4bfdad5362a27
+DATA constants<>+184(SB)/8, $0x3ff5ab07dd485429
+DATA constants<>+192(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+200(SB)/8, $0x3ff7a11473eb0187
+DATA constants<>+208(SB)/8, $0x3ff8ace5422aa0db
+DATA constants<>+216(SB)/8, $0x3ff9c49182a3f090
+DATA constants<>+224(SB)/8, $0x3ffae89f995ad3ad
+DATA constants<>+232(SB)/8, $0x3ffc199bdd85529c
+DATA constants<>+240(SB)/8, $0x3ffd5818dcfba487
+DATA constants<>+248(SB)/8, $0x3ffea4afa2a490da
 DATA constants<>+256(SB)/8, $0x0000000000000000
-DATA constants<>+264(SB)/8, $0xbfaf0a30c0118000
-DATA constants<>+272(SB)/8, $0xbfbe27076e2b0000
-DATA constants<>+280(SB)/8, $0xbfc5ff3070a7a000
-DATA constants<>+288(SB)/8, $0xbfcc8ff7c79aa000
-DATA constants<>+296(SB)/8, $0xbfd1675cababa000
-DATA constants<>+304(SB)/8, $0xbfd4618bc21c6000
-DATA constants<>+312(SB)/8, $0xbfd739d7f6bbd000
-DATA constants<>+320(SB)/8, $0xbfd9f323ecbfa000
-DATA constants<>+328(SB)/8, $0xbfdc8ff7c79aa000
-DATA constants<>+336(SB)/8, $0xbfdf128f5faf0000
-DATA constants<>+344(SB)/8, $0xbfe0be72e4252800
-DATA constants<>+352(SB)/8, $0xbfe1e85f5e704000
-DATA constants<>+360(SB)/8, $0xbfe307d7334f1000
-DATA constants<>+368(SB)/8, $0xbfe41d8fe8467000
-DATA constants<>+376(SB)/8, $0xbfe52a2d265bc800
-DATA constants<>+384(SB)/8, $0x0000000000000000
-DATA constants<>+392(SB)/8, $0x3d2d599e83368e91
-DATA constants<>+400(SB)/8, $0x3d2a342c2af0003c
-DATA constants<>+408(SB)/8, $0x3d38586f183bebf2
-DATA constants<>+416(SB)/8, $0x3d27794f689f8434
-DATA constants<>+424(SB)/8, $0xbd38380e731f55c4
-DATA constants<>+432(SB)/8, $0x3d13d82f484c84cc
-DATA constants<>+440(SB)/8, $0xbcba7389314feb50
-DATA constants<>+448(SB)/8, $0x3d3ed03525ca2643
-DATA constants<>+456(SB)/8, $0x3d37794f689f8434
-DATA constants<>+464(SB)/8, $0xbd3bb2cd720ec44c
-DATA constants<>+472(SB)/8, $0xbd3415b4c4bdd99f
-DATA constants<>+480(SB)/8, $0xbd1a07bd8b34be7c
-DATA constants<>+488(SB)/8, $0xbd17c3f6b2143ead
-DATA constants<>+496(SB)/8, $0xbd35732325e617a3
-DATA constants<>+504(SB)/8, $0x3d32a88c41ba8752
+DATA constants<>+264(SB)/8, $0x3c979aa65d837b6d
+DATA constants<>+272(SB)/8, $0xbc801b15eaa59348
+DATA constants<>+280(SB)/8, $0x3c968efde3a8a894
+DATA constants<>+288(SB)/8, $0x3c834d754db0abb6
+DATA constants<>+296(SB)/8, $0x3c859f48a72a4c6d
+DATA constants<>+304(SB)/8, $0x3c7690cebb7aafb0
+DATA constants<>+312(SB)/8, $0x3c9063e1e21c5409
+DATA constants<>+320(SB)/8, $0xbc93b3efbf5e2228
+DATA constants<>+328(SB)/8, $0xbc7b32dcb94da51d
+DATA constants<>+336(SB)/8, $0x3c8db72fc1f0eab4
+DATA constants<>+344(SB)/8, $0x3c71affc2b91ce27
+DATA constants<>+352(SB)/8, $0x3c8c1a7792cb3387
+DATA constants<>+360(SB)/8, $0x3c736eae30af0cb3
+DATA constants<>+368(SB)/8, $0x3c74a385a63d07a7
+DATA constants<>+376(SB)/8, $0xbc8ff7128fd391f0
+DATA constants<>+384(SB)/8, $0x3ff0000000000000
+DATA constants<>+392(SB)/8, $0x3fed41d4307504f9
+DATA constants<>+400(SB)/8, $0x3febacf9159f203f
+DATA constants<>+408(SB)/8, $0x3fea41a524834502
+DATA constants<>+416(SB)/8, $0x3fe8f9c25831f64d
+DATA constants<>+424(SB)/8, $0x3fe7d060a94d62e0
+DATA constants<>+432(SB)/8, $0x3fe6c16cb49f49e3
+DATA constants<>+440(SB)/8, $0x3fe5c988cfa8d7a4
+DATA constants<>+448(SB)/8, $0x3ff4e5e132f053f4
+DATA constants<>+456(SB)/8, $0x3ff4141541414047
+DATA constants<>+464(SB)/8, $0x3ff3521e16f18054
+DATA constants<>+472(SB)/8, $0x3ff29e4204129c41
+DATA constants<>+480(SB)/8, $0x3ff1f7052555536e
+DATA constants<>+488(SB)/8, $0x3ff15b1f29c34171
+DATA constants<>+496(SB)/8, $0x3ff0c971cf368ee6
+DATA constants<>+504(SB)/8, $0x3ff0000000000000
 DATA constants<>+512(SB)/8, $0x0000000000000000
-DATA constants<>+520(SB)/8, $0xbfaf0a30c01162a6
-DATA constants<>+528(SB)/8, $0xbfbe27076e2af2e6
-DATA constants<>+536(SB)/8, $0xbfc5ff3070a793d4
-DATA constants<>+544(SB)/8, $0xbfcc8ff7c79a9a22
-DATA constants<>+552(SB)/8, $0xbfd1675cababa60e
-DATA constants<>+560(SB)/8, $0xbfd4618bc21c5ec2
-DATA constants<>+568(SB)/8, $0xbfd739d7f6bbd007
-DATA constants<>+576(SB)/8, $0xbfd9f323ecbf984c
-DATA constants<>+584(SB)/8, $0xbfdc8ff7c79a9a22
-DATA constants<>+592(SB)/8, $0xbfdf128f5faf06ed
-DATA constants<>+600(SB)/8, $0xbfe0be72e4252a83
-DATA constants<>+608(SB)/8, $0xbfe1e85f5e7040d0
-DATA constants<>+616(SB)/8, $0xbfe307d7334f10be
-DATA constants<>+624(SB)/8, $0xbfe41d8fe84672ae
-DATA constants<>+632(SB)/8, $0xbfe52a2d265bc5ab
+DATA constants<>+520(SB)/8, $0x3fb6f0d1e2e58000
+DATA constants<>+528(SB)/8, $0x3fc29552f4200000
+DATA constants<>+536(SB)/8, $0x3fc952558af48000
+DATA constants<>+544(SB)/8, $0x3fcfb914695e4000
+DATA constants<>+552(SB)/8, $0x3fd2e8def3e14000
+DATA constants<>+560(SB)/8, $0x3fd5d1bc03581000
+DATA constants<>+568(SB)/8, $0x3fd89a31a4c15000
+DATA constants<>+576(SB)/8, $0xbfd117902e27e000
+DATA constants<>+584(SB)/8, $0xbfcd103f72652000
+DATA constants<>+592(SB)/8, $0xbfc823c8bd516000
+DATA constants<>+600(SB)/8, $0xbfc366028c156000
+DATA constants<>+608(SB)/8, $0xbfbda730b7840000
+DATA constants<>+616(SB)/8, $0xbfb4d31d05204000
+DATA constants<>+624(SB)/8, $0xbfa894b9449f8000
+DATA constants<>+632(SB)/8, $0x0000000000000000
 DATA constants<>+640(SB)/8, $0xffffffffffffffff
 DATA constants<>+648(SB)/8, $0xffffffffffffffff
 DATA constants<>+656(SB)/8, $0xffffffffffffffff
@@ -130,304 +130,303 @@ DATA constants<>+976(SB)/8, $0x3e928b40653e0bc5
 DATA constants<>+984(SB)/8, $0x3e5af631de754d99
 DATA constants<>+992(SB)/8, $0x3fe62e42fefa3800
 DATA constants<>+1000(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+1008(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+1016(SB)/8, $0xbfe0000000000000
-DATA constants<>+1024(SB)/8, $0x3fd55555555554e6
-DATA constants<>+1032(SB)/8, $0xbfcffffffffffcc1
-DATA constants<>+1040(SB)/8, $0x3fc9999999babcec
-DATA constants<>+1048(SB)/8, $0xbfc5555555988dec
-DATA constants<>+1056(SB)/8, $0x3fc249230840914f
-DATA constants<>+1064(SB)/8, $0xbfbffffb9e5411de
-DATA constants<>+1072(SB)/8, $0x3fbc803354f2ec44
-DATA constants<>+1080(SB)/8, $0xbfb9a99aea277087
-DATA constants<>+1088(SB)/8, $0x0000000003530400
-DATA constants<>+1096(SB)/8, $0x3fe5555555555593
-DATA constants<>+1104(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1112(SB)/8, $0x3fd2492494229359
-DATA constants<>+1120(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1128(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1136(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1144(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+1152(SB)/8, $0x0010000000000000
-DATA constants<>+1160(SB)/8, $0x4350000000000000
-DATA constants<>+1168(SB)/8, $0xc04b000000000000
-DATA constants<>+1176(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+1184(SB)/8, $0x00095f619980c433
-DATA constants<>+1192(SB)/8, $0x000fffffffffffff
-DATA constants<>+1200(SB)/8, $0x4330000000000000
-DATA constants<>+1208(SB)/8, $0x43300000000003ff
+DATA constants<>+1008(SB)/8, $0xbfe0000000000000
+DATA constants<>+1016(SB)/8, $0x3fd5555555555e73
+DATA constants<>+1024(SB)/8, $0xbfcfffffffffa6ad
+DATA constants<>+1032(SB)/8, $0x3fc99999982191f4
+DATA constants<>+1040(SB)/8, $0xbfc55555497b6b01
+DATA constants<>+1048(SB)/8, $0x3fc2492d25ef1a7c
+DATA constants<>+1056(SB)/8, $0xbfc0009bb3f03ea7
+DATA constants<>+1064(SB)/8, $0x3fbc583cc055a893
+DATA constants<>+1072(SB)/8, $0xbfb667869ce0549d
+DATA constants<>+1080(SB)/8, $0x0000000003530400
+DATA constants<>+1088(SB)/8, $0x3fe5555555555593
+DATA constants<>+1096(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1104(SB)/8, $0x3fd2492494229359
+DATA constants<>+1112(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1120(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+1128(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+1136(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+1144(SB)/8, $0x0010000000000000
+DATA constants<>+1152(SB)/8, $0x4350000000000000
+DATA constants<>+1160(SB)/8, $0xc04b000000000000
+DATA constants<>+1168(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+1176(SB)/8, $0x00095f619980c433
+DATA constants<>+1184(SB)/8, $0x000fffffffffffff
+DATA constants<>+1192(SB)/8, $0x4330000000000000
+DATA constants<>+1200(SB)/8, $0x43300000000003ff
+DATA constants<>+1208(SB)/8, $0x3fe0000000000009
 DATA constants<>+1216(SB)/8, $0x3fe0000000000009
 DATA constants<>+1224(SB)/8, $0x3fe0000000000009
 DATA constants<>+1232(SB)/8, $0x3fe0000000000009
-DATA constants<>+1240(SB)/8, $0x3fe0000000000009
+DATA constants<>+1240(SB)/8, $0x3fc5555555555558
 DATA constants<>+1248(SB)/8, $0x3fc5555555555558
 DATA constants<>+1256(SB)/8, $0x3fc5555555555558
 DATA constants<>+1264(SB)/8, $0x3fc5555555555558
-DATA constants<>+1272(SB)/8, $0x3fc5555555555558
+DATA constants<>+1272(SB)/8, $0x3fa55555555503f4
 DATA constants<>+1280(SB)/8, $0x3fa55555555503f4
 DATA constants<>+1288(SB)/8, $0x3fa55555555503f4
 DATA constants<>+1296(SB)/8, $0x3fa55555555503f4
-DATA constants<>+1304(SB)/8, $0x3fa55555555503f4
+DATA constants<>+1304(SB)/8, $0x3f8111111110f808
 DATA constants<>+1312(SB)/8, $0x3f8111111110f808
 DATA constants<>+1320(SB)/8, $0x3f8111111110f808
 DATA constants<>+1328(SB)/8, $0x3f8111111110f808
-DATA constants<>+1336(SB)/8, $0x3f8111111110f808
+DATA constants<>+1336(SB)/8, $0x3f56c16c185fdf71
 DATA constants<>+1344(SB)/8, $0x3f56c16c185fdf71
 DATA constants<>+1352(SB)/8, $0x3f56c16c185fdf71
 DATA constants<>+1360(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+1368(SB)/8, $0x3f56c16c185fdf71
+DATA constants<>+1368(SB)/8, $0x3f2a01a01b009bf4
 DATA constants<>+1376(SB)/8, $0x3f2a01a01b009bf4
 DATA constants<>+1384(SB)/8, $0x3f2a01a01b009bf4
 DATA constants<>+1392(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+1400(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+1400(SB)/8, $0x3efa01993bea2625
 DATA constants<>+1408(SB)/8, $0x3efa01993bea2625
 DATA constants<>+1416(SB)/8, $0x3efa01993bea2625
 DATA constants<>+1424(SB)/8, $0x3efa01993bea2625
-DATA constants<>+1432(SB)/8, $0x3efa01993bea2625
+DATA constants<>+1432(SB)/8, $0x3ec71ddf6bacdde1
 DATA constants<>+1440(SB)/8, $0x3ec71ddf6bacdde1
 DATA constants<>+1448(SB)/8, $0x3ec71ddf6bacdde1
 DATA constants<>+1456(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+1464(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+1464(SB)/8, $0x3e928b40653e0bc5
 DATA constants<>+1472(SB)/8, $0x3e928b40653e0bc5
 DATA constants<>+1480(SB)/8, $0x3e928b40653e0bc5
 DATA constants<>+1488(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+1496(SB)/8, $0x3e928b40653e0bc5
+DATA constants<>+1496(SB)/8, $0x3e5af631de754d99
 DATA constants<>+1504(SB)/8, $0x3e5af631de754d99
 DATA constants<>+1512(SB)/8, $0x3e5af631de754d99
 DATA constants<>+1520(SB)/8, $0x3e5af631de754d99
-DATA constants<>+1528(SB)/8, $0x3e5af631de754d99
+DATA constants<>+1528(SB)/8, $0x3fe5555555555593
 DATA constants<>+1536(SB)/8, $0x3fe5555555555593
 DATA constants<>+1544(SB)/8, $0x3fe5555555555593
 DATA constants<>+1552(SB)/8, $0x3fe5555555555593
-DATA constants<>+1560(SB)/8, $0x3fe5555555555593
+DATA constants<>+1560(SB)/8, $0x3fd999999997fa04
 DATA constants<>+1568(SB)/8, $0x3fd999999997fa04
 DATA constants<>+1576(SB)/8, $0x3fd999999997fa04
 DATA constants<>+1584(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1592(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1592(SB)/8, $0x3fd2492494229359
 DATA constants<>+1600(SB)/8, $0x3fd2492494229359
 DATA constants<>+1608(SB)/8, $0x3fd2492494229359
 DATA constants<>+1616(SB)/8, $0x3fd2492494229359
-DATA constants<>+1624(SB)/8, $0x3fd2492494229359
+DATA constants<>+1624(SB)/8, $0x3fcc71c51d8e78af
 DATA constants<>+1632(SB)/8, $0x3fcc71c51d8e78af
 DATA constants<>+1640(SB)/8, $0x3fcc71c51d8e78af
 DATA constants<>+1648(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1656(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1656(SB)/8, $0x3fc7466496cb03de
 DATA constants<>+1664(SB)/8, $0x3fc7466496cb03de
 DATA constants<>+1672(SB)/8, $0x3fc7466496cb03de
 DATA constants<>+1680(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1688(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+1688(SB)/8, $0x3fc39a09d078c69f
 DATA constants<>+1696(SB)/8, $0x3fc39a09d078c69f
 DATA constants<>+1704(SB)/8, $0x3fc39a09d078c69f
 DATA constants<>+1712(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1720(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+1720(SB)/8, $0x3fc2f112df3e5244
 DATA constants<>+1728(SB)/8, $0x3fc2f112df3e5244
 DATA constants<>+1736(SB)/8, $0x3fc2f112df3e5244
 DATA constants<>+1744(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+1752(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+1752(SB)/8, $0xfff0000000000000
 DATA constants<>+1760(SB)/8, $0xfff0000000000000
 DATA constants<>+1768(SB)/8, $0xfff0000000000000
 DATA constants<>+1776(SB)/8, $0xfff0000000000000
-DATA constants<>+1784(SB)/8, $0xfff0000000000000
+DATA constants<>+1784(SB)/8, $0x7ff0000000000000
 DATA constants<>+1792(SB)/8, $0x7ff0000000000000
 DATA constants<>+1800(SB)/8, $0x7ff0000000000000
 DATA constants<>+1808(SB)/8, $0x7ff0000000000000
-DATA constants<>+1816(SB)/8, $0x7ff0000000000000
+DATA constants<>+1816(SB)/8, $0x7ff8000000000001
 DATA constants<>+1824(SB)/8, $0x7ff8000000000001
 DATA constants<>+1832(SB)/8, $0x7ff8000000000001
 DATA constants<>+1840(SB)/8, $0x7ff8000000000001
-DATA constants<>+1848(SB)/8, $0x7ff8000000000001
+DATA constants<>+1848(SB)/8, $0x03b8f2b061aea072
 DATA constants<>+1856(SB)/8, $0x03b8f2b061aea072
 DATA constants<>+1864(SB)/8, $0x03b8f2b061aea072
 DATA constants<>+1872(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1880(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1880(SB)/8, $0x4072c00000000000
 DATA constants<>+1888(SB)/8, $0x4072c00000000000
 DATA constants<>+1896(SB)/8, $0x4072c00000000000
 DATA constants<>+1904(SB)/8, $0x4072c00000000000
-DATA constants<>+1912(SB)/8, $0x4072c00000000000
+DATA constants<>+1912(SB)/8, $0x7fefffffffffffff
 DATA constants<>+1920(SB)/8, $0x7fefffffffffffff
 DATA constants<>+1928(SB)/8, $0x7fefffffffffffff
 DATA constants<>+1936(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1944(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1944(SB)/8, $0x7fffffffffffffff
 DATA constants<>+1952(SB)/8, $0x7fffffffffffffff
 DATA constants<>+1960(SB)/8, $0x7fffffffffffffff
 DATA constants<>+1968(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1976(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1976(SB)/8, $0x3ff0000000000000
 DATA constants<>+1984(SB)/8, $0x3ff0000000000000
 DATA constants<>+1992(SB)/8, $0x3ff0000000000000
 DATA constants<>+2000(SB)/8, $0x3ff0000000000000
-DATA constants<>+2008(SB)/8, $0x3ff0000000000000
+DATA constants<>+2008(SB)/8, $0x4000000000000000
 DATA constants<>+2016(SB)/8, $0x4000000000000000
 DATA constants<>+2024(SB)/8, $0x4000000000000000
 DATA constants<>+2032(SB)/8, $0x4000000000000000
-DATA constants<>+2040(SB)/8, $0x4000000000000000
+DATA constants<>+2040(SB)/8, $0x3fe0000000000000
 DATA constants<>+2048(SB)/8, $0x3fe0000000000000
 DATA constants<>+2056(SB)/8, $0x3fe0000000000000
 DATA constants<>+2064(SB)/8, $0x3fe0000000000000
-DATA constants<>+2072(SB)/8, $0x3fe0000000000000
+DATA constants<>+2072(SB)/8, $0x4086200000000000
 DATA constants<>+2080(SB)/8, $0x4086200000000000
 DATA constants<>+2088(SB)/8, $0x4086200000000000
 DATA constants<>+2096(SB)/8, $0x4086200000000000
-DATA constants<>+2104(SB)/8, $0x4086200000000000
+DATA constants<>+2104(SB)/8, $0xc086200000000000
 DATA constants<>+2112(SB)/8, $0xc086200000000000
 DATA constants<>+2120(SB)/8, $0xc086200000000000
 DATA constants<>+2128(SB)/8, $0xc086200000000000
-DATA constants<>+2136(SB)/8, $0xc086200000000000
+DATA constants<>+2136(SB)/8, $0xc089000000000000
 DATA constants<>+2144(SB)/8, $0xc089000000000000
 DATA constants<>+2152(SB)/8, $0xc089000000000000
 DATA constants<>+2160(SB)/8, $0xc089000000000000
-DATA constants<>+2168(SB)/8, $0xc089000000000000
+DATA constants<>+2168(SB)/8, $0x4089000000000000
 DATA constants<>+2176(SB)/8, $0x4089000000000000
 DATA constants<>+2184(SB)/8, $0x4089000000000000
 DATA constants<>+2192(SB)/8, $0x4089000000000000
-DATA constants<>+2200(SB)/8, $0x4089000000000000
+DATA constants<>+2200(SB)/8, $0x3ff71547652b82fe
 DATA constants<>+2208(SB)/8, $0x3ff71547652b82fe
 DATA constants<>+2216(SB)/8, $0x3ff71547652b82fe
 DATA constants<>+2224(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+2232(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+2232(SB)/8, $0x4338000000000000
 DATA constants<>+2240(SB)/8, $0x4338000000000000
 DATA constants<>+2248(SB)/8, $0x4338000000000000
 DATA constants<>+2256(SB)/8, $0x4338000000000000
-DATA constants<>+2264(SB)/8, $0x4338000000000000
+DATA constants<>+2264(SB)/8, $0x3fe62e42fefa0000
 DATA constants<>+2272(SB)/8, $0x3fe62e42fefa0000
 DATA constants<>+2280(SB)/8, $0x3fe62e42fefa0000
 DATA constants<>+2288(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+2296(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+2296(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+2304(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+2312(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+2320(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+2328(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+2328(SB)/8, $0x3fe62e42fefa3800
 DATA constants<>+2336(SB)/8, $0x3fe62e42fefa3800
 DATA constants<>+2344(SB)/8, $0x3fe62e42fefa3800
 DATA constants<>+2352(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+2360(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+2360(SB)/8, $0x3d2ef35793c76730
 DATA constants<>+2368(SB)/8, $0x3d2ef35793c76730
 DATA constants<>+2376(SB)/8, $0x3d2ef35793c76730
 DATA constants<>+2384(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+2392(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+2392(SB)/8, $0x0010000000000000
 DATA constants<>+2400(SB)/8, $0x0010000000000000
 DATA constants<>+2408(SB)/8, $0x0010000000000000
 DATA constants<>+2416(SB)/8, $0x0010000000000000
-DATA constants<>+2424(SB)/8, $0x0010000000000000
+DATA constants<>+2424(SB)/8, $0x4350000000000000
 DATA constants<>+2432(SB)/8, $0x4350000000000000
 DATA constants<>+2440(SB)/8, $0x4350000000000000
 DATA constants<>+2448(SB)/8, $0x4350000000000000
-DATA constants<>+2456(SB)/8, $0x4350000000000000
+DATA constants<>+2456(SB)/8, $0xc04b000000000000
 DATA constants<>+2464(SB)/8, $0xc04b000000000000
 DATA constants<>+2472(SB)/8, $0xc04b000000000000
 DATA constants<>+2480(SB)/8, $0xc04b000000000000
-DATA constants<>+2488(SB)/8, $0xc04b000000000000
+DATA constants<>+2488(SB)/8, $0x3fe6a09e667f3bcd
 DATA constants<>+2496(SB)/8, $0x3fe6a09e667f3bcd
 DATA constants<>+2504(SB)/8, $0x3fe6a09e667f3bcd
 DATA constants<>+2512(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2520(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2520(SB)/8, $0x00095f619980c433
 DATA constants<>+2528(SB)/8, $0x00095f619980c433
 DATA constants<>+2536(SB)/8, $0x00095f619980c433
 DATA constants<>+2544(SB)/8, $0x00095f619980c433
-DATA constants<>+2552(SB)/8, $0x00095f619980c433
+DATA constants<>+2552(SB)/8, $0x000fffffffffffff
 DATA constants<>+2560(SB)/8, $0x000fffffffffffff
 DATA constants<>+2568(SB)/8, $0x000fffffffffffff
 DATA constants<>+2576(SB)/8, $0x000fffffffffffff
-DATA constants<>+2584(SB)/8, $0x000fffffffffffff
+DATA constants<>+2584(SB)/8, $0x4330000000000000
 DATA constants<>+2592(SB)/8, $0x4330000000000000
 DATA constants<>+2600(SB)/8, $0x4330000000000000
 DATA constants<>+2608(SB)/8, $0x4330000000000000
-DATA constants<>+2616(SB)/8, $0x4330000000000000
+DATA constants<>+2616(SB)/8, $0x43300000000003ff
 DATA constants<>+2624(SB)/8, $0x43300000000003ff
 DATA constants<>+2632(SB)/8, $0x43300000000003ff
 DATA constants<>+2640(SB)/8, $0x43300000000003ff
-DATA constants<>+2648(SB)/8, $0x43300000000003ff
-DATA constants<>+2656(SB)/8, $0x3f85aac33f800000
-DATA constants<>+2664(SB)/8, $0x3f91c3d33f8b95c2
-DATA constants<>+2672(SB)/8, $0x3f9ef5323f9837f0
-DATA constants<>+2680(SB)/8, $0x3fad583f3fa5fed7
-DATA constants<>+2688(SB)/8, $0x3fbd08a43fb504f3
-DATA constants<>+2696(SB)/8, $0x3fce248c3fc5672a
-DATA constants<>+2704(SB)/8, $0x3fe0ccdf3fd744fd
-DATA constants<>+2712(SB)/8, $0x3ff5257d3feac0c7
-DATA constants<>+2720(SB)/8, $0x3f6a07a73f800000
-DATA constants<>+2728(SB)/8, $0x3f5216d83f5d6f7f
-DATA constants<>+2736(SB)/8, $0x3f3e78db3f47cb84
-DATA constants<>+2744(SB)/8, $0x3f2e575c3f3609c0
-DATA constants<>+2752(SB)/8, $0x3fa0a92d3fa72fbf
-DATA constants<>+2760(SB)/8, $0x3f94f1b43f9a924b
-DATA constants<>+2768(SB)/8, $0x3f8acd573f8fc0f7
-DATA constants<>+2776(SB)/8, $0x3f8000003f8656e6
-DATA constants<>+2784(SB)/8, $0x3db7c3a000000000
-DATA constants<>+2792(SB)/8, $0x3e4a63793e1486ed
-DATA constants<>+2800(SB)/8, $0x3e97624a3e7dd5bf
-DATA constants<>+2808(SB)/8, $0x3ec4b0ff3eae9282
-DATA constants<>+2816(SB)/8, $0xbe68b83dbe88bead
-DATA constants<>+2824(SB)/8, $0xbe1b2d9bbe41273c
-DATA constants<>+2832(SB)/8, $0xbda5ed47bdedb6f7
-DATA constants<>+2840(SB)/8, $0x00000000bd45ffa9
+DATA constants<>+2648(SB)/8, $0x3f85aac33f800000
+DATA constants<>+2656(SB)/8, $0x3f91c3d33f8b95c2
+DATA constants<>+2664(SB)/8, $0x3f9ef5323f9837f0
+DATA constants<>+2672(SB)/8, $0x3fad583f3fa5fed7
+DATA constants<>+2680(SB)/8, $0x3fbd08a43fb504f3
+DATA constants<>+2688(SB)/8, $0x3fce248c3fc5672a
+DATA constants<>+2696(SB)/8, $0x3fe0ccdf3fd744fd
+DATA constants<>+2704(SB)/8, $0x3ff5257d3feac0c7
+DATA constants<>+2712(SB)/8, $0x3f6a07a73f800000
+DATA constants<>+2720(SB)/8, $0x3f5216d83f5d6f7f
+DATA constants<>+2728(SB)/8, $0x3f3e78db3f47cb84
+DATA constants<>+2736(SB)/8, $0x3f2e575c3f3609c0
+DATA constants<>+2744(SB)/8, $0x3fa0a92d3fa72fbf
+DATA constants<>+2752(SB)/8, $0x3f94f1b43f9a924b
+DATA constants<>+2760(SB)/8, $0x3f8acd573f8fc0f7
+DATA constants<>+2768(SB)/8, $0x3f8000003f8656e6
+DATA constants<>+2776(SB)/8, $0x3db7c3a000000000
+DATA constants<>+2784(SB)/8, $0x3e4a63793e1486ed
+DATA constants<>+2792(SB)/8, $0x3e97624a3e7dd5bf
+DATA constants<>+2800(SB)/8, $0x3ec4b0ff3eae9282
+DATA constants<>+2808(SB)/8, $0xbe68b83dbe88bead
+DATA constants<>+2816(SB)/8, $0xbe1b2d9bbe41273c
+DATA constants<>+2824(SB)/8, $0xbda5ed47bdedb6f7
+DATA constants<>+2832(SB)/8, $0x00000000bd45ffa9
+DATA constants<>+2840(SB)/8, $0x0000000000000000
 DATA constants<>+2848(SB)/8, $0x0000000000000000
 DATA constants<>+2856(SB)/8, $0x0000000000000000
 DATA constants<>+2864(SB)/8, $0x0000000000000000
-DATA constants<>+2872(SB)/8, $0x0000000000000000
+DATA constants<>+2872(SB)/8, $0x0000000100000001
 DATA constants<>+2880(SB)/8, $0x0000000100000001
 DATA constants<>+2888(SB)/8, $0x0000000100000001
 DATA constants<>+2896(SB)/8, $0x0000000100000001
-DATA constants<>+2904(SB)/8, $0x0000000100000001
+DATA constants<>+2904(SB)/8, $0x0000000200000002
 DATA constants<>+2912(SB)/8, $0x0000000200000002
 DATA constants<>+2920(SB)/8, $0x0000000200000002
 DATA constants<>+2928(SB)/8, $0x0000000200000002
-DATA constants<>+2936(SB)/8, $0x0000000200000002
+DATA constants<>+2936(SB)/8, $0x0000000300000003
 DATA constants<>+2944(SB)/8, $0x0000000300000003
 DATA constants<>+2952(SB)/8, $0x0000000300000003
 DATA constants<>+2960(SB)/8, $0x0000000300000003
-DATA constants<>+2968(SB)/8, $0x0000000300000003
+DATA constants<>+2968(SB)/8, $0x0000000400000004
 DATA constants<>+2976(SB)/8, $0x0000000400000004
 DATA constants<>+2984(SB)/8, $0x0000000400000004
 DATA constants<>+2992(SB)/8, $0x0000000400000004
-DATA constants<>+3000(SB)/8, $0x0000000400000004
+DATA constants<>+3000(SB)/8, $0x0000000500000005
 DATA constants<>+3008(SB)/8, $0x0000000500000005
 DATA constants<>+3016(SB)/8, $0x0000000500000005
 DATA constants<>+3024(SB)/8, $0x0000000500000005
-DATA constants<>+3032(SB)/8, $0x0000000500000005
+DATA constants<>+3032(SB)/8, $0x0000000600000006
 DATA constants<>+3040(SB)/8, $0x0000000600000006
 DATA constants<>+3048(SB)/8, $0x0000000600000006
 DATA constants<>+3056(SB)/8, $0x0000000600000006
-DATA constants<>+3064(SB)/8, $0x0000000600000006
+DATA constants<>+3064(SB)/8, $0x0000000700000007
 DATA constants<>+3072(SB)/8, $0x0000000700000007
 DATA constants<>+3080(SB)/8, $0x0000000700000007
 DATA constants<>+3088(SB)/8, $0x0000000700000007
-DATA constants<>+3096(SB)/8, $0x0000000700000007
-DATA constants<>+3104(SB)/8, $0x0000000800000000
-DATA constants<>+3112(SB)/8, $0x0000000900000001
-DATA constants<>+3120(SB)/8, $0x0000000a00000002
-DATA constants<>+3128(SB)/8, $0x0000000b00000003
-DATA constants<>+3136(SB)/8, $0x0000000800000000
-DATA constants<>+3144(SB)/8, $0x0000000900000001
-DATA constants<>+3152(SB)/8, $0x0000000a00000002
-DATA constants<>+3160(SB)/8, $0x0000000b00000003
-DATA constants<>+3168(SB)/8, $0x0000000c00000004
-DATA constants<>+3176(SB)/8, $0x0000000d00000005
-DATA constants<>+3184(SB)/8, $0x0000000e00000006
-DATA constants<>+3192(SB)/8, $0x0000000f00000007
-DATA constants<>+3200(SB)/8, $0x0000000c00000004
-DATA constants<>+3208(SB)/8, $0x0000000d00000005
-DATA constants<>+3216(SB)/8, $0x0000000e00000006
-DATA constants<>+3224(SB)/8, $0x0000000f00000007
-DATA constants<>+3232(SB)/8, $0xff800000ff800000
-DATA constants<>+3240(SB)/8, $0x0da242600da24260
-DATA constants<>+3248(SB)/8, $0x3f8000003f800000
-DATA constants<>+3256(SB)/8, $0xc2aeac4fc2aeac4f
-DATA constants<>+3264(SB)/8, $0x42b2000042b20000
-DATA constants<>+3272(SB)/8, $0x4220000042200000
-DATA constants<>+3280(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA constants<>+3288(SB)/8, $0x4940000049400000
-DATA constants<>+3296(SB)/8, $0x3f3172183f317218
-DATA constants<>+3304(SB)/8, $0xb102e308b102e308
-DATA constants<>+3312(SB)/8, $0x3f0001103f000110
-DATA constants<>+3320(SB)/8, $0x3e2aaba43e2aaba4
-DATA constants<>+3328(SB)/8, $0xbf000000bf000000
-DATA constants<>+3336(SB)/8, $0x3eaaac203eaaac20
-DATA constants<>+3344(SB)/8, $0xbe8008bebe8008be
-DATA constants<>+3352(SB)/8, $0x3e4113db3e4113db
-DATA constants<>+3360(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+3368(SB)/8, $0x71ddbd9f71ddbd9f
-DATA constants<>+3376(SB)/8, $0x0353040003530400
-GLOBL constants<>(SB), RODATA|NOPTR, $3384
+DATA constants<>+3096(SB)/8, $0x0000000800000000
+DATA constants<>+3104(SB)/8, $0x0000000900000001
+DATA constants<>+3112(SB)/8, $0x0000000a00000002
+DATA constants<>+3120(SB)/8, $0x0000000b00000003
+DATA constants<>+3128(SB)/8, $0x0000000800000000
+DATA constants<>+3136(SB)/8, $0x0000000900000001
+DATA constants<>+3144(SB)/8, $0x0000000a00000002
+DATA constants<>+3152(SB)/8, $0x0000000b00000003
+DATA constants<>+3160(SB)/8, $0x0000000c00000004
+DATA constants<>+3168(SB)/8, $0x0000000d00000005
+DATA constants<>+3176(SB)/8, $0x0000000e00000006
+DATA constants<>+3184(SB)/8, $0x0000000f00000007
+DATA constants<>+3192(SB)/8, $0x0000000c00000004
+DATA constants<>+3200(SB)/8, $0x0000000d00000005
+DATA constants<>+3208(SB)/8, $0x0000000e00000006
+DATA constants<>+3216(SB)/8, $0x0000000f00000007
+DATA constants<>+3224(SB)/8, $0xff800000ff800000
+DATA constants<>+3232(SB)/8, $0x0da242600da24260
+DATA constants<>+3240(SB)/8, $0x3f8000003f800000
+DATA constants<>+3248(SB)/8, $0xc2aeac4fc2aeac4f
+DATA constants<>+3256(SB)/8, $0x42b2000042b20000
+DATA constants<>+3264(SB)/8, $0x4220000042200000
+DATA constants<>+3272(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA constants<>+3280(SB)/8, $0x4940000049400000
+DATA constants<>+3288(SB)/8, $0x3f3172183f317218
+DATA constants<>+3296(SB)/8, $0xb102e308b102e308
+DATA constants<>+3304(SB)/8, $0x3f0001103f000110
+DATA constants<>+3312(SB)/8, $0x3e2aaba43e2aaba4
+DATA constants<>+3320(SB)/8, $0xbf000000bf000000
+DATA constants<>+3328(SB)/8, $0x3eaaac203eaaac20
+DATA constants<>+3336(SB)/8, $0xbe8008bebe8008be
+DATA constants<>+3344(SB)/8, $0x3e4113db3e4113db
+DATA constants<>+3352(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+3360(SB)/8, $0x71ddbd9f71ddbd9f
+DATA constants<>+3368(SB)/8, $0x0353040003530400
+GLOBL constants<>(SB), RODATA|NOPTR, $3376
 
 // func exp512(dst []float64, x []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
@@ -435,355 +434,352 @@ TEXT ·exp512(SB), $0-48
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+752(SB), Z0
-	VBROADCASTSD constants<>+784(SB), Z1
-	VBROADCASTSD constants<>+824(SB), Z2
-	VBROADCASTSD constants<>+832(SB), Z3
-	VBROADCASTSD constants<>+848(SB), Z4
-	VBROADCASTSD constants<>+856(SB), Z5
-	VBROADCASTSD constants<>+864(SB), Z6
-	VBROADCASTSD constants<>+872(SB), Z7
-	VBROADCASTSD constants<>+880(SB), Z8
-	VBROADCASTSD constants<>+888(SB), Z9
-	VBROADCASTSD constants<>+896(SB), Z10
-	VBROADCASTSD constants<>+904(SB), Z11
+	VBROADCASTSD constants<>+808(SB), Z0
+	VBROADCASTSD constants<>+816(SB), Z1
+	VBROADCASTSD constants<>+832(SB), Z2
+	VBROADCASTSD constants<>+824(SB), Z3
+	VMOVUPD      constants<>+256(SB), Z4
+	VMOVUPD      constants<>+320(SB), Z5
+	VMOVUPD      constants<>+128(SB), Z6
+	VMOVUPD      constants<>+192(SB), Z7
 	XORQ         BX, BX
-	CMPQ         DX, $0x00000010
+	CMPQ         DX, $0x00000018
 	JLT          rest2
 
-whole1:
-	VMOVUPD      (CX)(BX*8), Z12
-	VPANDQ       Z0, Z12, Z13
-	VCMPPD       $0x06, Z1, Z13, K1
-	KTESTB       K1, K1
-	JZ           quick3
-	VBROADCASTSD constants<>+808(SB), Z13
-	VMAXPD       Z12, Z13, Z12
-	VBROADCASTSD constants<>+816(SB), Z13
-	VMINPD       Z12, Z13, Z12
-	VMOVAPD      Z3, Z13
-	VFMADD231PD  Z2, Z12, Z13
-	VSUBPD       Z3, Z13, Z14
-	VMOVAPD      Z12, Z12
-	VFNMADD231PD Z4, Z14, Z12
-	VFNMADD231PD Z5, Z14, Z12
-	VMOVAPD      Z13, Z16
-	VMOVAPD      Z13, Z15
-	VMOVUPD      constants<>+128(SB), Z17
-	VPERMI2PD    constants<>+192(SB), Z17, Z15
-	VMULPD       Z12, Z12, Z17
-	VMOVAPD      Z6, Z18
-	VFMADD231PD  Z7, Z12, Z18
-	VMOVAPD      Z8, Z19
-	VFMADD231PD  Z9, Z12, Z19
-	VMOVAPD      Z10, Z20
-	VFMADD231PD  Z11, Z12, Z20
-	VADDPD       Z12, Z15, Z15
-	VFMADD231PD  Z20, Z17, Z19
-	VFMADD231PD  Z19, Z17, Z18
-	VFMADD231PD  Z18, Z17, Z15
-	VPSLLQ       $0x3c, Z16, Z16
-	VPSRLQ       $0x0c, Z16, Z16
-	VMOVUPD      constants<>+0(SB), Z12
-	VPERMI2PD    constants<>+64(SB), Z12, Z13
-	VPADDQ       Z16, Z13, Z13
-	VMOVAPD      Z13, Z12
-	VFMADD231PD  Z15, Z13, Z12
-	VSCALEFPD    Z14, Z12, Z12
-	JMP          done4
-
-quick3:
-	VMOVAPD      Z3, Z13
-	VFMADD231PD  Z2, Z12, Z13
-	VSUBPD       Z3, Z13, Z14
-	VMOVAPD      Z12, Z12
-	VFNMADD231PD Z4, Z14, Z12
-	VFNMADD231PD Z5, Z14, Z12
-	VMOVAPD      Z13, Z15
-	VMOVAPD      Z13, Z14
-	VMOVUPD      constants<>+128(SB), Z16
-	VPERMI2PD    constants<>+192(SB), Z16, Z14
-	VMULPD       Z12, Z12, Z16
-	VMOVAPD      Z6, Z17
-	VFMADD231PD  Z7, Z12, Z17
-	VMOVAPD      Z8, Z18
-	VFMADD231PD  Z9, Z12, Z18
-	VMOVAPD      Z10, Z19
-	VFMADD231PD  Z11, Z12, Z19
-	VADDPD       Z12, Z14, Z14
-	VFMADD231PD  Z19, Z16, Z18
-	VFMADD231PD  Z18, Z16, Z17
-	VFMADD231PD  Z17, Z16, Z14
-	VPSLLQ       $0x30, Z15, Z15
-	VMOVUPD      constants<>+0(SB), Z12
-	VPERMI2PD    constants<>+64(SB), Z12, Z13
-	VPADDQ       Z15, Z13, Z13
-	VMOVAPD      Z13, Z12
-	VFMADD231PD  Z14, Z13, Z12
-
-done4:
-	VMOVUPD      Z12, (AX)(BX*8)
-	VMOVUPD      64(CX)(BX*8), Z12
-	VPANDQ       Z0, Z12, Z13
-	VCMPPD       $0x06, Z1, Z13, K1
-	KTESTB       K1, K1
-	JZ           quick5
-	VBROADCASTSD constants<>+808(SB), Z13
-	VMAXPD       Z12, Z13, Z12
-	VBROADCASTSD constants<>+816(SB), Z13
-	VMINPD       Z12, Z13, Z12
-	VMOVAPD      Z3, Z13
-	VFMADD231PD  Z2, Z12, Z13
-	VSUBPD       Z3, Z13, Z14
-	VMOVAPD      Z12, Z12
-	VFNMADD231PD Z4, Z14, Z12
-	VFNMADD231PD Z5, Z14, Z12
-	VMOVAPD      Z13, Z16
-	VMOVAPD      Z13, Z15
-	VMOVUPD      constants<>+128(SB), Z17
-	VPERMI2PD    constants<>+192(SB), Z17, Z15
-	VMULPD       Z12, Z12, Z17
-	VMOVAPD      Z6, Z18
-	VFMADD231PD  Z7, Z12, Z18
-	VMOVAPD      Z8, Z19
-	VFMADD231PD  Z9, Z12, Z19
-	VMOVAPD      Z10, Z20
-	VFMADD231PD  Z11, Z12, Z20
-	VADDPD       Z12, Z15, Z15
-	VFMADD231PD  Z20, Z17, Z19
-	VFMADD231PD  Z19, Z17, Z18
-	VFMADD231PD  Z18, Z17, Z15
-	VPSLLQ       $0x3c, Z16, Z16
-	VPSRLQ       $0x0c, Z16, Z16
-	VMOVUPD      constants<>+0(SB), Z12
-	VPERMI2PD    constants<>+64(SB), Z12, Z13
-	VPADDQ       Z16, Z13, Z13
-	VMOVAPD      Z13, Z12
-	VFMADD231PD  Z15, Z13, Z12
-	VSCALEFPD    Z14, Z12, Z12
-	JMP          done6
-
-quick5:
-	VMOVAPD      Z3, Z13
-	VFMADD231PD  Z2, Z12, Z13
-	VSUBPD       Z3, Z13, Z14
-	VMOVAPD      Z12, Z12
-	VFNMADD231PD Z4, Z14, Z12
-	VFNMADD231PD Z5, Z14, Z12
-	VMOVAPD      Z13, Z15
-	VMOVAPD      Z13, Z14
-	VMOVUPD      constants<>+128(SB), Z16
-	VPERMI2PD    constants<>+192(SB), Z16, Z14
-	VMULPD       Z12, Z12, Z16
-	VMOVAPD      Z6, Z17
-	VFMADD231PD  Z7, Z12, Z17
-	VMOVAPD      Z8, Z18
-	VFMADD231PD  Z9, Z12, Z18
-	VMOVAPD      Z10, Z19
-	VFMADD231PD  Z11, Z12, Z19
-	VADDPD       Z12, Z14, Z14
-	VFMADD231PD  Z19, Z16, Z18
-	VFMADD231PD  Z18, Z16, Z17
-	VFMADD231PD  Z17, Z16, Z14
-	VPSLLQ       $0x30, Z15, Z15
-	VMOVUPD      constants<>+0(SB), Z12
-	VPERMI2PD    constants<>+64(SB), Z12, Z13
-	VPADDQ       Z15, Z13, Z13
-	VMOVAPD      Z13, Z12
-	VFMADD231PD  Z14, Z13, Z12
-
-done6:
-	VMOVUPD Z12, 64(AX)(BX*8)
-	ADDQ    $0x00000010, BX
-	SUBQ    $0x00000010, DX
-	CMPQ    DX, $0x00000010
-	JGE     whole1
+panel1:
+	VMOVUPD           (CX)(BX*1), Z8
+	VMOVUPD           64(CX)(BX*1), Z9
+	VMOVUPD           128(CX)(BX*1), Z10
+	VMAXPD            Z8, Z0, Z8
+	VMAXPD            Z9, Z0, Z9
+	VMAXPD            Z10, Z0, Z10
+	VMINPD            Z8, Z1, Z8
+	VMINPD            Z9, Z1, Z9
+	VMINPD            Z10, Z1, Z10
+	VMOVAPD           Z2, Z17
+	VMOVAPD           Z2, Z18
+	VMOVAPD           Z2, Z19
+	VFMADD231PD       Z3, Z8, Z17
+	VFMADD231PD       Z3, Z9, Z18
+	VFMADD231PD       Z3, Z10, Z19
+	VSUBPD            Z2, Z17, Z11
+	VSUBPD            Z2, Z18, Z12
+	VSUBPD            Z2, Z19, Z13
+	VFNMADD231PD.BCST constants<>+848(SB), Z11, Z8
+	VFNMADD231PD.BCST constants<>+848(SB), Z12, Z9
+	VFNMADD231PD.BCST constants<>+848(SB), Z13, Z10
+	VFNMADD231PD.BCST constants<>+856(SB), Z11, Z8
+	VFNMADD231PD.BCST constants<>+856(SB), Z12, Z9
+	VFNMADD231PD.BCST constants<>+856(SB), Z13, Z10
+	VMOVAPD           Z17, Z14
+	VPERMI2PD         Z5, Z4, Z14
+	VMOVAPD           Z18, Z15
+	VPERMI2PD         Z5, Z4, Z15
+	VMOVAPD           Z19, Z16
+	VPERMI2PD         Z5, Z4, Z16
+	VPERMI2PD         Z7, Z6, Z17
+	VPERMI2PD         Z7, Z6, Z18
+	VPERMI2PD         Z7, Z6, Z19
+	VMULPD            Z8, Z8, Z20
+	VMULPD            Z9, Z9, Z21
+	VMULPD            Z10, Z10, Z22
+	VBROADCASTSD      constants<>+896(SB), Z23
+	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z23
+	VBROADCASTSD      constants<>+896(SB), Z24
+	VFMADD231PD.BCST  constants<>+904(SB), Z9, Z24
+	VBROADCASTSD      constants<>+896(SB), Z25
+	VFMADD231PD.BCST  constants<>+904(SB), Z10, Z25
+	VBROADCASTSD      constants<>+880(SB), Z26
+	VFMADD231PD.BCST  constants<>+888(SB), Z8, Z26
+	VBROADCASTSD      constants<>+880(SB), Z27
+	VFMADD231PD.BCST  constants<>+888(SB), Z9, Z27
+	VBROADCASTSD      constants<>+880(SB), Z28
+	VFMADD231PD.BCST  constants<>+888(SB), Z10, Z28
+	VFMADD213PD       Z26, Z20, Z23
+	VFMADD213PD       Z27, Z21, Z24
+	VFMADD213PD       Z28, Z22, Z25
+	VBROADCASTSD      constants<>+864(SB), Z26
+	VFMADD231PD.BCST  constants<>+872(SB), Z8, Z26
+	VBROADCASTSD      constants<>+864(SB), Z27
+	VFMADD231PD.BCST  constants<>+872(SB), Z9, Z27
+	VBROADCASTSD      constants<>+864(SB), Z28
+	VFMADD231PD.BCST  constants<>+872(SB), Z10, Z28
+	VADDPD            Z8, Z14, Z14
+	VADDPD            Z9, Z15, Z15
+	VADDPD            Z10, Z16, Z16
+	VFMADD213PD       Z26, Z20, Z23
+	VFMADD213PD       Z27, Z21, Z24
+	VFMADD213PD       Z28, Z22, Z25
+	VFMADD213PD       Z14, Z20, Z23
+	VFMADD213PD       Z15, Z21, Z24
+	VFMADD213PD       Z16, Z22, Z25
+	VFMADD213PD       Z17, Z17, Z23
+	VFMADD213PD       Z18, Z18, Z24
+	VFMADD213PD       Z19, Z19, Z25
+	VSCALEFPD         Z11, Z23, Z23
+	VSCALEFPD         Z12, Z24, Z24
+	VSCALEFPD         Z13, Z25, Z25
+	VMOVUPD           Z23, (AX)(BX*1)
+	VMOVUPD           Z24, 64(AX)(BX*1)
+	VMOVUPD           Z25, 128(AX)(BX*1)
+	ADDQ              $0x000000c0, BX
+	SUBQ              $0x00000018, DX
+	CMPQ              DX, $0x00000018
+	JGE               panel1
 
 rest2:
-	CMPQ DX, $0x00000008
-	JLT  rest8
+	TESTQ             DX, DX
+	JZ                done3
+	CMPQ              DX, $0x00000008
+	JGT               wider4
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVB             SI, K1
+	VMOVUPD.Z         (CX)(BX*1), K1, Z8
+	VMAXPD            Z8, Z0, Z8
+	VMINPD            Z8, Z1, Z8
+	VMOVAPD           Z2, Z0
+	VFMADD231PD       Z3, Z8, Z0
+	VSUBPD            Z2, Z0, Z1
+	VFNMADD231PD.BCST constants<>+848(SB), Z1, Z8
+	VFNMADD231PD.BCST constants<>+856(SB), Z1, Z8
+	VMOVAPD           Z0, Z2
+	VPERMI2PD         Z5, Z4, Z2
+	VPERMI2PD         Z7, Z6, Z0
+	VMULPD            Z8, Z8, Z3
+	VBROADCASTSD      constants<>+896(SB), Z4
+	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z4
+	VBROADCASTSD      constants<>+880(SB), Z5
+	VFMADD231PD.BCST  constants<>+888(SB), Z8, Z5
+	VFMADD213PD       Z5, Z3, Z4
+	VBROADCASTSD      constants<>+864(SB), Z5
+	VFMADD231PD.BCST  constants<>+872(SB), Z8, Z5
+	VADDPD            Z8, Z2, Z2
+	VFMADD213PD       Z5, Z3, Z4
+	VFMADD213PD       Z2, Z3, Z4
+	VFMADD213PD       Z0, Z0, Z4
+	VSCALEFPD         Z1, Z4, Z4
+	TESTQ             $0x00000007, DX
+	JNZ               partial5
+	VMOVUPD           Z4, (AX)(BX*1)
+	JMP               stored8
 
-whole7:
-	VMOVUPD      (CX)(BX*8), Z12
-	VPANDQ       Z0, Z12, Z13
-	VCMPPD       $0x06, Z1, Z13, K1
-	KTESTB       K1, K1
-	JZ           quick9
-	VBROADCASTSD constants<>+808(SB), Z13
-	VMAXPD       Z12, Z13, Z12
-	VBROADCASTSD constants<>+816(SB), Z13
-	VMINPD       Z12, Z13, Z12
-	VMOVAPD      Z3, Z13
-	VFMADD231PD  Z2, Z12, Z13
-	VSUBPD       Z3, Z13, Z14
-	VMOVAPD      Z12, Z12
-	VFNMADD231PD Z4, Z14, Z12
-	VFNMADD231PD Z5, Z14, Z12
-	VMOVAPD      Z13, Z16
-	VMOVAPD      Z13, Z15
-	VMOVUPD      constants<>+128(SB), Z17
-	VPERMI2PD    constants<>+192(SB), Z17, Z15
-	VMULPD       Z12, Z12, Z17
-	VMOVAPD      Z6, Z18
-	VFMADD231PD  Z7, Z12, Z18
-	VMOVAPD      Z8, Z19
-	VFMADD231PD  Z9, Z12, Z19
-	VMOVAPD      Z10, Z20
-	VFMADD231PD  Z11, Z12, Z20
-	VADDPD       Z12, Z15, Z15
-	VFMADD231PD  Z20, Z17, Z19
-	VFMADD231PD  Z19, Z17, Z18
-	VFMADD231PD  Z18, Z17, Z15
-	VPSLLQ       $0x3c, Z16, Z16
-	VPSRLQ       $0x0c, Z16, Z16
-	VMOVUPD      constants<>+0(SB), Z12
-	VPERMI2PD    constants<>+64(SB), Z12, Z13
-	VPADDQ       Z16, Z13, Z13
-	VMOVAPD      Z13, Z12
-	VFMADD231PD  Z15, Z13, Z12
-	VSCALEFPD    Z14, Z12, Z12
-	JMP          done10
-
-quick9:
-	VMOVAPD      Z3, Z13
-	VFMADD231PD  Z2, Z12, Z13
-	VSUBPD       Z3, Z13, Z14
-	VMOVAPD      Z12, Z12
-	VFNMADD231PD Z4, Z14, Z12
-	VFNMADD231PD Z5, Z14, Z12
-	VMOVAPD      Z13, Z15
-	VMOVAPD      Z13, Z14
-	VMOVUPD      constants<>+128(SB), Z16
-	VPERMI2PD    constants<>+192(SB), Z16, Z14
-	VMULPD       Z12, Z12, Z16
-	VMOVAPD      Z6, Z17
-	VFMADD231PD  Z7, Z12, Z17
-	VMOVAPD      Z8, Z18
-	VFMADD231PD  Z9, Z12, Z18
-	VMOVAPD      Z10, Z19
-	VFMADD231PD  Z11, Z12, Z19
-	VADDPD       Z12, Z14, Z14
-	VFMADD231PD  Z19, Z16, Z18
-	VFMADD231PD  Z18, Z16, Z17
-	VFMADD231PD  Z17, Z16, Z14
-	VPSLLQ       $0x30, Z15, Z15
-	VMOVUPD      constants<>+0(SB), Z12
-	VPERMI2PD    constants<>+64(SB), Z12, Z13
-	VPADDQ       Z15, Z13, Z13
-	VMOVAPD      Z13, Z12
-	VFMADD231PD  Z14, Z13, Z12
-
-done10:
-	VMOVUPD Z12, (AX)(BX*8)
-	ADDQ    $0x00000008, BX
-	SUBQ    $0x00000008, DX
-	CMPQ    DX, $0x00000008
-	JGE     whole7
-
-rest8:
-	TESTQ        DX, DX
-	JZ           done11
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVB        SI, K1
-	VMOVUPD.Z    (CX)(BX*8), K1, Z12
-	VPANDQ       Z0, Z12, Z0
-	VCMPPD       $0x06, Z1, Z0, K1
-	KTESTB       K1, K1
-	JZ           quick12
-	VBROADCASTSD constants<>+808(SB), Z0
-	VMAXPD       Z12, Z0, Z12
-	VBROADCASTSD constants<>+816(SB), Z0
-	VMINPD       Z12, Z0, Z12
-	VMOVAPD      Z3, Z0
-	VFMADD231PD  Z2, Z12, Z0
-	VSUBPD       Z3, Z0, Z1
-	VMOVAPD      Z12, Z2
-	VFNMADD231PD Z4, Z1, Z2
-	VFNMADD231PD Z5, Z1, Z2
-	VMOVAPD      Z0, Z4
-	VMOVAPD      Z0, Z3
-	VMOVUPD      constants<>+128(SB), Z5
-	VPERMI2PD    constants<>+192(SB), Z5, Z3
-	VMULPD       Z2, Z2, Z5
-	VMOVAPD      Z6, Z6
-	VFMADD231PD  Z7, Z2, Z6
-	VMOVAPD      Z8, Z7
-	VFMADD231PD  Z9, Z2, Z7
-	VMOVAPD      Z10, Z8
-	VFMADD231PD  Z11, Z2, Z8
-	VADDPD       Z2, Z3, Z3
-	VFMADD231PD  Z8, Z5, Z7
-	VFMADD231PD  Z7, Z5, Z6
-	VFMADD231PD  Z6, Z5, Z3
-	VPSLLQ       $0x3c, Z4, Z4
-	VPSRLQ       $0x0c, Z4, Z4
-	VMOVUPD      constants<>+0(SB), Z2
-	VPERMI2PD    constants<>+64(SB), Z2, Z0
-	VPADDQ       Z4, Z0, Z0
-	VMOVAPD      Z0, Z2
-	VFMADD231PD  Z3, Z0, Z2
-	VSCALEFPD    Z1, Z2, Z2
-	JMP          done13
-
-quick12:
-	VMOVAPD      Z3, Z0
-	VFMADD231PD  Z2, Z12, Z0
-	VSUBPD       Z3, Z0, Z1
-	VMOVAPD      Z12, Z2
-	VFNMADD231PD Z4, Z1, Z2
-	VFNMADD231PD Z5, Z1, Z2
-	VMOVAPD      Z0, Z3
-	VMOVAPD      Z0, Z1
-	VMOVUPD      constants<>+128(SB), Z4
-	VPERMI2PD    constants<>+192(SB), Z4, Z1
-	VMULPD       Z2, Z2, Z4
-	VMOVAPD      Z6, Z5
-	VFMADD231PD  Z7, Z2, Z5
-	VMOVAPD      Z8, Z6
-	VFMADD231PD  Z9, Z2, Z6
-	VMOVAPD      Z10, Z7
-	VFMADD231PD  Z11, Z2, Z7
-	VADDPD       Z2, Z1, Z1
-	VFMADD231PD  Z7, Z4, Z6
-	VFMADD231PD  Z6, Z4, Z5
-	VFMADD231PD  Z5, Z4, Z1
-	VPSLLQ       $0x30, Z3, Z3
-	VMOVUPD      constants<>+0(SB), Z2
-	VPERMI2PD    constants<>+64(SB), Z2, Z0
-	VPADDQ       Z3, Z0, Z0
-	VMOVAPD      Z0, Z2
-	VFMADD231PD  Z1, Z0, Z2
-
-done13:
-	TESTQ   $0x00000007, DX
-	JNZ     partial14
-	VMOVUPD Z2, (AX)(BX*8)
-	JMP     stored17
-
-partial14:
-	LEAQ       (AX)(BX*8), AX
-	VMOVAPD    Z2, Z0
+partial5:
+	LEAQ       (AX)(BX*1), AX
+	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour15
+	JZ         noFour6
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour15:
+noFour6:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo16
+	JZ         noTwo7
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo16:
+noTwo7:
 	TESTQ  $0x00000001, DX
-	JZ     stored17
+	JZ     stored8
 	VMOVSD X0, (AX)
 
-stored17:
-done11:
+stored8:
+	JMP done3
+
+wider4:
+	CMPQ              DX, $0x00000010
+	JGT               wider9
+	SUBQ              $0x00000008, DX
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVB             SI, K1
+	VMOVUPD           (CX)(BX*1), Z8
+	VMOVUPD.Z         64(CX)(BX*1), K1, Z9
+	VMAXPD            Z8, Z0, Z8
+	VMAXPD            Z9, Z0, Z9
+	VMINPD            Z8, Z1, Z8
+	VMINPD            Z9, Z1, Z9
+	VMOVAPD           Z2, Z0
+	VMOVAPD           Z2, Z1
+	VFMADD231PD       Z3, Z8, Z0
+	VFMADD231PD       Z3, Z9, Z1
+	VSUBPD            Z2, Z0, Z3
+	VSUBPD            Z2, Z1, Z2
+	VFNMADD231PD.BCST constants<>+848(SB), Z3, Z8
+	VFNMADD231PD.BCST constants<>+848(SB), Z2, Z9
+	VFNMADD231PD.BCST constants<>+856(SB), Z3, Z8
+	VFNMADD231PD.BCST constants<>+856(SB), Z2, Z9
+	VMOVAPD           Z0, Z10
+	VPERMI2PD         Z5, Z4, Z10
+	VMOVAPD           Z1, Z11
+	VPERMI2PD         Z5, Z4, Z11
+	VPERMI2PD         Z7, Z6, Z0
+	VPERMI2PD         Z7, Z6, Z1
+	VMULPD            Z8, Z8, Z4
+	VMULPD            Z9, Z9, Z5
+	VBROADCASTSD      constants<>+896(SB), Z6
+	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z6
+	VBROADCASTSD      constants<>+896(SB), Z7
+	VFMADD231PD.BCST  constants<>+904(SB), Z9, Z7
+	VBROADCASTSD      constants<>+880(SB), Z12
+	VFMADD231PD.BCST  constants<>+888(SB), Z8, Z12
+	VBROADCASTSD      constants<>+880(SB), Z13
+	VFMADD231PD.BCST  constants<>+888(SB), Z9, Z13
+	VFMADD213PD       Z12, Z4, Z6
+	VFMADD213PD       Z13, Z5, Z7
+	VBROADCASTSD      constants<>+864(SB), Z12
+	VFMADD231PD.BCST  constants<>+872(SB), Z8, Z12
+	VBROADCASTSD      constants<>+864(SB), Z13
+	VFMADD231PD.BCST  constants<>+872(SB), Z9, Z13
+	VADDPD            Z8, Z10, Z10
+	VADDPD            Z9, Z11, Z11
+	VFMADD213PD       Z12, Z4, Z6
+	VFMADD213PD       Z13, Z5, Z7
+	VFMADD213PD       Z10, Z4, Z6
+	VFMADD213PD       Z11, Z5, Z7
+	VFMADD213PD       Z0, Z0, Z6
+	VFMADD213PD       Z1, Z1, Z7
+	VSCALEFPD         Z3, Z6, Z6
+	VSCALEFPD         Z2, Z7, Z7
+	VMOVUPD           Z6, (AX)(BX*1)
+	TESTQ             $0x00000007, DX
+	JNZ               partial10
+	VMOVUPD           Z7, 64(AX)(BX*1)
+	JMP               stored13
+
+partial10:
+	LEAQ       64(AX)(BX*1), AX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, DX
+	JZ         noFour11
+	VMOVUPD    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+noFour11:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo12
+	VMOVUPD    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+noTwo12:
+	TESTQ  $0x00000001, DX
+	JZ     stored13
+	VMOVSD X0, (AX)
+
+stored13:
+	JMP done3
+
+wider9:
+	SUBQ              $0x00000010, DX
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVB             SI, K1
+	VMOVUPD           (CX)(BX*1), Z8
+	VMOVUPD           64(CX)(BX*1), Z9
+	VMOVUPD.Z         128(CX)(BX*1), K1, Z10
+	VMAXPD            Z8, Z0, Z8
+	VMAXPD            Z9, Z0, Z9
+	VMAXPD            Z10, Z0, Z10
+	VMINPD            Z8, Z1, Z8
+	VMINPD            Z9, Z1, Z9
+	VMINPD            Z10, Z1, Z10
+	VMOVAPD           Z2, Z0
+	VMOVAPD           Z2, Z1
+	VMOVAPD           Z2, Z11
+	VFMADD231PD       Z3, Z8, Z0
+	VFMADD231PD       Z3, Z9, Z1
+	VFMADD231PD       Z3, Z10, Z11
+	VSUBPD            Z2, Z0, Z3
+	VSUBPD            Z2, Z1, Z12
+	VSUBPD            Z2, Z11, Z2
+	VFNMADD231PD.BCST constants<>+848(SB), Z3, Z8
+	VFNMADD231PD.BCST constants<>+848(SB), Z12, Z9
+	VFNMADD231PD.BCST constants<>+848(SB), Z2, Z10
+	VFNMADD231PD.BCST constants<>+856(SB), Z3, Z8
+	VFNMADD231PD.BCST constants<>+856(SB), Z12, Z9
+	VFNMADD231PD.BCST constants<>+856(SB), Z2, Z10
+	VMOVAPD           Z0, Z13
+	VPERMI2PD         Z5, Z4, Z13
+	VMOVAPD           Z1, Z14
+	VPERMI2PD         Z5, Z4, Z14
+	VMOVAPD           Z11, Z15
+	VPERMI2PD         Z5, Z4, Z15
+	VPERMI2PD         Z7, Z6, Z0
+	VPERMI2PD         Z7, Z6, Z1
+	VPERMI2PD         Z7, Z6, Z11
+	VMULPD            Z8, Z8, Z4
+	VMULPD            Z9, Z9, Z5
+	VMULPD            Z10, Z10, Z6
+	VBROADCASTSD      constants<>+896(SB), Z7
+	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z7
+	VBROADCASTSD      constants<>+896(SB), Z16
+	VFMADD231PD.BCST  constants<>+904(SB), Z9, Z16
+	VBROADCASTSD      constants<>+896(SB), Z17
+	VFMADD231PD.BCST  constants<>+904(SB), Z10, Z17
+	VBROADCASTSD      constants<>+880(SB), Z18
+	VFMADD231PD.BCST  constants<>+888(SB), Z8, Z18
+	VBROADCASTSD      constants<>+880(SB), Z19
+	VFMADD231PD.BCST  constants<>+888(SB), Z9, Z19
+	VBROADCASTSD      constants<>+880(SB), Z20
+	VFMADD231PD.BCST  constants<>+888(SB), Z10, Z20
+	VFMADD213PD       Z18, Z4, Z7
+	VFMADD213PD       Z19, Z5, Z16
+	VFMADD213PD       Z20, Z6, Z17
+	VBROADCASTSD      constants<>+864(SB), Z18
+	VFMADD231PD.BCST  constants<>+872(SB), Z8, Z18
+	VBROADCASTSD      constants<>+864(SB), Z19
+	VFMADD231PD.BCST  constants<>+872(SB), Z9, Z19
+	VBROADCASTSD      constants<>+864(SB), Z20
+	VFMADD231PD.BCST  constants<>+872(SB), Z10, Z20
+	VADDPD            Z8, Z13, Z13
+	VADDPD            Z9, Z14, Z14
+	VADDPD            Z10, Z15, Z15
+	VFMADD213PD       Z18, Z4, Z7
+	VFMADD213PD       Z19, Z5, Z16
+	VFMADD213PD       Z20, Z6, Z17
+	VFMADD213PD       Z13, Z4, Z7
+	VFMADD213PD       Z14, Z5, Z16
+	VFMADD213PD       Z15, Z6, Z17
+	VFMADD213PD       Z0, Z0, Z7
+	VFMADD213PD       Z1, Z1, Z16
+	VFMADD213PD       Z11, Z11, Z17
+	VSCALEFPD         Z3, Z7, Z7
+	VSCALEFPD         Z12, Z16, Z16
+	VSCALEFPD         Z2, Z17, Z17
+	VMOVUPD           Z7, (AX)(BX*1)
+	VMOVUPD           Z16, 64(AX)(BX*1)
+	TESTQ             $0x00000007, DX
+	JNZ               partial15
+	VMOVUPD           Z17, 128(AX)(BX*1)
+	JMP               stored18
+
+partial15:
+	LEAQ       128(AX)(BX*1), AX
+	VMOVAPD    Z17, Z0
+	TESTQ      $0x00000004, DX
+	JZ         noFour16
+	VMOVUPD    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+noFour16:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo17
+	VMOVUPD    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+noTwo17:
+	TESTQ  $0x00000001, DX
+	JZ     stored18
+	VMOVSD X0, (AX)
+
+stored18:
+done3:
 	VZEROUPPER
 	RET
 
@@ -793,204 +789,157 @@ TEXT ·log512(SB), $0-48
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+992(SB), Z0
-	VBROADCASTSD constants<>+1000(SB), Z1
-	VBROADCASTSD constants<>+1016(SB), Z2
-	VBROADCASTSD constants<>+1024(SB), Z3
-	VBROADCASTSD constants<>+1032(SB), Z4
-	VBROADCASTSD constants<>+1040(SB), Z5
-	VBROADCASTSD constants<>+1048(SB), Z6
-	VBROADCASTSD constants<>+1056(SB), Z7
-	VBROADCASTSD constants<>+1064(SB), Z8
-	VBROADCASTSD constants<>+1072(SB), Z9
-	VBROADCASTSD constants<>+1080(SB), Z10
-	VBROADCASTSD constants<>+760(SB), Z11
-	VBROADCASTSD constants<>+1088(SB), Z12
+	VBROADCASTSD constants<>+1080(SB), Z0
+	VBROADCASTSD constants<>+760(SB), Z1
+	VBROADCASTSD constants<>+992(SB), Z2
+	VBROADCASTSD constants<>+1000(SB), Z3
+	VBROADCASTSD constants<>+1072(SB), Z4
+	VBROADCASTSD constants<>+1064(SB), Z5
+	VMOVUPD      constants<>+384(SB), Z6
+	VMOVUPD      constants<>+448(SB), Z7
+	VMOVUPD      constants<>+512(SB), Z8
+	VMOVUPD      constants<>+576(SB), Z9
 	XORQ         BX, BX
-	CMPQ         DX, $0x00000010
-	JLT          rest19
+	CMPQ         DX, $0x00000018
+	JLT          rest20
 
-whole18:
-	VMOVUPD     (CX)(BX*8), Z13
-	VGETMANTPD  $0x08, Z13, Z14
-	VGETEXPPD   Z13, Z15
-	VRCP14PD    Z14, Z16
-	VRNDSCALEPD $0x58, Z16, Z16
-	VGETEXPPD   Z16, Z17
-	VSUBPD      Z17, Z15, Z15
-	VFMSUB213PD Z11, Z16, Z14
-	VPSRLQ      $0x30, Z16, Z16
-	VMOVAPD     Z16, Z17
-	VMOVUPD     constants<>+256(SB), Z18
-	VPERMI2PD   constants<>+320(SB), Z18, Z17
-	VMOVUPD     constants<>+384(SB), Z18
-	VPERMI2PD   constants<>+448(SB), Z18, Z16
-	VFMADD231PD Z0, Z15, Z17
-	VFMADD231PD Z1, Z15, Z16
-	VADDPD      Z14, Z17, Z15
-	VSUBPD      Z17, Z15, Z17
-	VSUBPD      Z17, Z14, Z17
-	VADDPD      Z17, Z16, Z16
-	VMULPD      Z14, Z14, Z17
-	VMULPD      Z17, Z17, Z18
-	VMOVAPD     Z2, Z19
-	VFMADD231PD Z3, Z14, Z19
-	VMOVAPD     Z4, Z20
-	VFMADD231PD Z5, Z14, Z20
-	VMOVAPD     Z6, Z21
-	VFMADD231PD Z7, Z14, Z21
-	VMOVAPD     Z8, Z22
-	VFMADD231PD Z9, Z14, Z22
-	VFMADD231PD Z20, Z17, Z19
-	VFMADD231PD Z22, Z17, Z21
-	VFMADD231PD Z10, Z18, Z21
-	VFMADD231PD Z21, Z18, Z19
-	VFMADD231PD Z19, Z17, Z16
-	VADDPD      Z16, Z15, Z15
-	VFIXUPIMMPD $0x00, Z12, Z13, Z15
-	VMOVUPD     Z15, (AX)(BX*8)
-	VMOVUPD     64(CX)(BX*8), Z13
-	VGETMANTPD  $0x08, Z13, Z14
-	VGETEXPPD   Z13, Z15
-	VRCP14PD    Z14, Z16
-	VRNDSCALEPD $0x58, Z16, Z16
-	VGETEXPPD   Z16, Z17
-	VSUBPD      Z17, Z15, Z15
-	VFMSUB213PD Z11, Z16, Z14
-	VPSRLQ      $0x30, Z16, Z16
-	VMOVAPD     Z16, Z17
-	VMOVUPD     constants<>+256(SB), Z18
-	VPERMI2PD   constants<>+320(SB), Z18, Z17
-	VMOVUPD     constants<>+384(SB), Z18
-	VPERMI2PD   constants<>+448(SB), Z18, Z16
-	VFMADD231PD Z0, Z15, Z17
-	VFMADD231PD Z1, Z15, Z16
-	VADDPD      Z14, Z17, Z15
-	VSUBPD      Z17, Z15, Z17
-	VSUBPD      Z17, Z14, Z17
-	VADDPD      Z17, Z16, Z16
-	VMULPD      Z14, Z14, Z17
-	VMULPD      Z17, Z17, Z18
-	VMOVAPD     Z2, Z19
-	VFMADD231PD Z3, Z14, Z19
-	VMOVAPD     Z4, Z20
-	VFMADD231PD Z5, Z14, Z20
-	VMOVAPD     Z6, Z21
-	VFMADD231PD Z7, Z14, Z21
-	VMOVAPD     Z8, Z22
-	VFMADD231PD Z9, Z14, Z22
-	VFMADD231PD Z20, Z17, Z19
-	VFMADD231PD Z22, Z17, Z21
-	VFMADD231PD Z10, Z18, Z21
-	VFMADD231PD Z21, Z18, Z19
-	VFMADD231PD Z19, Z17, Z16
-	VADDPD      Z16, Z15, Z15
-	VFIXUPIMMPD $0x00, Z12, Z13, Z15
-	VMOVUPD     Z15, 64(AX)(BX*8)
-	ADDQ        $0x00000010, BX
-	SUBQ        $0x00000010, DX
-	CMPQ        DX, $0x00000010
-	JGE         whole18
+panel19:
+	VMOVUPD          (CX)(BX*1), Z10
+	VMOVUPD          64(CX)(BX*1), Z11
+	VMOVUPD          128(CX)(BX*1), Z12
+	VGETMANTPD       $0x0b, Z10, Z13
+	VGETMANTPD       $0x0b, Z11, Z14
+	VGETMANTPD       $0x0b, Z12, Z15
+	VGETEXPPD        Z10, Z16
+	VGETEXPPD        Z11, Z17
+	VGETEXPPD        Z12, Z18
+	VPSRLQ           $0x30, Z13, Z22
+	VPSRLQ           $0x30, Z14, Z23
+	VPSRLQ           $0x30, Z15, Z24
+	VGETEXPPD        Z13, Z19
+	VGETEXPPD        Z14, Z20
+	VGETEXPPD        Z15, Z21
+	VSUBPD           Z19, Z16, Z16
+	VSUBPD           Z20, Z17, Z17
+	VSUBPD           Z21, Z18, Z18
+	VMOVAPD          Z22, Z19
+	VPERMI2PD        Z7, Z6, Z19
+	VMOVAPD          Z23, Z20
+	VPERMI2PD        Z7, Z6, Z20
+	VMOVAPD          Z24, Z21
+	VPERMI2PD        Z7, Z6, Z21
+	VPERMI2PD        Z9, Z8, Z22
+	VPERMI2PD        Z9, Z8, Z23
+	VPERMI2PD        Z9, Z8, Z24
+	VFMSUB213PD      Z1, Z19, Z13
+	VFMSUB213PD      Z1, Z20, Z14
+	VFMSUB213PD      Z1, Z21, Z15
+	VFMADD231PD      Z2, Z16, Z22
+	VFMADD231PD      Z2, Z17, Z23
+	VFMADD231PD      Z2, Z18, Z24
+	VMULPD           Z13, Z13, Z19
+	VMULPD           Z14, Z14, Z20
+	VMULPD           Z15, Z15, Z21
+	VBROADCASTSD     constants<>+1056(SB), Z25
+	VFMADD231PD      Z5, Z13, Z25
+	VBROADCASTSD     constants<>+1056(SB), Z26
+	VFMADD231PD      Z5, Z14, Z26
+	VBROADCASTSD     constants<>+1056(SB), Z27
+	VFMADD231PD      Z5, Z15, Z27
+	VFMADD231PD      Z4, Z19, Z25
+	VFMADD231PD      Z4, Z20, Z26
+	VFMADD231PD      Z4, Z21, Z27
+	VBROADCASTSD     constants<>+1040(SB), Z28
+	VFMADD231PD.BCST constants<>+1048(SB), Z13, Z28
+	VBROADCASTSD     constants<>+1040(SB), Z29
+	VFMADD231PD.BCST constants<>+1048(SB), Z14, Z29
+	VBROADCASTSD     constants<>+1040(SB), Z30
+	VFMADD231PD.BCST constants<>+1048(SB), Z15, Z30
+	VFMADD213PD      Z28, Z19, Z25
+	VFMADD213PD      Z29, Z20, Z26
+	VFMADD213PD      Z30, Z21, Z27
+	VBROADCASTSD     constants<>+1024(SB), Z28
+	VFMADD231PD.BCST constants<>+1032(SB), Z13, Z28
+	VBROADCASTSD     constants<>+1024(SB), Z29
+	VFMADD231PD.BCST constants<>+1032(SB), Z14, Z29
+	VBROADCASTSD     constants<>+1024(SB), Z30
+	VFMADD231PD.BCST constants<>+1032(SB), Z15, Z30
+	VFMADD213PD      Z28, Z19, Z25
+	VFMADD213PD      Z29, Z20, Z26
+	VFMADD213PD      Z30, Z21, Z27
+	VBROADCASTSD     constants<>+1008(SB), Z28
+	VFMADD231PD.BCST constants<>+1016(SB), Z13, Z28
+	VBROADCASTSD     constants<>+1008(SB), Z29
+	VFMADD231PD.BCST constants<>+1016(SB), Z14, Z29
+	VBROADCASTSD     constants<>+1008(SB), Z30
+	VFMADD231PD.BCST constants<>+1016(SB), Z15, Z30
+	VFMADD213PD      Z28, Z19, Z25
+	VFMADD213PD      Z29, Z20, Z26
+	VFMADD213PD      Z30, Z21, Z27
+	VFMADD213PD      Z13, Z19, Z25
+	VFMADD213PD      Z14, Z20, Z26
+	VFMADD213PD      Z15, Z21, Z27
+	VFMADD231PD      Z3, Z16, Z25
+	VFMADD231PD      Z3, Z17, Z26
+	VFMADD231PD      Z3, Z18, Z27
+	VADDPD           Z22, Z25, Z25
+	VADDPD           Z23, Z26, Z26
+	VADDPD           Z24, Z27, Z27
+	VFIXUPIMMPD      $0x00, Z0, Z10, Z25
+	VFIXUPIMMPD      $0x00, Z0, Z11, Z26
+	VFIXUPIMMPD      $0x00, Z0, Z12, Z27
+	VMOVUPD          Z25, (AX)(BX*1)
+	VMOVUPD          Z26, 64(AX)(BX*1)
+	VMOVUPD          Z27, 128(AX)(BX*1)
+	ADDQ             $0x000000c0, BX
+	SUBQ             $0x00000018, DX
+	CMPQ             DX, $0x00000018
+	JGE              panel19
 
-rest19:
-	CMPQ DX, $0x00000008
-	JLT  rest21
-
-whole20:
-	VMOVUPD     (CX)(BX*8), Z13
-	VGETMANTPD  $0x08, Z13, Z14
-	VGETEXPPD   Z13, Z15
-	VRCP14PD    Z14, Z16
-	VRNDSCALEPD $0x58, Z16, Z16
-	VGETEXPPD   Z16, Z17
-	VSUBPD      Z17, Z15, Z15
-	VFMSUB213PD Z11, Z16, Z14
-	VPSRLQ      $0x30, Z16, Z16
-	VMOVAPD     Z16, Z17
-	VMOVUPD     constants<>+256(SB), Z18
-	VPERMI2PD   constants<>+320(SB), Z18, Z17
-	VMOVUPD     constants<>+384(SB), Z18
-	VPERMI2PD   constants<>+448(SB), Z18, Z16
-	VFMADD231PD Z0, Z15, Z17
-	VFMADD231PD Z1, Z15, Z16
-	VADDPD      Z14, Z17, Z15
-	VSUBPD      Z17, Z15, Z17
-	VSUBPD      Z17, Z14, Z17
-	VADDPD      Z17, Z16, Z16
-	VMULPD      Z14, Z14, Z17
-	VMULPD      Z17, Z17, Z18
-	VMOVAPD     Z2, Z19
-	VFMADD231PD Z3, Z14, Z19
-	VMOVAPD     Z4, Z20
-	VFMADD231PD Z5, Z14, Z20
-	VMOVAPD     Z6, Z21
-	VFMADD231PD Z7, Z14, Z21
-	VMOVAPD     Z8, Z22
-	VFMADD231PD Z9, Z14, Z22
-	VFMADD231PD Z20, Z17, Z19
-	VFMADD231PD Z22, Z17, Z21
-	VFMADD231PD Z10, Z18, Z21
-	VFMADD231PD Z21, Z18, Z19
-	VFMADD231PD Z19, Z17, Z16
-	VADDPD      Z16, Z15, Z15
-	VFIXUPIMMPD $0x00, Z12, Z13, Z15
-	VMOVUPD     Z15, (AX)(BX*8)
-	ADDQ        $0x00000008, BX
-	SUBQ        $0x00000008, DX
-	CMPQ        DX, $0x00000008
-	JGE         whole20
-
-rest21:
-	TESTQ       DX, DX
-	JZ          done22
-	MOVQ        $-1, SI
-	BZHIQ       DX, SI, SI
-	KMOVB       SI, K1
-	VMOVUPD.Z   (CX)(BX*8), K1, Z13
-	VGETMANTPD  $0x08, Z13, Z14
-	VGETEXPPD   Z13, Z15
-	VRCP14PD    Z14, Z16
-	VRNDSCALEPD $0x58, Z16, Z16
-	VGETEXPPD   Z16, Z17
-	VSUBPD      Z17, Z15, Z15
-	VFMSUB213PD Z11, Z16, Z14
-	VPSRLQ      $0x30, Z16, Z16
-	VMOVAPD     Z16, Z11
-	VMOVUPD     constants<>+256(SB), Z17
-	VPERMI2PD   constants<>+320(SB), Z17, Z11
-	VMOVUPD     constants<>+384(SB), Z17
-	VPERMI2PD   constants<>+448(SB), Z17, Z16
-	VFMADD231PD Z0, Z15, Z11
-	VFMADD231PD Z1, Z15, Z16
-	VADDPD      Z14, Z11, Z0
-	VSUBPD      Z11, Z0, Z1
-	VSUBPD      Z1, Z14, Z1
-	VADDPD      Z1, Z16, Z16
-	VMULPD      Z14, Z14, Z1
-	VMULPD      Z1, Z1, Z11
-	VMOVAPD     Z2, Z2
-	VFMADD231PD Z3, Z14, Z2
-	VMOVAPD     Z4, Z3
-	VFMADD231PD Z5, Z14, Z3
-	VMOVAPD     Z6, Z4
-	VFMADD231PD Z7, Z14, Z4
-	VMOVAPD     Z8, Z5
-	VFMADD231PD Z9, Z14, Z5
-	VFMADD231PD Z3, Z1, Z2
-	VFMADD231PD Z5, Z1, Z4
-	VFMADD231PD Z10, Z11, Z4
-	VFMADD231PD Z4, Z11, Z2
-	VFMADD231PD Z2, Z1, Z16
-	VADDPD      Z16, Z0, Z0
-	VFIXUPIMMPD $0x00, Z12, Z13, Z0
-	TESTQ       $0x00000007, DX
-	JNZ         partial23
-	VMOVUPD     Z0, (AX)(BX*8)
-	JMP         stored26
+rest20:
+	TESTQ            DX, DX
+	JZ               done21
+	CMPQ             DX, $0x00000008
+	JGT              wider22
+	MOVQ             $-1, SI
+	BZHIQ            DX, SI, SI
+	KMOVB            SI, K1
+	VMOVUPD.Z        (CX)(BX*1), K1, Z10
+	VGETMANTPD       $0x0b, Z10, Z11
+	VGETEXPPD        Z10, Z12
+	VPSRLQ           $0x30, Z11, Z14
+	VGETEXPPD        Z11, Z13
+	VSUBPD           Z13, Z12, Z12
+	VMOVAPD          Z14, Z13
+	VPERMI2PD        Z7, Z6, Z13
+	VPERMI2PD        Z9, Z8, Z14
+	VFMSUB213PD      Z1, Z13, Z11
+	VFMADD231PD      Z2, Z12, Z14
+	VMULPD           Z11, Z11, Z1
+	VBROADCASTSD     constants<>+1056(SB), Z2
+	VFMADD231PD      Z5, Z11, Z2
+	VFMADD231PD      Z4, Z1, Z2
+	VBROADCASTSD     constants<>+1040(SB), Z4
+	VFMADD231PD.BCST constants<>+1048(SB), Z11, Z4
+	VFMADD213PD      Z4, Z1, Z2
+	VBROADCASTSD     constants<>+1024(SB), Z4
+	VFMADD231PD.BCST constants<>+1032(SB), Z11, Z4
+	VFMADD213PD      Z4, Z1, Z2
+	VBROADCASTSD     constants<>+1008(SB), Z4
+	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z4
+	VFMADD213PD      Z4, Z1, Z2
+	VFMADD213PD      Z11, Z1, Z2
+	VFMADD231PD      Z3, Z12, Z2
+	VADDPD           Z14, Z2, Z2
+	VFIXUPIMMPD      $0x00, Z0, Z10, Z2
+	TESTQ            $0x00000007, DX
+	JNZ              partial23
+	VMOVUPD          Z2, (AX)(BX*1)
+	JMP              stored26
 
 partial23:
-	LEAQ       (AX)(BX*8), AX
-	VMOVAPD    Z0, Z0
+	LEAQ       (AX)(BX*1), AX
+	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, DX
 	JZ         noFour24
 	VMOVUPD    Y0, (AX)
@@ -1010,7 +959,220 @@ noTwo25:
 	VMOVSD X0, (AX)
 
 stored26:
-done22:
+	JMP done21
+
+wider22:
+	CMPQ             DX, $0x00000010
+	JGT              wider27
+	SUBQ             $0x00000008, DX
+	MOVQ             $-1, SI
+	BZHIQ            DX, SI, SI
+	KMOVB            SI, K1
+	VMOVUPD          (CX)(BX*1), Z10
+	VMOVUPD.Z        64(CX)(BX*1), K1, Z11
+	VGETMANTPD       $0x0b, Z10, Z12
+	VGETMANTPD       $0x0b, Z11, Z13
+	VGETEXPPD        Z10, Z14
+	VGETEXPPD        Z11, Z15
+	VPSRLQ           $0x30, Z12, Z18
+	VPSRLQ           $0x30, Z13, Z19
+	VGETEXPPD        Z12, Z16
+	VGETEXPPD        Z13, Z17
+	VSUBPD           Z16, Z14, Z14
+	VSUBPD           Z17, Z15, Z15
+	VMOVAPD          Z18, Z16
+	VPERMI2PD        Z7, Z6, Z16
+	VMOVAPD          Z19, Z17
+	VPERMI2PD        Z7, Z6, Z17
+	VPERMI2PD        Z9, Z8, Z18
+	VPERMI2PD        Z9, Z8, Z19
+	VFMSUB213PD      Z1, Z16, Z12
+	VFMSUB213PD      Z1, Z17, Z13
+	VFMADD231PD      Z2, Z14, Z18
+	VFMADD231PD      Z2, Z15, Z19
+	VMULPD           Z12, Z12, Z1
+	VMULPD           Z13, Z13, Z2
+	VBROADCASTSD     constants<>+1056(SB), Z6
+	VFMADD231PD      Z5, Z12, Z6
+	VBROADCASTSD     constants<>+1056(SB), Z7
+	VFMADD231PD      Z5, Z13, Z7
+	VFMADD231PD      Z4, Z1, Z6
+	VFMADD231PD      Z4, Z2, Z7
+	VBROADCASTSD     constants<>+1040(SB), Z4
+	VFMADD231PD.BCST constants<>+1048(SB), Z12, Z4
+	VBROADCASTSD     constants<>+1040(SB), Z5
+	VFMADD231PD.BCST constants<>+1048(SB), Z13, Z5
+	VFMADD213PD      Z4, Z1, Z6
+	VFMADD213PD      Z5, Z2, Z7
+	VBROADCASTSD     constants<>+1024(SB), Z4
+	VFMADD231PD.BCST constants<>+1032(SB), Z12, Z4
+	VBROADCASTSD     constants<>+1024(SB), Z5
+	VFMADD231PD.BCST constants<>+1032(SB), Z13, Z5
+	VFMADD213PD      Z4, Z1, Z6
+	VFMADD213PD      Z5, Z2, Z7
+	VBROADCASTSD     constants<>+1008(SB), Z4
+	VFMADD231PD.BCST constants<>+1016(SB), Z12, Z4
+	VBROADCASTSD     constants<>+1008(SB), Z5
+	VFMADD231PD.BCST constants<>+1016(SB), Z13, Z5
+	VFMADD213PD      Z4, Z1, Z6
+	VFMADD213PD      Z5, Z2, Z7
+	VFMADD213PD      Z12, Z1, Z6
+	VFMADD213PD      Z13, Z2, Z7
+	VFMADD231PD      Z3, Z14, Z6
+	VFMADD231PD      Z3, Z15, Z7
+	VADDPD           Z18, Z6, Z6
+	VADDPD           Z19, Z7, Z7
+	VFIXUPIMMPD      $0x00, Z0, Z10, Z6
+	VFIXUPIMMPD      $0x00, Z0, Z11, Z7
+	VMOVUPD          Z6, (AX)(BX*1)
+	TESTQ            $0x00000007, DX
+	JNZ              partial28
+	VMOVUPD          Z7, 64(AX)(BX*1)
+	JMP              stored31
+
+partial28:
+	LEAQ       64(AX)(BX*1), AX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, DX
+	JZ         noFour29
+	VMOVUPD    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+noFour29:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo30
+	VMOVUPD    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+noTwo30:
+	TESTQ  $0x00000001, DX
+	JZ     stored31
+	VMOVSD X0, (AX)
+
+stored31:
+	JMP done21
+
+wider27:
+	SUBQ             $0x00000010, DX
+	MOVQ             $-1, SI
+	BZHIQ            DX, SI, SI
+	KMOVB            SI, K1
+	VMOVUPD          (CX)(BX*1), Z10
+	VMOVUPD          64(CX)(BX*1), Z11
+	VMOVUPD.Z        128(CX)(BX*1), K1, Z12
+	VGETMANTPD       $0x0b, Z10, Z13
+	VGETMANTPD       $0x0b, Z11, Z14
+	VGETMANTPD       $0x0b, Z12, Z15
+	VGETEXPPD        Z10, Z16
+	VGETEXPPD        Z11, Z17
+	VGETEXPPD        Z12, Z18
+	VPSRLQ           $0x30, Z13, Z22
+	VPSRLQ           $0x30, Z14, Z23
+	VPSRLQ           $0x30, Z15, Z24
+	VGETEXPPD        Z13, Z19
+	VGETEXPPD        Z14, Z20
+	VGETEXPPD        Z15, Z21
+	VSUBPD           Z19, Z16, Z16
+	VSUBPD           Z20, Z17, Z17
+	VSUBPD           Z21, Z18, Z18
+	VMOVAPD          Z22, Z19
+	VPERMI2PD        Z7, Z6, Z19
+	VMOVAPD          Z23, Z20
+	VPERMI2PD        Z7, Z6, Z20
+	VMOVAPD          Z24, Z21
+	VPERMI2PD        Z7, Z6, Z21
+	VPERMI2PD        Z9, Z8, Z22
+	VPERMI2PD        Z9, Z8, Z23
+	VPERMI2PD        Z9, Z8, Z24
+	VFMSUB213PD      Z1, Z19, Z13
+	VFMSUB213PD      Z1, Z20, Z14
+	VFMSUB213PD      Z1, Z21, Z15
+	VFMADD231PD      Z2, Z16, Z22
+	VFMADD231PD      Z2, Z17, Z23
+	VFMADD231PD      Z2, Z18, Z24
+	VMULPD           Z13, Z13, Z1
+	VMULPD           Z14, Z14, Z2
+	VMULPD           Z15, Z15, Z6
+	VBROADCASTSD     constants<>+1056(SB), Z7
+	VFMADD231PD      Z5, Z13, Z7
+	VBROADCASTSD     constants<>+1056(SB), Z8
+	VFMADD231PD      Z5, Z14, Z8
+	VBROADCASTSD     constants<>+1056(SB), Z9
+	VFMADD231PD      Z5, Z15, Z9
+	VFMADD231PD      Z4, Z1, Z7
+	VFMADD231PD      Z4, Z2, Z8
+	VFMADD231PD      Z4, Z6, Z9
+	VBROADCASTSD     constants<>+1040(SB), Z4
+	VFMADD231PD.BCST constants<>+1048(SB), Z13, Z4
+	VBROADCASTSD     constants<>+1040(SB), Z5
+	VFMADD231PD.BCST constants<>+1048(SB), Z14, Z5
+	VBROADCASTSD     constants<>+1040(SB), Z19
+	VFMADD231PD.BCST constants<>+1048(SB), Z15, Z19
+	VFMADD213PD      Z4, Z1, Z7
+	VFMADD213PD      Z5, Z2, Z8
+	VFMADD213PD      Z19, Z6, Z9
+	VBROADCASTSD     constants<>+1024(SB), Z4
+	VFMADD231PD.BCST constants<>+1032(SB), Z13, Z4
+	VBROADCASTSD     constants<>+1024(SB), Z5
+	VFMADD231PD.BCST constants<>+1032(SB), Z14, Z5
+	VBROADCASTSD     constants<>+1024(SB), Z19
+	VFMADD231PD.BCST constants<>+1032(SB), Z15, Z19
+	VFMADD213PD      Z4, Z1, Z7
+	VFMADD213PD      Z5, Z2, Z8
+	VFMADD213PD      Z19, Z6, Z9
+	VBROADCASTSD     constants<>+1008(SB), Z4
+	VFMADD231PD.BCST constants<>+1016(SB), Z13, Z4
+	VBROADCASTSD     constants<>+1008(SB), Z5
+	VFMADD231PD.BCST constants<>+1016(SB), Z14, Z5
+	VBROADCASTSD     constants<>+1008(SB), Z19
+	VFMADD231PD.BCST constants<>+1016(SB), Z15, Z19
+	VFMADD213PD      Z4, Z1, Z7
+	VFMADD213PD      Z5, Z2, Z8
+	VFMADD213PD      Z19, Z6, Z9
+	VFMADD213PD      Z13, Z1, Z7
+	VFMADD213PD      Z14, Z2, Z8
+	VFMADD213PD      Z15, Z6, Z9
+	VFMADD231PD      Z3, Z16, Z7
+	VFMADD231PD      Z3, Z17, Z8
+	VFMADD231PD      Z3, Z18, Z9
+	VADDPD           Z22, Z7, Z7
+	VADDPD           Z23, Z8, Z8
+	VADDPD           Z24, Z9, Z9
+	VFIXUPIMMPD      $0x00, Z0, Z10, Z7
+	VFIXUPIMMPD      $0x00, Z0, Z11, Z8
+	VFIXUPIMMPD      $0x00, Z0, Z12, Z9
+	VMOVUPD          Z7, (AX)(BX*1)
+	VMOVUPD          Z8, 64(AX)(BX*1)
+	TESTQ            $0x00000007, DX
+	JNZ              partial33
+	VMOVUPD          Z9, 128(AX)(BX*1)
+	JMP              stored36
+
+partial33:
+	LEAQ       128(AX)(BX*1), AX
+	VMOVAPD    Z9, Z0
+	TESTQ      $0x00000004, DX
+	JZ         noFour34
+	VMOVUPD    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+noFour34:
+	TESTQ      $0x00000002, DX
+	JZ         noTwo35
+	VMOVUPD    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+noTwo35:
+	TESTQ  $0x00000001, DX
+	JZ     stored36
+	VMOVSD X0, (AX)
+
+stored36:
+done21:
 	VZEROUPPER
 	RET
 
@@ -1020,217 +1182,121 @@ TEXT ·expShift512(SB), $0-64
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+752(SB), Z0
-	VBROADCASTSD constants<>+784(SB), Z1
-	VBROADCASTSD constants<>+824(SB), Z2
-	VBROADCASTSD constants<>+832(SB), Z3
-	VBROADCASTSD constants<>+848(SB), Z4
-	VBROADCASTSD constants<>+856(SB), Z5
-	VBROADCASTSD constants<>+864(SB), Z6
-	VBROADCASTSD constants<>+872(SB), Z7
-	VBROADCASTSD constants<>+880(SB), Z8
-	VBROADCASTSD constants<>+888(SB), Z9
-	VBROADCASTSD constants<>+896(SB), Z10
-	VBROADCASTSD constants<>+904(SB), Z11
-	VXORPD       Z13, Z13, Z13
-	VBROADCASTSD shift+48(FP), Z12
+	VXORPD       Z1, Z1, Z1
+	VBROADCASTSD shift+48(FP), Z0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest28
+	JLT          rest38
 
-whole27:
-	VMOVUPD      (CX)(BX*8), Z14
-	VSUBPD       Z12, Z14, Z14
-	VPANDQ       Z0, Z14, Z15
-	VCMPPD       $0x06, Z1, Z15, K1
-	KTESTB       K1, K1
-	JZ           quick29
-	VBROADCASTSD constants<>+808(SB), Z15
-	VMAXPD       Z14, Z15, Z14
-	VBROADCASTSD constants<>+816(SB), Z15
-	VMINPD       Z14, Z15, Z14
-	VMOVAPD      Z3, Z15
-	VFMADD231PD  Z2, Z14, Z15
-	VSUBPD       Z3, Z15, Z16
-	VMOVAPD      Z14, Z14
-	VFNMADD231PD Z4, Z16, Z14
-	VFNMADD231PD Z5, Z16, Z14
-	VMOVAPD      Z15, Z18
-	VMOVAPD      Z15, Z17
-	VMOVUPD      constants<>+128(SB), Z19
-	VPERMI2PD    constants<>+192(SB), Z19, Z17
-	VMULPD       Z14, Z14, Z19
-	VMOVAPD      Z6, Z20
-	VFMADD231PD  Z7, Z14, Z20
-	VMOVAPD      Z8, Z21
-	VFMADD231PD  Z9, Z14, Z21
-	VMOVAPD      Z10, Z22
-	VFMADD231PD  Z11, Z14, Z22
-	VADDPD       Z14, Z17, Z17
-	VFMADD231PD  Z22, Z19, Z21
-	VFMADD231PD  Z21, Z19, Z20
-	VFMADD231PD  Z20, Z19, Z17
-	VPSLLQ       $0x3c, Z18, Z18
-	VPSRLQ       $0x0c, Z18, Z18
-	VMOVUPD      constants<>+0(SB), Z14
-	VPERMI2PD    constants<>+64(SB), Z14, Z15
-	VPADDQ       Z18, Z15, Z15
-	VMOVAPD      Z15, Z14
-	VFMADD231PD  Z17, Z15, Z14
-	VSCALEFPD    Z16, Z14, Z14
-	JMP          done30
+whole37:
+	VMOVUPD           (CX)(BX*8), Z2
+	VSUBPD            Z0, Z2, Z2
+	VBROADCASTSD      constants<>+808(SB), Z3
+	VMAXPD            Z2, Z3, Z2
+	VBROADCASTSD      constants<>+816(SB), Z3
+	VMINPD            Z2, Z3, Z2
+	VBROADCASTSD      constants<>+832(SB), Z5
+	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z5
+	VSUBPD.BCST       constants<>+832(SB), Z5, Z3
+	VFNMADD231PD.BCST constants<>+848(SB), Z3, Z2
+	VFNMADD231PD.BCST constants<>+856(SB), Z3, Z2
+	VMOVAPD           Z5, Z4
+	VMOVUPD           constants<>+256(SB), Z6
+	VPERMI2PD         constants<>+320(SB), Z6, Z4
+	VMOVUPD           constants<>+128(SB), Z6
+	VPERMI2PD         constants<>+192(SB), Z6, Z5
+	VMULPD            Z2, Z2, Z6
+	VBROADCASTSD      constants<>+896(SB), Z7
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z7
+	VBROADCASTSD      constants<>+880(SB), Z8
+	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z8
+	VFMADD213PD       Z8, Z6, Z7
+	VBROADCASTSD      constants<>+864(SB), Z8
+	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z8
+	VADDPD            Z2, Z4, Z4
+	VFMADD213PD       Z8, Z6, Z7
+	VFMADD213PD       Z4, Z6, Z7
+	VFMADD213PD       Z5, Z5, Z7
+	VSCALEFPD         Z3, Z7, Z7
+	VMOVUPD           Z7, (AX)(BX*8)
+	VADDPD            Z7, Z1, Z1
+	ADDQ              $0x00000008, BX
+	SUBQ              $0x00000008, DX
+	CMPQ              DX, $0x00000008
+	JGE               whole37
 
-quick29:
-	VMOVAPD      Z3, Z15
-	VFMADD231PD  Z2, Z14, Z15
-	VSUBPD       Z3, Z15, Z16
-	VMOVAPD      Z14, Z14
-	VFNMADD231PD Z4, Z16, Z14
-	VFNMADD231PD Z5, Z16, Z14
-	VMOVAPD      Z15, Z17
-	VMOVAPD      Z15, Z16
-	VMOVUPD      constants<>+128(SB), Z18
-	VPERMI2PD    constants<>+192(SB), Z18, Z16
-	VMULPD       Z14, Z14, Z18
-	VMOVAPD      Z6, Z19
-	VFMADD231PD  Z7, Z14, Z19
-	VMOVAPD      Z8, Z20
-	VFMADD231PD  Z9, Z14, Z20
-	VMOVAPD      Z10, Z21
-	VFMADD231PD  Z11, Z14, Z21
-	VADDPD       Z14, Z16, Z16
-	VFMADD231PD  Z21, Z18, Z20
-	VFMADD231PD  Z20, Z18, Z19
-	VFMADD231PD  Z19, Z18, Z16
-	VPSLLQ       $0x30, Z17, Z17
-	VMOVUPD      constants<>+0(SB), Z14
-	VPERMI2PD    constants<>+64(SB), Z14, Z15
-	VPADDQ       Z17, Z15, Z15
-	VMOVAPD      Z15, Z14
-	VFMADD231PD  Z16, Z15, Z14
+rest38:
+	TESTQ             DX, DX
+	JZ                done39
+	MOVQ              $-1, SI
+	BZHIQ             DX, SI, SI
+	KMOVB             SI, K1
+	VMOVUPD.Z         (CX)(BX*8), K1, Z2
+	VSUBPD            Z0, Z2, Z2
+	VBROADCASTSD      constants<>+808(SB), Z0
+	VMAXPD            Z2, Z0, Z2
+	VBROADCASTSD      constants<>+816(SB), Z0
+	VMINPD            Z2, Z0, Z2
+	VBROADCASTSD      constants<>+832(SB), Z4
+	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z4
+	VSUBPD.BCST       constants<>+832(SB), Z4, Z0
+	VFNMADD231PD.BCST constants<>+848(SB), Z0, Z2
+	VFNMADD231PD.BCST constants<>+856(SB), Z0, Z2
+	VMOVAPD           Z4, Z3
+	VMOVUPD           constants<>+256(SB), Z5
+	VPERMI2PD         constants<>+320(SB), Z5, Z3
+	VMOVUPD           constants<>+128(SB), Z5
+	VPERMI2PD         constants<>+192(SB), Z5, Z4
+	VMULPD            Z2, Z2, Z5
+	VBROADCASTSD      constants<>+896(SB), Z6
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z6
+	VBROADCASTSD      constants<>+880(SB), Z7
+	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z7
+	VFMADD213PD       Z7, Z5, Z6
+	VBROADCASTSD      constants<>+864(SB), Z7
+	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z7
+	VADDPD            Z2, Z3, Z3
+	VFMADD213PD       Z7, Z5, Z6
+	VFMADD213PD       Z3, Z5, Z6
+	VFMADD213PD       Z4, Z4, Z6
+	VSCALEFPD         Z0, Z6, Z6
+	TESTQ             $0x00000007, DX
+	JNZ               partial40
+	VMOVUPD           Z6, (AX)(BX*8)
+	JMP               stored43
 
-done30:
-	VMOVUPD Z14, (AX)(BX*8)
-	VADDPD  Z14, Z13, Z13
-	ADDQ    $0x00000008, BX
-	SUBQ    $0x00000008, DX
-	CMPQ    DX, $0x00000008
-	JGE     whole27
-
-rest28:
-	TESTQ        DX, DX
-	JZ           done31
-	MOVQ         $-1, SI
-	BZHIQ        DX, SI, SI
-	KMOVB        SI, K1
-	VMOVUPD.Z    (CX)(BX*8), K1, Z14
-	VSUBPD       Z12, Z14, Z14
-	VPANDQ       Z0, Z14, Z0
-	VCMPPD       $0x06, Z1, Z0, K2
-	KTESTB       K2, K2
-	JZ           quick32
-	VBROADCASTSD constants<>+808(SB), Z0
-	VMAXPD       Z14, Z0, Z14
-	VBROADCASTSD constants<>+816(SB), Z0
-	VMINPD       Z14, Z0, Z14
-	VMOVAPD      Z3, Z0
-	VFMADD231PD  Z2, Z14, Z0
-	VSUBPD       Z3, Z0, Z1
-	VMOVAPD      Z14, Z2
-	VFNMADD231PD Z4, Z1, Z2
-	VFNMADD231PD Z5, Z1, Z2
-	VMOVAPD      Z0, Z4
-	VMOVAPD      Z0, Z3
-	VMOVUPD      constants<>+128(SB), Z5
-	VPERMI2PD    constants<>+192(SB), Z5, Z3
-	VMULPD       Z2, Z2, Z5
-	VMOVAPD      Z6, Z6
-	VFMADD231PD  Z7, Z2, Z6
-	VMOVAPD      Z8, Z7
-	VFMADD231PD  Z9, Z2, Z7
-	VMOVAPD      Z10, Z8
-	VFMADD231PD  Z11, Z2, Z8
-	VADDPD       Z2, Z3, Z3
-	VFMADD231PD  Z8, Z5, Z7
-	VFMADD231PD  Z7, Z5, Z6
-	VFMADD231PD  Z6, Z5, Z3
-	VPSLLQ       $0x3c, Z4, Z4
-	VPSRLQ       $0x0c, Z4, Z4
-	VMOVUPD      constants<>+0(SB), Z2
-	VPERMI2PD    constants<>+64(SB), Z2, Z0
-	VPADDQ       Z4, Z0, Z0
-	VMOVAPD      Z0, Z2
-	VFMADD231PD  Z3, Z0, Z2
-	VSCALEFPD    Z1, Z2, Z2
-	JMP          done33
-
-quick32:
-	VMOVAPD      Z3, Z0
-	VFMADD231PD  Z2, Z14, Z0
-	VSUBPD       Z3, Z0, Z1
-	VMOVAPD      Z14, Z2
-	VFNMADD231PD Z4, Z1, Z2
-	VFNMADD231PD Z5, Z1, Z2
-	VMOVAPD      Z0, Z3
-	VMOVAPD      Z0, Z1
-	VMOVUPD      constants<>+128(SB), Z4
-	VPERMI2PD    constants<>+192(SB), Z4, Z1
-	VMULPD       Z2, Z2, Z4
-	VMOVAPD      Z6, Z5
-	VFMADD231PD  Z7, Z2, Z5
-	VMOVAPD      Z8, Z6
-	VFMADD231PD  Z9, Z2, Z6
-	VMOVAPD      Z10, Z7
-	VFMADD231PD  Z11, Z2, Z7
-	VADDPD       Z2, Z1, Z1
-	VFMADD231PD  Z7, Z4, Z6
-	VFMADD231PD  Z6, Z4, Z5
-	VFMADD231PD  Z5, Z4, Z1
-	VPSLLQ       $0x30, Z3, Z3
-	VMOVUPD      constants<>+0(SB), Z2
-	VPERMI2PD    constants<>+64(SB), Z2, Z0
-	VPADDQ       Z3, Z0, Z0
-	VMOVAPD      Z0, Z2
-	VFMADD231PD  Z1, Z0, Z2
-
-done33:
-	TESTQ   $0x00000007, DX
-	JNZ     partial34
-	VMOVUPD Z2, (AX)(BX*8)
-	JMP     stored37
-
-partial34:
+partial40:
 	LEAQ       (AX)(BX*8), AX
-	VMOVAPD    Z2, Z0
+	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour35
+	JZ         noFour41
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour35:
+noFour41:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo36
+	JZ         noTwo42
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo36:
+noTwo42:
 	TESTQ  $0x00000001, DX
-	JZ     stored37
+	JZ     stored43
 	VMOVSD X0, (AX)
 
-stored37:
-	VADDPD Z2, Z13, K1, Z13
+stored43:
+	VADDPD Z6, Z1, K1, Z1
 
-done31:
-	VSHUFF64X2 $0x4e, Z13, Z13, Z0
-	VADDPD     Z0, Z13, Z13
-	VSHUFF64X2 $0xb1, Z13, Z13, Z0
-	VADDPD     Z0, Z13, Z13
-	VPERMILPD  $0x55, Z13, Z0
-	VADDPD     Z0, Z13, Z13
-	MOVSD      X13, total+56(FP)
+done39:
+	VSHUFF64X2 $0x4e, Z1, Z1, Z0
+	VADDPD     Z0, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z0
+	VADDPD     Z0, Z1, Z1
+	VPERMILPD  $0x55, Z1, Z0
+	VADDPD     Z0, Z1, Z1
+	MOVSD      X1, total+56(FP)
 	VZEROUPPER
 	RET
 
@@ -1243,9 +1309,9 @@ TEXT ·max512(SB), $0-32
 	KXORB        K1, K1, K1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000008
-	JLT          rest39
+	JLT          rest45
 
-whole38:
+whole44:
 	VMOVUPD (AX)(DX*8), Z1
 	VMAXPD  Z1, Z0, Z0
 	VCMPPD  $0x03, Z1, Z1, K2
@@ -1253,11 +1319,11 @@ whole38:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole38
+	JGE     whole44
 
-rest39:
+rest45:
 	TESTQ     CX, CX
-	JZ        done40
+	JZ        done46
 	MOVQ      $-1, BX
 	BZHIQ     CX, BX, BX
 	KMOVB     BX, K2
@@ -1266,7 +1332,7 @@ rest39:
 	VCMPPD    $0x03, Z1, Z1, K2
 	KORB      K2, K1, K1
 
-done40:
+done46:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -1274,10 +1340,10 @@ done40:
 	VPERMILPD    $0x55, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	KTESTB       K1, K1
-	JZ           numbers41
+	JZ           numbers47
 	VBROADCASTSD constants<>+720(SB), Z0
 
-numbers41:
+numbers47:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -1291,9 +1357,9 @@ TEXT ·addScaled512(SB), $0-56
 	VBROADCASTSD a+48(FP), Z0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000020
-	JLT          rest43
+	JLT          rest49
 
-whole42:
+whole48:
 	VMOVUPD     (AX)(BX*8), Z1
 	VFMADD231PD (CX)(BX*8), Z0, Z1
 	VMOVUPD     Z1, (AX)(BX*8)
@@ -1309,57 +1375,57 @@ whole42:
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000020, DX
 	CMPQ        DX, $0x00000020
-	JGE         whole42
+	JGE         whole48
 
-rest43:
+rest49:
 	CMPQ DX, $0x00000008
-	JLT  rest45
+	JLT  rest51
 
-whole44:
+whole50:
 	VMOVUPD     (AX)(BX*8), Z1
 	VFMADD231PD (CX)(BX*8), Z0, Z1
 	VMOVUPD     Z1, (AX)(BX*8)
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole44
+	JGE         whole50
 
-rest45:
+rest51:
 	TESTQ       DX, DX
-	JZ          done46
+	JZ          done52
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVB       SI, K1
 	VMOVUPD.Z   (AX)(BX*8), K1, Z1
 	VFMADD231PD (CX)(BX*8), Z0, K1, Z1
 	TESTQ       $0x00000007, DX
-	JNZ         partial47
+	JNZ         partial53
 	VMOVUPD     Z1, (AX)(BX*8)
-	JMP         stored50
+	JMP         stored56
 
-partial47:
+partial53:
 	LEAQ       (AX)(BX*8), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour48
+	JZ         noFour54
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour48:
+noFour54:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo49
+	JZ         noTwo55
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo49:
+noTwo55:
 	TESTQ  $0x00000001, DX
-	JZ     stored50
+	JZ     stored56
 	VMOVSD X0, (AX)
 
-stored50:
-done46:
+stored56:
+done52:
 	VZEROUPPER
 	RET
 
@@ -1377,9 +1443,9 @@ TEXT ·vectorTable512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest52
+	JLT  rest58
 
-panel51:
+panel57:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -1392,9 +1458,9 @@ panel51:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows55
+	JLT    rows61
 
-row54:
+row60:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1408,9 +1474,9 @@ row54:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row54
+	JGE          row60
 
-rows55:
+rows61:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -1422,13 +1488,13 @@ rows55:
 	ADDQ    $0x00000200, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel51
+	JGE     panel57
 
-rest52:
+rest58:
 	TESTQ  R11, R11
-	JZ     done53
+	JZ     done59
 	CMPQ   R11, $0x00000008
-	JGT    wider56
+	JGT    wider62
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVB  CX, K1
@@ -1440,9 +1506,9 @@ rest52:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows58
+	JLT    rows64
 
-row57:
+row63:
 	VBROADCASTSD (CX), Z4
 	VFMADD231PD  (R10), Z4, K1, Z0
 	VBROADCASTSD 8(CX), Z4
@@ -1455,57 +1521,57 @@ row57:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row57
+	JGE          row63
 
-rows58:
+rows64:
 	CMPQ DX, $0x00000001
-	JLT  rows60
+	JLT  rows66
 
-row59:
+row65:
 	VBROADCASTSD (CX), Z4
 	VFMADD231PD  (R10), Z4, K1, Z0
 	ADDQ         $0x00000008, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row59
+	JGE          row65
 
-rows60:
+rows66:
 	VADDPD  Z2, Z0, Z0
 	VADDPD  Z3, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	TESTQ   $0x00000007, R11
-	JNZ     partial61
+	JNZ     partial67
 	VMOVUPD Z0, (AX)(R9*1)
-	JMP     stored64
+	JMP     stored70
 
-partial61:
+partial67:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour62
+	JZ         noFour68
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour62:
+noFour68:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo63
+	JZ         noTwo69
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo63:
+noTwo69:
 	TESTQ  $0x00000001, R11
-	JZ     stored64
+	JZ     stored70
 	VMOVSD X0, (AX)
 
-stored64:
-	JMP done53
+stored70:
+	JMP done59
 
-wider56:
+wider62:
 	CMPQ   R11, $0x00000010
-	JGT    wider65
+	JGT    wider71
 	SUBQ   $0x00000008, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1522,9 +1588,9 @@ wider56:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows67
+	JLT    rows73
 
-row66:
+row72:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, K1, Z1
@@ -1541,13 +1607,13 @@ row66:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row66
+	JGE          row72
 
-rows67:
+rows73:
 	CMPQ DX, $0x00000001
-	JLT  rows69
+	JLT  rows75
 
-row68:
+row74:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, K1, Z1
@@ -1555,9 +1621,9 @@ row68:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row68
+	JGE          row74
 
-rows69:
+rows75:
 	VADDPD  Z4, Z0, Z0
 	VADDPD  Z5, Z1, Z1
 	VADDPD  Z6, Z2, Z2
@@ -1566,37 +1632,37 @@ rows69:
 	VADDPD  Z3, Z1, Z1
 	VMOVUPD Z0, (AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial70
+	JNZ     partial76
 	VMOVUPD Z1, 64(AX)(R9*1)
-	JMP     stored73
+	JMP     stored79
 
-partial70:
+partial76:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour71
+	JZ         noFour77
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour71:
+noFour77:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo72
+	JZ         noTwo78
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo72:
+noTwo78:
 	TESTQ  $0x00000001, R11
-	JZ     stored73
+	JZ     stored79
 	VMOVSD X0, (AX)
 
-stored73:
-	JMP done53
+stored79:
+	JMP done59
 
-wider65:
+wider71:
 	CMPQ   R11, $0x00000018
-	JGT    wider74
+	JGT    wider80
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1611,9 +1677,9 @@ wider65:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows76
+	JLT    rows82
 
-row75:
+row81:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -1626,13 +1692,13 @@ row75:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row75
+	JGE          row81
 
-rows76:
+rows82:
 	CMPQ DX, $0x00000001
-	JLT  rows78
+	JLT  rows84
 
-row77:
+row83:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -1641,46 +1707,46 @@ row77:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row77
+	JGE          row83
 
-rows78:
+rows84:
 	VADDPD  Z3, Z0, Z0
 	VADDPD  Z4, Z1, Z1
 	VADDPD  Z5, Z2, Z2
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial79
+	JNZ     partial85
 	VMOVUPD Z2, 128(AX)(R9*1)
-	JMP     stored82
+	JMP     stored88
 
-partial79:
+partial85:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour80
+	JZ         noFour86
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour80:
+noFour86:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo81
+	JZ         noTwo87
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo81:
+noTwo87:
 	TESTQ  $0x00000001, R11
-	JZ     stored82
+	JZ     stored88
 	VMOVSD X0, (AX)
 
-stored82:
-	JMP done53
+stored88:
+	JMP done59
 
-wider74:
+wider80:
 	CMPQ   R11, $0x00000020
-	JGT    wider83
+	JGT    wider89
 	SUBQ   $0x00000018, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1697,9 +1763,9 @@ wider74:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows85
+	JLT    rows91
 
-row84:
+row90:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1714,13 +1780,13 @@ row84:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row84
+	JGE          row90
 
-rows85:
+rows91:
 	CMPQ DX, $0x00000001
-	JLT  rows87
+	JLT  rows93
 
-row86:
+row92:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1730,9 +1796,9 @@ row86:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row86
+	JGE          row92
 
-rows87:
+rows93:
 	VADDPD  Z4, Z0, Z0
 	VADDPD  Z5, Z1, Z1
 	VADDPD  Z6, Z2, Z2
@@ -1741,37 +1807,37 @@ rows87:
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial88
+	JNZ     partial94
 	VMOVUPD Z3, 192(AX)(R9*1)
-	JMP     stored91
+	JMP     stored97
 
-partial88:
+partial94:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour89
+	JZ         noFour95
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour89:
+noFour95:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo90
+	JZ         noTwo96
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo90:
+noTwo96:
 	TESTQ  $0x00000001, R11
-	JZ     stored91
+	JZ     stored97
 	VMOVSD X0, (AX)
 
-stored91:
-	JMP done53
+stored97:
+	JMP done59
 
-wider83:
+wider89:
 	CMPQ   R11, $0x00000028
-	JGT    wider92
+	JGT    wider98
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1785,9 +1851,9 @@ wider83:
 	VXORPD Z4, Z4, Z4
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows94
+	JLT    rows100
 
-row93:
+row99:
 	VBROADCASTSD (CX), Z5
 	VFMADD231PD  (R10), Z5, Z0
 	VFMADD231PD  64(R10), Z5, Z1
@@ -1798,45 +1864,45 @@ row93:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row93
+	JGE          row99
 
-rows94:
+rows100:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	VMOVUPD Z3, 192(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial95
+	JNZ     partial101
 	VMOVUPD Z4, 256(AX)(R9*1)
-	JMP     stored98
+	JMP     stored104
 
-partial95:
+partial101:
 	LEAQ       256(AX)(R9*1), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour96
+	JZ         noFour102
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour96:
+noFour102:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo97
+	JZ         noTwo103
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo97:
+noTwo103:
 	TESTQ  $0x00000001, R11
-	JZ     stored98
+	JZ     stored104
 	VMOVSD X0, (AX)
 
-stored98:
-	JMP done53
+stored104:
+	JMP done59
 
-wider92:
+wider98:
 	CMPQ   R11, $0x00000030
-	JGT    wider99
+	JGT    wider105
 	SUBQ   $0x00000028, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1851,9 +1917,9 @@ wider92:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows101
+	JLT    rows107
 
-row100:
+row106:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -1865,46 +1931,46 @@ row100:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row100
+	JGE          row106
 
-rows101:
+rows107:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	VMOVUPD Z3, 192(AX)(R9*1)
 	VMOVUPD Z4, 256(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial102
+	JNZ     partial108
 	VMOVUPD Z5, 320(AX)(R9*1)
-	JMP     stored105
+	JMP     stored111
 
-partial102:
+partial108:
 	LEAQ       320(AX)(R9*1), AX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour103
+	JZ         noFour109
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour103:
+noFour109:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo104
+	JZ         noTwo110
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo104:
+noTwo110:
 	TESTQ  $0x00000001, R11
-	JZ     stored105
+	JZ     stored111
 	VMOVSD X0, (AX)
 
-stored105:
-	JMP done53
+stored111:
+	JMP done59
 
-wider99:
+wider105:
 	CMPQ   R11, $0x00000038
-	JGT    wider106
+	JGT    wider112
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1920,9 +1986,9 @@ wider99:
 	VXORPD Z6, Z6, Z6
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows108
+	JLT    rows114
 
-row107:
+row113:
 	VBROADCASTSD (CX), Z7
 	VFMADD231PD  (R10), Z7, Z0
 	VFMADD231PD  64(R10), Z7, Z1
@@ -1935,9 +2001,9 @@ row107:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row107
+	JGE          row113
 
-rows108:
+rows114:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -1945,35 +2011,35 @@ rows108:
 	VMOVUPD Z4, 256(AX)(R9*1)
 	VMOVUPD Z5, 320(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial109
+	JNZ     partial115
 	VMOVUPD Z6, 384(AX)(R9*1)
-	JMP     stored112
+	JMP     stored118
 
-partial109:
+partial115:
 	LEAQ       384(AX)(R9*1), AX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour110
+	JZ         noFour116
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour110:
+noFour116:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo111
+	JZ         noTwo117
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo111:
+noTwo117:
 	TESTQ  $0x00000001, R11
-	JZ     stored112
+	JZ     stored118
 	VMOVSD X0, (AX)
 
-stored112:
-	JMP done53
+stored118:
+	JMP done59
 
-wider106:
+wider112:
 	SUBQ   $0x00000038, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1990,9 +2056,9 @@ wider106:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows115
+	JLT    rows121
 
-row114:
+row120:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -2006,9 +2072,9 @@ row114:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row114
+	JGE          row120
 
-rows115:
+rows121:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -2017,33 +2083,33 @@ rows115:
 	VMOVUPD Z5, 320(AX)(R9*1)
 	VMOVUPD Z6, 384(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial116
+	JNZ     partial122
 	VMOVUPD Z7, 448(AX)(R9*1)
-	JMP     stored119
+	JMP     stored125
 
-partial116:
+partial122:
 	LEAQ       448(AX)(R9*1), AX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour117
+	JZ         noFour123
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour117:
+noFour123:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo118
+	JZ         noTwo124
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo118:
+noTwo124:
 	TESTQ  $0x00000001, R11
-	JZ     stored119
+	JZ     stored125
 	VMOVSD X0, (AX)
 
-stored119:
-done53:
+stored125:
+done59:
 	VZEROUPPER
 	RET
 
@@ -2061,9 +2127,9 @@ TEXT ·tableVector512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest121
+	JLT  rest127
 
-block120:
+block126:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2077,9 +2143,9 @@ block120:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000008
-	JLT    rest124
+	JLT    rest130
 
-whole123:
+whole129:
 	VMOVUPD     (R11), Z8
 	VFMADD231PD (R12), Z8, Z0
 	VFMADD231PD (R12)(DI*1), Z8, Z1
@@ -2094,11 +2160,11 @@ whole123:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R14
 	CMPQ        R14, $0x00000008
-	JGE         whole123
+	JGE         whole129
 
-rest124:
+rest130:
 	TESTQ       R14, R14
-	JZ          done126
+	JZ          done132
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVB       R13, K1
@@ -2112,7 +2178,7 @@ rest124:
 	VFMADD231PD (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PD (R12)(R10*1), Z8, K1, Z7
 
-done126:
+done132:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKHPD  Z1, Z0, Z0
 	VADDPD     Z0, Z8, Z8
@@ -2139,11 +2205,11 @@ done126:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block120
+	JGE        block126
 
-rest121:
+rest127:
 	TESTQ  CX, CX
-	JZ     done122
+	JZ     done128
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -2158,73 +2224,73 @@ rest121:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000008
-	JLT    rest129
+	JLT    rest135
 
-whole128:
+whole134:
 	VMOVUPD     (DX), Z8
 	VFMADD231PD (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column130
+	JLE         column136
 	VFMADD231PD (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column130
+	JLE         column136
 	VFMADD231PD (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column130
+	JLE         column136
 	VFMADD231PD (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column130
+	JLE         column136
 	VFMADD231PD (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column130
+	JLE         column136
 	VFMADD231PD (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column130
+	JLE         column136
 	VFMADD231PD (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column130
+	JLE         column136
 	VFMADD231PD (SI)(R10*1), Z8, Z7
 
-column130:
+column136:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000008, R11
 	SUBQ $0x00000008, BX
 	CMPQ BX, $0x00000008
-	JGE  whole128
+	JGE  whole134
 
-rest129:
+rest135:
 	TESTQ       BX, BX
-	JZ          done131
+	JZ          done137
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVB       R11, K1
 	VMOVUPD.Z   (DX), K1, Z8
 	VFMADD231PD (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column132
+	JLE         column138
 	VFMADD231PD (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column132
+	JLE         column138
 	VFMADD231PD (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column132
+	JLE         column138
 	VFMADD231PD (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column132
+	JLE         column138
 	VFMADD231PD (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column132
+	JLE         column138
 	VFMADD231PD (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column132
+	JLE         column138
 	VFMADD231PD (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column132
+	JLE         column138
 	VFMADD231PD (SI)(R10*1), Z8, K1, Z7
 
-column132:
-done131:
+column138:
+done137:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKHPD  Z1, Z0, Z0
 	VADDPD     Z0, Z8, Z8
@@ -2247,33 +2313,33 @@ done131:
 	VSHUFF64X2 $0xdd, Z0, Z3, Z0
 	VADDPD     Z0, Z1, Z1
 	TESTQ      $0x00000007, CX
-	JNZ        partial133
+	JNZ        partial139
 	VMOVUPD    Z1, (AX)
-	JMP        stored136
+	JMP        stored142
 
-partial133:
+partial139:
 	LEAQ       (AX), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, CX
-	JZ         noFour134
+	JZ         noFour140
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour134:
+noFour140:
 	TESTQ      $0x00000002, CX
-	JZ         noTwo135
+	JZ         noTwo141
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo135:
+noTwo141:
 	TESTQ  $0x00000001, CX
-	JZ     stored136
+	JZ     stored142
 	VMOVSD X0, (AX)
 
-stored136:
-done122:
+stored142:
+done128:
 	VZEROUPPER
 	RET
 
@@ -2292,9 +2358,9 @@ TEXT ·scatterRows512(SB), $0-72
 	XORQ R9, R9
 	MOVQ SI, R11
 	CMPQ R11, $0x00000040
-	JLT  rest138
+	JLT  rest144
 
-panel137:
+panel143:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R9*1), R10
 	VMOVUPD (BX)(R9*1), Z0
@@ -2307,9 +2373,9 @@ panel137:
 	VMOVUPD 448(BX)(R9*1), Z7
 	MOVQ    DX, R12
 	CMPQ    R12, $0x00000001
-	JLT     rows141
+	JLT     rows147
 
-row140:
+row146:
 	VBROADCASTSD (SI), Z8
 	VMOVUPD      (R10), Z9
 	VFMADD231PD  Z0, Z8, Z9
@@ -2339,19 +2405,19 @@ row140:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row140
+	JGE          row146
 
-rows141:
+rows147:
 	ADDQ $0x00000200, R9
 	SUBQ $0x00000040, R11
 	CMPQ R11, $0x00000040
-	JGE  panel137
+	JGE  panel143
 
-rest138:
+rest144:
 	TESTQ      R11, R11
-	JZ         done139
+	JZ         done145
 	CMPQ       R11, $0x00000008
-	JGT        wider142
+	JGT        wider148
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
 	KMOVB      SI, K1
@@ -2360,66 +2426,66 @@ rest138:
 	VMOVUPD.Z  (BX)(R9*1), K1, Z0
 	VMOVAPD    Z0, Z1
 	TESTQ      $0x00000004, R8
-	JZ         noFour143
+	JZ         noFour149
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 
-noFour143:
+noFour149:
 	VMOVAPD    Z1, Z2
 	TESTQ      $0x00000002, R8
-	JZ         noTwo144
+	JZ         noTwo150
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
 
-noTwo144:
+noTwo150:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows146
+	JLT  rows152
 
-row145:
+row151:
 	VBROADCASTSD (SI), Z3
 	TESTQ        R8, R8
-	JZ           whole147
+	JZ           whole153
 	LEAQ         (R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour148
+	JZ           noFour154
 	VMOVUPD      (CX), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour148:
+noFour154:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo149
+	JZ          noTwo155
 	VMOVUPD     (CX), X4
 	VFMADD231PD X1, X3, X4
 	VMOVUPD     X4, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo149:
+noTwo155:
 	TESTQ       $0x00000001, R8
-	JZ          noOne150
+	JZ          noOne156
 	VMOVSD      (CX), X4
 	VFMADD231SD X2, X3, X4
 	VMOVSD      X4, (CX)
-	JMP         noOne150
+	JMP         noOne156
 
-whole147:
+whole153:
 	VMOVUPD     (R10), Z4
 	VFMADD231PD Z0, Z3, Z4
 	VMOVUPD     Z4, (R10)
 
-noOne150:
+noOne156:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row145
+	JGE  row151
 
-rows146:
-	JMP done139
+rows152:
+	JMP done145
 
-wider142:
+wider148:
 	CMPQ       R11, $0x00000010
-	JGT        wider151
+	JGT        wider157
 	SUBQ       $0x00000008, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2430,69 +2496,69 @@ wider142:
 	VMOVUPD.Z  64(BX)(R9*1), K1, Z1
 	VMOVAPD    Z1, Z2
 	TESTQ      $0x00000004, R8
-	JZ         noFour152
+	JZ         noFour158
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 
-noFour152:
+noFour158:
 	VMOVAPD    Z2, Z3
 	TESTQ      $0x00000002, R8
-	JZ         noTwo153
+	JZ         noTwo159
 	VSHUFF64X2 $0xb1, Z2, Z2, Z3
 
-noTwo153:
+noTwo159:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows155
+	JLT  rows161
 
-row154:
+row160:
 	VBROADCASTSD (SI), Z4
 	VMOVUPD      (R10), Z5
 	VFMADD231PD  Z0, Z4, Z5
 	VMOVUPD      Z5, (R10)
 	TESTQ        R8, R8
-	JZ           whole156
+	JZ           whole162
 	LEAQ         64(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour157
+	JZ           noFour163
 	VMOVUPD      (CX), Y5
 	VFMADD231PD  Y1, Y4, Y5
 	VMOVUPD      Y5, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour157:
+noFour163:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo158
+	JZ          noTwo164
 	VMOVUPD     (CX), X5
 	VFMADD231PD X2, X4, X5
 	VMOVUPD     X5, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo158:
+noTwo164:
 	TESTQ       $0x00000001, R8
-	JZ          noOne159
+	JZ          noOne165
 	VMOVSD      (CX), X5
 	VFMADD231SD X3, X4, X5
 	VMOVSD      X5, (CX)
-	JMP         noOne159
+	JMP         noOne165
 
-whole156:
+whole162:
 	VMOVUPD     64(R10), Z5
 	VFMADD231PD Z1, Z4, Z5
 	VMOVUPD     Z5, 64(R10)
 
-noOne159:
+noOne165:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row154
+	JGE  row160
 
-rows155:
-	JMP done139
+rows161:
+	JMP done145
 
-wider151:
+wider157:
 	CMPQ       R11, $0x00000018
-	JGT        wider160
+	JGT        wider166
 	SUBQ       $0x00000010, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2504,21 +2570,21 @@ wider151:
 	VMOVUPD.Z  128(BX)(R9*1), K1, Z2
 	VMOVAPD    Z2, Z3
 	TESTQ      $0x00000004, R8
-	JZ         noFour161
+	JZ         noFour167
 	VSHUFF64X2 $0x4e, Z2, Z2, Z3
 
-noFour161:
+noFour167:
 	VMOVAPD    Z3, Z4
 	TESTQ      $0x00000002, R8
-	JZ         noTwo162
+	JZ         noTwo168
 	VSHUFF64X2 $0xb1, Z3, Z3, Z4
 
-noTwo162:
+noTwo168:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows164
+	JLT  rows170
 
-row163:
+row169:
 	VBROADCASTSD (SI), Z5
 	VMOVUPD      (R10), Z6
 	VFMADD231PD  Z0, Z5, Z6
@@ -2527,49 +2593,49 @@ row163:
 	VFMADD231PD  Z1, Z5, Z6
 	VMOVUPD      Z6, 64(R10)
 	TESTQ        R8, R8
-	JZ           whole165
+	JZ           whole171
 	LEAQ         128(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour166
+	JZ           noFour172
 	VMOVUPD      (CX), Y6
 	VFMADD231PD  Y2, Y5, Y6
 	VMOVUPD      Y6, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour166:
+noFour172:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo167
+	JZ          noTwo173
 	VMOVUPD     (CX), X6
 	VFMADD231PD X3, X5, X6
 	VMOVUPD     X6, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo167:
+noTwo173:
 	TESTQ       $0x00000001, R8
-	JZ          noOne168
+	JZ          noOne174
 	VMOVSD      (CX), X6
 	VFMADD231SD X4, X5, X6
 	VMOVSD      X6, (CX)
-	JMP         noOne168
+	JMP         noOne174
 
-whole165:
+whole171:
 	VMOVUPD     128(R10), Z6
 	VFMADD231PD Z2, Z5, Z6
 	VMOVUPD     Z6, 128(R10)
 
-noOne168:
+noOne174:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row163
+	JGE  row169
 
-rows164:
-	JMP done139
+rows170:
+	JMP done145
 
-wider160:
+wider166:
 	CMPQ       R11, $0x00000020
-	JGT        wider169
+	JGT        wider175
 	SUBQ       $0x00000018, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2582,21 +2648,21 @@ wider160:
 	VMOVUPD.Z  192(BX)(R9*1), K1, Z3
 	VMOVAPD    Z3, Z4
 	TESTQ      $0x00000004, R8
-	JZ         noFour170
+	JZ         noFour176
 	VSHUFF64X2 $0x4e, Z3, Z3, Z4
 
-noFour170:
+noFour176:
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000002, R8
-	JZ         noTwo171
+	JZ         noTwo177
 	VSHUFF64X2 $0xb1, Z4, Z4, Z5
 
-noTwo171:
+noTwo177:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows173
+	JLT  rows179
 
-row172:
+row178:
 	VBROADCASTSD (SI), Z6
 	VMOVUPD      (R10), Z7
 	VFMADD231PD  Z0, Z6, Z7
@@ -2608,49 +2674,49 @@ row172:
 	VFMADD231PD  Z2, Z6, Z7
 	VMOVUPD      Z7, 128(R10)
 	TESTQ        R8, R8
-	JZ           whole174
+	JZ           whole180
 	LEAQ         192(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour175
+	JZ           noFour181
 	VMOVUPD      (CX), Y7
 	VFMADD231PD  Y3, Y6, Y7
 	VMOVUPD      Y7, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour175:
+noFour181:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo176
+	JZ          noTwo182
 	VMOVUPD     (CX), X7
 	VFMADD231PD X4, X6, X7
 	VMOVUPD     X7, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo176:
+noTwo182:
 	TESTQ       $0x00000001, R8
-	JZ          noOne177
+	JZ          noOne183
 	VMOVSD      (CX), X7
 	VFMADD231SD X5, X6, X7
 	VMOVSD      X7, (CX)
-	JMP         noOne177
+	JMP         noOne183
 
-whole174:
+whole180:
 	VMOVUPD     192(R10), Z7
 	VFMADD231PD Z3, Z6, Z7
 	VMOVUPD     Z7, 192(R10)
 
-noOne177:
+noOne183:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row172
+	JGE  row178
 
-rows173:
-	JMP done139
+rows179:
+	JMP done145
 
-wider169:
+wider175:
 	CMPQ       R11, $0x00000028
-	JGT        wider178
+	JGT        wider184
 	SUBQ       $0x00000020, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2664,21 +2730,21 @@ wider169:
 	VMOVUPD.Z  256(BX)(R9*1), K1, Z4
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R8
-	JZ         noFour179
+	JZ         noFour185
 	VSHUFF64X2 $0x4e, Z4, Z4, Z5
 
-noFour179:
+noFour185:
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000002, R8
-	JZ         noTwo180
+	JZ         noTwo186
 	VSHUFF64X2 $0xb1, Z5, Z5, Z6
 
-noTwo180:
+noTwo186:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows182
+	JLT  rows188
 
-row181:
+row187:
 	VBROADCASTSD (SI), Z7
 	VMOVUPD      (R10), Z8
 	VFMADD231PD  Z0, Z7, Z8
@@ -2693,49 +2759,49 @@ row181:
 	VFMADD231PD  Z3, Z7, Z8
 	VMOVUPD      Z8, 192(R10)
 	TESTQ        R8, R8
-	JZ           whole183
+	JZ           whole189
 	LEAQ         256(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour184
+	JZ           noFour190
 	VMOVUPD      (CX), Y8
 	VFMADD231PD  Y4, Y7, Y8
 	VMOVUPD      Y8, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour184:
+noFour190:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo185
+	JZ          noTwo191
 	VMOVUPD     (CX), X8
 	VFMADD231PD X5, X7, X8
 	VMOVUPD     X8, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo185:
+noTwo191:
 	TESTQ       $0x00000001, R8
-	JZ          noOne186
+	JZ          noOne192
 	VMOVSD      (CX), X8
 	VFMADD231SD X6, X7, X8
 	VMOVSD      X8, (CX)
-	JMP         noOne186
+	JMP         noOne192
 
-whole183:
+whole189:
 	VMOVUPD     256(R10), Z8
 	VFMADD231PD Z4, Z7, Z8
 	VMOVUPD     Z8, 256(R10)
 
-noOne186:
+noOne192:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row181
+	JGE  row187
 
-rows182:
-	JMP done139
+rows188:
+	JMP done145
 
-wider178:
+wider184:
 	CMPQ       R11, $0x00000030
-	JGT        wider187
+	JGT        wider193
 	SUBQ       $0x00000028, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2750,21 +2816,21 @@ wider178:
 	VMOVUPD.Z  320(BX)(R9*1), K1, Z5
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R8
-	JZ         noFour188
+	JZ         noFour194
 	VSHUFF64X2 $0x4e, Z5, Z5, Z6
 
-noFour188:
+noFour194:
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000002, R8
-	JZ         noTwo189
+	JZ         noTwo195
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
 
-noTwo189:
+noTwo195:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows191
+	JLT  rows197
 
-row190:
+row196:
 	VBROADCASTSD (SI), Z8
 	VMOVUPD      (R10), Z9
 	VFMADD231PD  Z0, Z8, Z9
@@ -2782,49 +2848,49 @@ row190:
 	VFMADD231PD  Z4, Z8, Z9
 	VMOVUPD      Z9, 256(R10)
 	TESTQ        R8, R8
-	JZ           whole192
+	JZ           whole198
 	LEAQ         320(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour193
+	JZ           noFour199
 	VMOVUPD      (CX), Y9
 	VFMADD231PD  Y5, Y8, Y9
 	VMOVUPD      Y9, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour193:
+noFour199:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo194
+	JZ          noTwo200
 	VMOVUPD     (CX), X9
 	VFMADD231PD X6, X8, X9
 	VMOVUPD     X9, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo194:
+noTwo200:
 	TESTQ       $0x00000001, R8
-	JZ          noOne195
+	JZ          noOne201
 	VMOVSD      (CX), X9
 	VFMADD231SD X7, X8, X9
 	VMOVSD      X9, (CX)
-	JMP         noOne195
+	JMP         noOne201
 
-whole192:
+whole198:
 	VMOVUPD     320(R10), Z9
 	VFMADD231PD Z5, Z8, Z9
 	VMOVUPD     Z9, 320(R10)
 
-noOne195:
+noOne201:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row190
+	JGE  row196
 
-rows191:
-	JMP done139
+rows197:
+	JMP done145
 
-wider187:
+wider193:
 	CMPQ       R11, $0x00000038
-	JGT        wider196
+	JGT        wider202
 	SUBQ       $0x00000030, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2840,21 +2906,21 @@ wider187:
 	VMOVUPD.Z  384(BX)(R9*1), K1, Z6
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R8
-	JZ         noFour197
+	JZ         noFour203
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 
-noFour197:
+noFour203:
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000002, R8
-	JZ         noTwo198
+	JZ         noTwo204
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
 
-noTwo198:
+noTwo204:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows200
+	JLT  rows206
 
-row199:
+row205:
 	VBROADCASTSD (SI), Z9
 	VMOVUPD      (R10), Z10
 	VFMADD231PD  Z0, Z9, Z10
@@ -2875,47 +2941,47 @@ row199:
 	VFMADD231PD  Z5, Z9, Z10
 	VMOVUPD      Z10, 320(R10)
 	TESTQ        R8, R8
-	JZ           whole201
+	JZ           whole207
 	LEAQ         384(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour202
+	JZ           noFour208
 	VMOVUPD      (CX), Y10
 	VFMADD231PD  Y6, Y9, Y10
 	VMOVUPD      Y10, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour202:
+noFour208:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo203
+	JZ          noTwo209
 	VMOVUPD     (CX), X10
 	VFMADD231PD X7, X9, X10
 	VMOVUPD     X10, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo203:
+noTwo209:
 	TESTQ       $0x00000001, R8
-	JZ          noOne204
+	JZ          noOne210
 	VMOVSD      (CX), X10
 	VFMADD231SD X8, X9, X10
 	VMOVSD      X10, (CX)
-	JMP         noOne204
+	JMP         noOne210
 
-whole201:
+whole207:
 	VMOVUPD     384(R10), Z10
 	VFMADD231PD Z6, Z9, Z10
 	VMOVUPD     Z10, 384(R10)
 
-noOne204:
+noOne210:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row199
+	JGE  row205
 
-rows200:
-	JMP done139
+rows206:
+	JMP done145
 
-wider196:
+wider202:
 	SUBQ       $0x00000038, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2932,21 +2998,21 @@ wider196:
 	VMOVUPD.Z  448(BX)(R9*1), K1, Z7
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R8
-	JZ         noFour206
+	JZ         noFour212
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 
-noFour206:
+noFour212:
 	VMOVAPD    Z8, Z9
 	TESTQ      $0x00000002, R8
-	JZ         noTwo207
+	JZ         noTwo213
 	VSHUFF64X2 $0xb1, Z8, Z8, Z9
 
-noTwo207:
+noTwo213:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows209
+	JLT  rows215
 
-row208:
+row214:
 	VBROADCASTSD (SI), Z10
 	VMOVUPD      (R10), Z11
 	VFMADD231PD  Z0, Z10, Z11
@@ -2970,45 +3036,45 @@ row208:
 	VFMADD231PD  Z6, Z10, Z11
 	VMOVUPD      Z11, 384(R10)
 	TESTQ        R8, R8
-	JZ           whole210
+	JZ           whole216
 	LEAQ         448(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour211
+	JZ           noFour217
 	VMOVUPD      (CX), Y11
 	VFMADD231PD  Y7, Y10, Y11
 	VMOVUPD      Y11, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour211:
+noFour217:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo212
+	JZ          noTwo218
 	VMOVUPD     (CX), X11
 	VFMADD231PD X8, X10, X11
 	VMOVUPD     X11, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo212:
+noTwo218:
 	TESTQ       $0x00000001, R8
-	JZ          noOne213
+	JZ          noOne219
 	VMOVSD      (CX), X11
 	VFMADD231SD X9, X10, X11
 	VMOVSD      X11, (CX)
-	JMP         noOne213
+	JMP         noOne219
 
-whole210:
+whole216:
 	VMOVUPD     448(R10), Z11
 	VFMADD231PD Z7, Z10, Z11
 	VMOVUPD     Z11, 448(R10)
 
-noOne213:
+noOne219:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row208
+	JGE  row214
 
-rows209:
-done139:
+rows215:
+done145:
 	VZEROUPPER
 	RET
 
@@ -3027,9 +3093,9 @@ TEXT ·pairProduct512(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000040
-	JLT    rest215
+	JLT    rest221
 
-panel214:
+panel220:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -3047,9 +3113,9 @@ panel214:
 	VXORPD  Z12, Z12, Z12
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000001
-	JLT     rows218
+	JLT     rows224
 
-row217:
+row223:
 	VBROADCASTSD (DI), Z13
 	VMULPD       (R10), Z13, Z14
 	VMULPD       Z1, Z14, Z14
@@ -3088,9 +3154,9 @@ row217:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row217
+	JGE          row223
 
-rows218:
+rows224:
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
@@ -3098,13 +3164,13 @@ rows218:
 	ADDQ   $0x00000200, R9
 	SUBQ   $0x00000040, R12
 	CMPQ   R12, $0x00000040
-	JGE    panel214
+	JGE    panel220
 
-rest215:
+rest221:
 	TESTQ     R12, R12
-	JZ        done216
+	JZ        done222
 	CMPQ      R12, $0x00000008
-	JGT       wider219
+	JGT       wider225
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
 	KMOVB     DI, K1
@@ -3116,93 +3182,50 @@ rest215:
 	VXORPD    Z3, Z3, Z3
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows221
+	JLT       rows227
 
-row220:
+row226:
 	VBROADCASTSD (DI), Z4
 	VMULPD.Z     (R10), Z4, K1, Z4
 	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
-	JNZ          partial222
+	JNZ          partial228
 	VMOVUPD      Z4, (R11)
-	JMP          stored225
+	JMP          stored231
 
-partial222:
+partial228:
 	LEAQ       (R11), CX
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour223
+	JZ         noFour229
 	VMOVUPD    Y5, (CX)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
-noFour223:
+noFour229:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo224
+	JZ         noTwo230
 	VMOVUPD    X5, (CX)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
-noTwo224:
+noTwo230:
 	TESTQ  $0x00000001, R12
-	JZ     stored225
+	JZ     stored231
 	VMOVSD X5, (CX)
 
-stored225:
+stored231:
 	VADDPD       Z4, Z2, K1, Z2
 	VBROADCASTSD 8(DI), Z4
 	VMULPD.Z     (R10)(R8*1), Z4, K1, Z4
 	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
-	JNZ          partial226
-	VMOVUPD      Z4, (R11)(R8*1)
-	JMP          stored229
-
-partial226:
-	LEAQ       (R11)(R8*1), CX
-	VMOVAPD    Z4, Z5
-	TESTQ      $0x00000004, R12
-	JZ         noFour227
-	VMOVUPD    Y5, (CX)
-	VSHUFF64X2 $0x4e, Z5, Z5, Z5
-	ADDQ       $0x00000020, CX
-
-noFour227:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo228
-	VMOVUPD    X5, (CX)
-	VSHUFF64X2 $0xb1, Z5, Z5, Z5
-	ADDQ       $0x00000010, CX
-
-noTwo228:
-	TESTQ  $0x00000001, R12
-	JZ     stored229
-	VMOVSD X5, (CX)
-
-stored229:
-	VADDPD Z4, Z3, K1, Z3
-	ADDQ   $0x00000010, DI
-	LEAQ   (R10)(R8*2), R10
-	LEAQ   (R11)(R8*2), R11
-	SUBQ   $0x00000002, AX
-	CMPQ   AX, $0x00000002
-	JGE    row220
-
-rows221:
-	CMPQ AX, $0x00000001
-	JLT  rows231
-
-row230:
-	VBROADCASTSD (DI), Z4
-	VMULPD.Z     (R10), Z4, K1, Z4
-	VMULPD       Z1, Z4, Z4
-	TESTQ        $0x00000007, R12
 	JNZ          partial232
-	VMOVUPD      Z4, (R11)
+	VMOVUPD      Z4, (R11)(R8*1)
 	JMP          stored235
 
 partial232:
-	LEAQ       (R11), CX
+	LEAQ       (R11)(R8*1), CX
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
 	JZ         noFour233
@@ -3223,22 +3246,65 @@ noTwo234:
 	VMOVSD X5, (CX)
 
 stored235:
+	VADDPD Z4, Z3, K1, Z3
+	ADDQ   $0x00000010, DI
+	LEAQ   (R10)(R8*2), R10
+	LEAQ   (R11)(R8*2), R11
+	SUBQ   $0x00000002, AX
+	CMPQ   AX, $0x00000002
+	JGE    row226
+
+rows227:
+	CMPQ AX, $0x00000001
+	JLT  rows237
+
+row236:
+	VBROADCASTSD (DI), Z4
+	VMULPD.Z     (R10), Z4, K1, Z4
+	VMULPD       Z1, Z4, Z4
+	TESTQ        $0x00000007, R12
+	JNZ          partial238
+	VMOVUPD      Z4, (R11)
+	JMP          stored241
+
+partial238:
+	LEAQ       (R11), CX
+	VMOVAPD    Z4, Z5
+	TESTQ      $0x00000004, R12
+	JZ         noFour239
+	VMOVUPD    Y5, (CX)
+	VSHUFF64X2 $0x4e, Z5, Z5, Z5
+	ADDQ       $0x00000020, CX
+
+noFour239:
+	TESTQ      $0x00000002, R12
+	JZ         noTwo240
+	VMOVUPD    X5, (CX)
+	VSHUFF64X2 $0xb1, Z5, Z5, Z5
+	ADDQ       $0x00000010, CX
+
+noTwo240:
+	TESTQ  $0x00000001, R12
+	JZ     stored241
+	VMOVSD X5, (CX)
+
+stored241:
 	VADDPD Z4, Z2, K1, Z2
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row230
+	JGE    row236
 
-rows231:
+rows237:
 	VADDPD Z2, Z0, Z0
 	VADDPD Z3, Z0, Z0
-	JMP    done216
+	JMP    done222
 
-wider219:
+wider225:
 	CMPQ      R12, $0x00000010
-	JGT       wider236
+	JGT       wider242
 	SUBQ      $0x00000008, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3252,9 +3318,9 @@ wider219:
 	VXORPD    Z4, Z4, Z4
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows238
+	JLT       rows244
 
-row237:
+row243:
 	VBROADCASTSD (DI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -3263,32 +3329,32 @@ row237:
 	VMULPD.Z     64(R10), Z5, K1, Z5
 	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
-	JNZ          partial239
+	JNZ          partial245
 	VMOVUPD      Z5, 64(R11)
-	JMP          stored242
+	JMP          stored248
 
-partial239:
+partial245:
 	LEAQ       64(R11), CX
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour240
+	JZ         noFour246
 	VMOVUPD    Y6, (CX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
-noFour240:
+noFour246:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo241
+	JZ         noTwo247
 	VMOVUPD    X6, (CX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
-noTwo241:
+noTwo247:
 	TESTQ  $0x00000001, R12
-	JZ     stored242
+	JZ     stored248
 	VMOVSD X6, (CX)
 
-stored242:
+stored248:
 	VADDPD       Z5, Z4, K1, Z4
 	VBROADCASTSD 8(DI), Z5
 	VMULPD       (R10)(R8*1), Z5, Z6
@@ -3298,59 +3364,12 @@ stored242:
 	VMULPD.Z     64(R10)(R8*1), Z5, K1, Z5
 	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
-	JNZ          partial243
-	VMOVUPD      Z5, 64(R11)(R8*1)
-	JMP          stored246
-
-partial243:
-	LEAQ       64(R11)(R8*1), CX
-	VMOVAPD    Z5, Z6
-	TESTQ      $0x00000004, R12
-	JZ         noFour244
-	VMOVUPD    Y6, (CX)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
-	ADDQ       $0x00000020, CX
-
-noFour244:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo245
-	VMOVUPD    X6, (CX)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
-	ADDQ       $0x00000010, CX
-
-noTwo245:
-	TESTQ  $0x00000001, R12
-	JZ     stored246
-	VMOVSD X6, (CX)
-
-stored246:
-	VADDPD Z5, Z4, K1, Z4
-	ADDQ   $0x00000010, DI
-	LEAQ   (R10)(R8*2), R10
-	LEAQ   (R11)(R8*2), R11
-	SUBQ   $0x00000002, AX
-	CMPQ   AX, $0x00000002
-	JGE    row237
-
-rows238:
-	CMPQ AX, $0x00000001
-	JLT  rows248
-
-row247:
-	VBROADCASTSD (DI), Z5
-	VMULPD       (R10), Z5, Z6
-	VMULPD       Z1, Z6, Z6
-	VMOVUPD      Z6, (R11)
-	VADDPD       Z6, Z3, Z3
-	VMULPD.Z     64(R10), Z5, K1, Z5
-	VMULPD       Z2, Z5, Z5
-	TESTQ        $0x00000007, R12
 	JNZ          partial249
-	VMOVUPD      Z5, 64(R11)
+	VMOVUPD      Z5, 64(R11)(R8*1)
 	JMP          stored252
 
 partial249:
-	LEAQ       64(R11), CX
+	LEAQ       64(R11)(R8*1), CX
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
 	JZ         noFour250
@@ -3372,21 +3391,68 @@ noTwo251:
 
 stored252:
 	VADDPD Z5, Z4, K1, Z4
+	ADDQ   $0x00000010, DI
+	LEAQ   (R10)(R8*2), R10
+	LEAQ   (R11)(R8*2), R11
+	SUBQ   $0x00000002, AX
+	CMPQ   AX, $0x00000002
+	JGE    row243
+
+rows244:
+	CMPQ AX, $0x00000001
+	JLT  rows254
+
+row253:
+	VBROADCASTSD (DI), Z5
+	VMULPD       (R10), Z5, Z6
+	VMULPD       Z1, Z6, Z6
+	VMOVUPD      Z6, (R11)
+	VADDPD       Z6, Z3, Z3
+	VMULPD.Z     64(R10), Z5, K1, Z5
+	VMULPD       Z2, Z5, Z5
+	TESTQ        $0x00000007, R12
+	JNZ          partial255
+	VMOVUPD      Z5, 64(R11)
+	JMP          stored258
+
+partial255:
+	LEAQ       64(R11), CX
+	VMOVAPD    Z5, Z6
+	TESTQ      $0x00000004, R12
+	JZ         noFour256
+	VMOVUPD    Y6, (CX)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	ADDQ       $0x00000020, CX
+
+noFour256:
+	TESTQ      $0x00000002, R12
+	JZ         noTwo257
+	VMOVUPD    X6, (CX)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	ADDQ       $0x00000010, CX
+
+noTwo257:
+	TESTQ  $0x00000001, R12
+	JZ     stored258
+	VMOVSD X6, (CX)
+
+stored258:
+	VADDPD Z5, Z4, K1, Z4
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row247
+	JGE    row253
 
-rows248:
+rows254:
 	VADDPD Z3, Z0, Z0
 	VADDPD Z4, Z0, Z0
-	JMP    done216
+	JMP    done222
 
-wider236:
+wider242:
 	CMPQ      R12, $0x00000018
-	JGT       wider253
+	JGT       wider259
 	SUBQ      $0x00000010, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3402,9 +3468,9 @@ wider236:
 	VXORPD    Z6, Z6, Z6
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows255
+	JLT       rows261
 
-row254:
+row260:
 	VBROADCASTSD (DI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -3417,32 +3483,32 @@ row254:
 	VMULPD.Z     128(R10), Z7, K1, Z7
 	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
-	JNZ          partial256
+	JNZ          partial262
 	VMOVUPD      Z7, 128(R11)
-	JMP          stored259
+	JMP          stored265
 
-partial256:
+partial262:
 	LEAQ       128(R11), CX
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
-	JZ         noFour257
+	JZ         noFour263
 	VMOVUPD    Y8, (CX)
 	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
-noFour257:
+noFour263:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo258
+	JZ         noTwo264
 	VMOVUPD    X8, (CX)
 	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
-noTwo258:
+noTwo264:
 	TESTQ  $0x00000001, R12
-	JZ     stored259
+	JZ     stored265
 	VMOVSD X8, (CX)
 
-stored259:
+stored265:
 	VADDPD       Z7, Z6, K1, Z6
 	VBROADCASTSD 8(DI), Z7
 	VMULPD       (R10)(R8*1), Z7, Z8
@@ -3456,63 +3522,12 @@ stored259:
 	VMULPD.Z     128(R10)(R8*1), Z7, K1, Z7
 	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
-	JNZ          partial260
-	VMOVUPD      Z7, 128(R11)(R8*1)
-	JMP          stored263
-
-partial260:
-	LEAQ       128(R11)(R8*1), CX
-	VMOVAPD    Z7, Z8
-	TESTQ      $0x00000004, R12
-	JZ         noFour261
-	VMOVUPD    Y8, (CX)
-	VSHUFF64X2 $0x4e, Z8, Z8, Z8
-	ADDQ       $0x00000020, CX
-
-noFour261:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo262
-	VMOVUPD    X8, (CX)
-	VSHUFF64X2 $0xb1, Z8, Z8, Z8
-	ADDQ       $0x00000010, CX
-
-noTwo262:
-	TESTQ  $0x00000001, R12
-	JZ     stored263
-	VMOVSD X8, (CX)
-
-stored263:
-	VADDPD Z7, Z6, K1, Z6
-	ADDQ   $0x00000010, DI
-	LEAQ   (R10)(R8*2), R10
-	LEAQ   (R11)(R8*2), R11
-	SUBQ   $0x00000002, AX
-	CMPQ   AX, $0x00000002
-	JGE    row254
-
-rows255:
-	CMPQ AX, $0x00000001
-	JLT  rows265
-
-row264:
-	VBROADCASTSD (DI), Z7
-	VMULPD       (R10), Z7, Z8
-	VMULPD       Z1, Z8, Z8
-	VMOVUPD      Z8, (R11)
-	VADDPD       Z8, Z4, Z4
-	VMULPD       64(R10), Z7, Z8
-	VMULPD       Z2, Z8, Z8
-	VMOVUPD      Z8, 64(R11)
-	VADDPD       Z8, Z5, Z5
-	VMULPD.Z     128(R10), Z7, K1, Z7
-	VMULPD       Z3, Z7, Z7
-	TESTQ        $0x00000007, R12
 	JNZ          partial266
-	VMOVUPD      Z7, 128(R11)
+	VMOVUPD      Z7, 128(R11)(R8*1)
 	JMP          stored269
 
 partial266:
-	LEAQ       128(R11), CX
+	LEAQ       128(R11)(R8*1), CX
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
 	JZ         noFour267
@@ -3534,22 +3549,73 @@ noTwo268:
 
 stored269:
 	VADDPD Z7, Z6, K1, Z6
+	ADDQ   $0x00000010, DI
+	LEAQ   (R10)(R8*2), R10
+	LEAQ   (R11)(R8*2), R11
+	SUBQ   $0x00000002, AX
+	CMPQ   AX, $0x00000002
+	JGE    row260
+
+rows261:
+	CMPQ AX, $0x00000001
+	JLT  rows271
+
+row270:
+	VBROADCASTSD (DI), Z7
+	VMULPD       (R10), Z7, Z8
+	VMULPD       Z1, Z8, Z8
+	VMOVUPD      Z8, (R11)
+	VADDPD       Z8, Z4, Z4
+	VMULPD       64(R10), Z7, Z8
+	VMULPD       Z2, Z8, Z8
+	VMOVUPD      Z8, 64(R11)
+	VADDPD       Z8, Z5, Z5
+	VMULPD.Z     128(R10), Z7, K1, Z7
+	VMULPD       Z3, Z7, Z7
+	TESTQ        $0x00000007, R12
+	JNZ          partial272
+	VMOVUPD      Z7, 128(R11)
+	JMP          stored275
+
+partial272:
+	LEAQ       128(R11), CX
+	VMOVAPD    Z7, Z8
+	TESTQ      $0x00000004, R12
+	JZ         noFour273
+	VMOVUPD    Y8, (CX)
+	VSHUFF64X2 $0x4e, Z8, Z8, Z8
+	ADDQ       $0x00000020, CX
+
+noFour273:
+	TESTQ      $0x00000002, R12
+	JZ         noTwo274
+	VMOVUPD    X8, (CX)
+	VSHUFF64X2 $0xb1, Z8, Z8, Z8
+	ADDQ       $0x00000010, CX
+
+noTwo274:
+	TESTQ  $0x00000001, R12
+	JZ     stored275
+	VMOVSD X8, (CX)
+
+stored275:
+	VADDPD Z7, Z6, K1, Z6
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row264
+	JGE    row270
 
-rows265:
+rows271:
 	VADDPD Z4, Z0, Z0
 	VADDPD Z5, Z0, Z0
 	VADDPD Z6, Z0, Z0
-	JMP    done216
+	JMP    done222
 
-wider253:
+wider259:
 	CMPQ      R12, $0x00000020
-	JGT       wider270
+	JGT       wider276
 	SUBQ      $0x00000018, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3567,9 +3633,9 @@ wider253:
 	VXORPD    Z8, Z8, Z8
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows272
+	JLT       rows278
 
-row271:
+row277:
 	VBROADCASTSD (DI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -3586,32 +3652,32 @@ row271:
 	VMULPD.Z     192(R10), Z9, K1, Z9
 	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
-	JNZ          partial273
+	JNZ          partial279
 	VMOVUPD      Z9, 192(R11)
-	JMP          stored276
+	JMP          stored282
 
-partial273:
+partial279:
 	LEAQ       192(R11), CX
 	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
-	JZ         noFour274
+	JZ         noFour280
 	VMOVUPD    Y10, (CX)
 	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
-noFour274:
+noFour280:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo275
+	JZ         noTwo281
 	VMOVUPD    X10, (CX)
 	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
-noTwo275:
+noTwo281:
 	TESTQ  $0x00000001, R12
-	JZ     stored276
+	JZ     stored282
 	VMOVSD X10, (CX)
 
-stored276:
+stored282:
 	VADDPD       Z9, Z8, K1, Z8
 	VBROADCASTSD 8(DI), Z9
 	VMULPD       (R10)(R8*1), Z9, Z10
@@ -3629,67 +3695,12 @@ stored276:
 	VMULPD.Z     192(R10)(R8*1), Z9, K1, Z9
 	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
-	JNZ          partial277
-	VMOVUPD      Z9, 192(R11)(R8*1)
-	JMP          stored280
-
-partial277:
-	LEAQ       192(R11)(R8*1), CX
-	VMOVAPD    Z9, Z10
-	TESTQ      $0x00000004, R12
-	JZ         noFour278
-	VMOVUPD    Y10, (CX)
-	VSHUFF64X2 $0x4e, Z10, Z10, Z10
-	ADDQ       $0x00000020, CX
-
-noFour278:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo279
-	VMOVUPD    X10, (CX)
-	VSHUFF64X2 $0xb1, Z10, Z10, Z10
-	ADDQ       $0x00000010, CX
-
-noTwo279:
-	TESTQ  $0x00000001, R12
-	JZ     stored280
-	VMOVSD X10, (CX)
-
-stored280:
-	VADDPD Z9, Z8, K1, Z8
-	ADDQ   $0x00000010, DI
-	LEAQ   (R10)(R8*2), R10
-	LEAQ   (R11)(R8*2), R11
-	SUBQ   $0x00000002, AX
-	CMPQ   AX, $0x00000002
-	JGE    row271
-
-rows272:
-	CMPQ AX, $0x00000001
-	JLT  rows282
-
-row281:
-	VBROADCASTSD (DI), Z9
-	VMULPD       (R10), Z9, Z10
-	VMULPD       Z1, Z10, Z10
-	VMOVUPD      Z10, (R11)
-	VADDPD       Z10, Z5, Z5
-	VMULPD       64(R10), Z9, Z10
-	VMULPD       Z2, Z10, Z10
-	VMOVUPD      Z10, 64(R11)
-	VADDPD       Z10, Z6, Z6
-	VMULPD       128(R10), Z9, Z10
-	VMULPD       Z3, Z10, Z10
-	VMOVUPD      Z10, 128(R11)
-	VADDPD       Z10, Z7, Z7
-	VMULPD.Z     192(R10), Z9, K1, Z9
-	VMULPD       Z4, Z9, Z9
-	TESTQ        $0x00000007, R12
 	JNZ          partial283
-	VMOVUPD      Z9, 192(R11)
+	VMOVUPD      Z9, 192(R11)(R8*1)
 	JMP          stored286
 
 partial283:
-	LEAQ       192(R11), CX
+	LEAQ       192(R11)(R8*1), CX
 	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
 	JZ         noFour284
@@ -3711,23 +3722,78 @@ noTwo285:
 
 stored286:
 	VADDPD Z9, Z8, K1, Z8
+	ADDQ   $0x00000010, DI
+	LEAQ   (R10)(R8*2), R10
+	LEAQ   (R11)(R8*2), R11
+	SUBQ   $0x00000002, AX
+	CMPQ   AX, $0x00000002
+	JGE    row277
+
+rows278:
+	CMPQ AX, $0x00000001
+	JLT  rows288
+
+row287:
+	VBROADCASTSD (DI), Z9
+	VMULPD       (R10), Z9, Z10
+	VMULPD       Z1, Z10, Z10
+	VMOVUPD      Z10, (R11)
+	VADDPD       Z10, Z5, Z5
+	VMULPD       64(R10), Z9, Z10
+	VMULPD       Z2, Z10, Z10
+	VMOVUPD      Z10, 64(R11)
+	VADDPD       Z10, Z6, Z6
+	VMULPD       128(R10), Z9, Z10
+	VMULPD       Z3, Z10, Z10
+	VMOVUPD      Z10, 128(R11)
+	VADDPD       Z10, Z7, Z7
+	VMULPD.Z     192(R10), Z9, K1, Z9
+	VMULPD       Z4, Z9, Z9
+	TESTQ        $0x00000007, R12
+	JNZ          partial289
+	VMOVUPD      Z9, 192(R11)
+	JMP          stored292
+
+partial289:
+	LEAQ       192(R11), CX
+	VMOVAPD    Z9, Z10
+	TESTQ      $0x00000004, R12
+	JZ         noFour290
+	VMOVUPD    Y10, (CX)
+	VSHUFF64X2 $0x4e, Z10, Z10, Z10
+	ADDQ       $0x00000020, CX
+
+noFour290:
+	TESTQ      $0x00000002, R12
+	JZ         noTwo291
+	VMOVUPD    X10, (CX)
+	VSHUFF64X2 $0xb1, Z10, Z10, Z10
+	ADDQ       $0x00000010, CX
+
+noTwo291:
+	TESTQ  $0x00000001, R12
+	JZ     stored292
+	VMOVSD X10, (CX)
+
+stored292:
+	VADDPD Z9, Z8, K1, Z8
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row281
+	JGE    row287
 
-rows282:
+rows288:
 	VADDPD Z5, Z0, Z0
 	VADDPD Z6, Z0, Z0
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
-	JMP    done216
+	JMP    done222
 
-wider270:
+wider276:
 	CMPQ      R12, $0x00000028
-	JGT       wider287
+	JGT       wider293
 	SUBQ      $0x00000020, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3746,9 +3812,9 @@ wider270:
 	VXORPD    Z9, Z9, Z9
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows289
+	JLT       rows295
 
-row288:
+row294:
 	VBROADCASTSD (DI), Z10
 	VMULPD       (R10), Z10, Z11
 	VMULPD       Z1, Z11, Z11
@@ -3769,50 +3835,50 @@ row288:
 	VMULPD.Z     256(R10), Z10, K1, Z10
 	VMULPD       Z5, Z10, Z10
 	TESTQ        $0x00000007, R12
-	JNZ          partial290
+	JNZ          partial296
 	VMOVUPD      Z10, 256(R11)
-	JMP          stored293
+	JMP          stored299
 
-partial290:
+partial296:
 	LEAQ       256(R11), CX
 	VMOVAPD    Z10, Z11
 	TESTQ      $0x00000004, R12
-	JZ         noFour291
+	JZ         noFour297
 	VMOVUPD    Y11, (CX)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, CX
 
-noFour291:
+noFour297:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo292
+	JZ         noTwo298
 	VMOVUPD    X11, (CX)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, CX
 
-noTwo292:
+noTwo298:
 	TESTQ  $0x00000001, R12
-	JZ     stored293
+	JZ     stored299
 	VMOVSD X11, (CX)
 
-stored293:
+stored299:
 	VADDPD Z10, Z6, K1, Z6
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row288
+	JGE    row294
 
-rows289:
+rows295:
 	VADDPD Z6, Z0, Z0
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
-	JMP    done216
+	JMP    done222
 
-wider287:
+wider293:
 	CMPQ      R12, $0x00000030
-	JGT       wider294
+	JGT       wider300
 	SUBQ      $0x00000028, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3832,9 +3898,9 @@ wider287:
 	VXORPD    Z10, Z10, Z10
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows296
+	JLT       rows302
 
-row295:
+row301:
 	VBROADCASTSD (DI), Z11
 	VMULPD       (R10), Z11, Z12
 	VMULPD       Z1, Z12, Z12
@@ -3859,50 +3925,50 @@ row295:
 	VMULPD.Z     320(R10), Z11, K1, Z11
 	VMULPD       Z6, Z11, Z11
 	TESTQ        $0x00000007, R12
-	JNZ          partial297
+	JNZ          partial303
 	VMOVUPD      Z11, 320(R11)
-	JMP          stored300
+	JMP          stored306
 
-partial297:
+partial303:
 	LEAQ       320(R11), CX
 	VMOVAPD    Z11, Z12
 	TESTQ      $0x00000004, R12
-	JZ         noFour298
+	JZ         noFour304
 	VMOVUPD    Y12, (CX)
 	VSHUFF64X2 $0x4e, Z12, Z12, Z12
 	ADDQ       $0x00000020, CX
 
-noFour298:
+noFour304:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo299
+	JZ         noTwo305
 	VMOVUPD    X12, (CX)
 	VSHUFF64X2 $0xb1, Z12, Z12, Z12
 	ADDQ       $0x00000010, CX
 
-noTwo299:
+noTwo305:
 	TESTQ  $0x00000001, R12
-	JZ     stored300
+	JZ     stored306
 	VMOVSD X12, (CX)
 
-stored300:
+stored306:
 	VADDPD Z11, Z8, K1, Z8
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row295
+	JGE    row301
 
-rows296:
+rows302:
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
-	JMP    done216
+	JMP    done222
 
-wider294:
+wider300:
 	CMPQ      R12, $0x00000038
-	JGT       wider301
+	JGT       wider307
 	SUBQ      $0x00000030, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3923,9 +3989,9 @@ wider294:
 	VXORPD    Z11, Z11, Z11
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows303
+	JLT       rows309
 
-row302:
+row308:
 	VBROADCASTSD (DI), Z12
 	VMULPD       (R10), Z12, Z13
 	VMULPD       Z1, Z13, Z13
@@ -3954,48 +4020,48 @@ row302:
 	VMULPD.Z     384(R10), Z12, K1, Z12
 	VMULPD       Z7, Z12, Z12
 	TESTQ        $0x00000007, R12
-	JNZ          partial304
+	JNZ          partial310
 	VMOVUPD      Z12, 384(R11)
-	JMP          stored307
+	JMP          stored313
 
-partial304:
+partial310:
 	LEAQ       384(R11), CX
 	VMOVAPD    Z12, Z13
 	TESTQ      $0x00000004, R12
-	JZ         noFour305
+	JZ         noFour311
 	VMOVUPD    Y13, (CX)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, CX
 
-noFour305:
+noFour311:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo306
+	JZ         noTwo312
 	VMOVUPD    X13, (CX)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, CX
 
-noTwo306:
+noTwo312:
 	TESTQ  $0x00000001, R12
-	JZ     stored307
+	JZ     stored313
 	VMOVSD X13, (CX)
 
-stored307:
+stored313:
 	VADDPD Z12, Z10, K1, Z10
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row302
+	JGE    row308
 
-rows303:
+rows309:
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
-	JMP    done216
+	JMP    done222
 
-wider301:
+wider307:
 	SUBQ      $0x00000038, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -4017,9 +4083,9 @@ wider301:
 	VXORPD    Z12, Z12, Z12
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows310
+	JLT       rows316
 
-row309:
+row315:
 	VBROADCASTSD (DI), Z13
 	VMULPD       (R10), Z13, Z14
 	VMULPD       Z1, Z14, Z14
@@ -4052,47 +4118,47 @@ row309:
 	VMULPD.Z     448(R10), Z13, K1, Z13
 	VMULPD       Z8, Z13, Z13
 	TESTQ        $0x00000007, R12
-	JNZ          partial311
+	JNZ          partial317
 	VMOVUPD      Z13, 448(R11)
-	JMP          stored314
+	JMP          stored320
 
-partial311:
+partial317:
 	LEAQ       448(R11), CX
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, R12
-	JZ         noFour312
+	JZ         noFour318
 	VMOVUPD    Y14, (CX)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, CX
 
-noFour312:
+noFour318:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo313
+	JZ         noTwo319
 	VMOVUPD    X14, (CX)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, CX
 
-noTwo313:
+noTwo319:
 	TESTQ  $0x00000001, R12
-	JZ     stored314
+	JZ     stored320
 	VMOVSD X14, (CX)
 
-stored314:
+stored320:
 	VADDPD Z13, Z12, K1, Z12
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row309
+	JGE    row315
 
-rows310:
+rows316:
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
 	VADDPD Z12, Z0, Z0
 
-done216:
+done222:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -4119,9 +4185,9 @@ TEXT ·exponentiate512(SB), $0-73
 	XORQ         BX, BX
 	MOVQ         DX, SI
 	CMPQ         SI, $0x00000010
-	JLT          rest316
+	JLT          rest322
 
-whole315:
+whole321:
 	VMOVUPD (CX)(BX*8), Z6
 	VCMPPD  $0x04, Z1, Z6, K2
 	VMAXPD  Z6, Z2, K2, Z2
@@ -4137,13 +4203,13 @@ whole315:
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, SI
 	CMPQ    SI, $0x00000010
-	JGE     whole315
+	JGE     whole321
 
-rest316:
+rest322:
 	CMPQ SI, $0x00000008
-	JLT  rest318
+	JLT  rest324
 
-whole317:
+whole323:
 	VMOVUPD (CX)(BX*8), Z6
 	VCMPPD  $0x04, Z1, Z6, K2
 	VMAXPD  Z6, Z2, K2, Z2
@@ -4153,11 +4219,11 @@ whole317:
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, SI
 	CMPQ    SI, $0x00000008
-	JGE     whole317
+	JGE     whole323
 
-rest318:
+rest324:
 	TESTQ     SI, SI
-	JZ        done319
+	JZ        done325
 	MOVQ      $-1, DI
 	BZHIQ     SI, DI, DI
 	KMOVB     DI, K2
@@ -4168,7 +4234,7 @@ rest318:
 	VCMPPD    $0x03, Z6, Z6, K2
 	KORB      K2, K1, K1
 
-done319:
+done325:
 	VMAXPD       Z4, Z2, Z2
 	VMINPD       Z5, Z3, Z3
 	VSHUFF64X2   $0x4e, Z2, Z2, Z1
@@ -4184,7 +4250,7 @@ done319:
 	VPERMILPD    $0x55, Z3, Z1
 	VMINPD       Z1, Z3, Z3
 	KTESTB       K1, K1
-	JNZ          nan322
+	JNZ          nan328
 	VPANDQ.BCST  constants<>+752(SB), Z2, Z1
 	VCMPPD.BCST  $0x1e, constants<>+736(SB), Z1, K1
 	VSUBPD       Z2, Z3, Z3
@@ -4192,7 +4258,7 @@ done319:
 	VBROADCASTSD lowest+56(FP), Z1
 	VCMPPD       $0x19, Z1, Z3, K2
 	KORTESTB     K1, K2
-	JNZ          unsafe320
+	JNZ          unsafe326
 	VBROADCASTSD constants<>+792(SB), Z1
 	VBROADCASTSD constants<>+824(SB), Z3
 	VBROADCASTSD constants<>+832(SB), Z4
@@ -4209,9 +4275,9 @@ done319:
 	VMOVUPD      constants<>+64(SB), Z15
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest324
+	JLT          rest330
 
-whole323:
+whole329:
 	VMOVUPD       (CX)(BX*8), Z16
 	VSUBPD        Z2, Z16, Z16
 	VMULPD        Z0, Z16, Z16
@@ -4259,13 +4325,13 @@ whole323:
 	ADDQ          $0x00000010, BX
 	SUBQ          $0x00000010, DX
 	CMPQ          DX, $0x00000010
-	JGE           whole323
+	JGE           whole329
 
-rest324:
+rest330:
 	CMPQ DX, $0x00000008
-	JLT  rest326
+	JLT  rest332
 
-whole325:
+whole331:
 	VMOVUPD       (CX)(BX*8), Z16
 	VSUBPD        Z2, Z16, Z16
 	VMULPD        Z0, Z16, Z16
@@ -4291,11 +4357,11 @@ whole325:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000008, DX
 	CMPQ          DX, $0x00000008
-	JGE           whole325
+	JGE           whole331
 
-rest326:
+rest332:
 	TESTQ         DX, DX
-	JZ            done327
+	JZ            done333
 	MOVQ          $-1, SI
 	BZHIQ         DX, SI, SI
 	KMOVB         SI, K1
@@ -4321,43 +4387,43 @@ rest326:
 	VPADDQ        Z1, Z0, Z0
 	VFMADD213PD.Z Z0, Z0, K1, Z3
 	TESTQ         $0x00000007, DX
-	JNZ           partial328
+	JNZ           partial334
 	VMOVUPD       Z3, (AX)(BX*8)
-	JMP           stored331
+	JMP           stored337
 
-partial328:
+partial334:
 	LEAQ       (AX)(BX*8), AX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour329
+	JZ         noFour335
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour329:
+noFour335:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo330
+	JZ         noTwo336
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo330:
+noTwo336:
 	TESTQ  $0x00000001, DX
-	JZ     stored331
+	JZ     stored337
 	VMOVSD X0, (AX)
 
-stored331:
-done327:
+stored337:
+done333:
 	MOVSD X2, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan322:
+nan328:
 	VBROADCASTSD constants<>+720(SB), Z2
 
-unsafe320:
+unsafe326:
 	MOVSD X2, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -4379,19 +4445,19 @@ TEXT ·absorb512(SB), $0-96
 	VXORPD       Z4, Z4, Z4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000008
-	JLT          rest333
+	JLT          rest339
 
-whole332:
+whole338:
 	VMOVUPD  (AX)(SI*8), Z5
 	VMOVUPD  (CX)(SI*8), Z6
 	VUCOMISD X4, X1
-	JBE      undamped334
+	JBE      undamped340
 	VCMPPD   $0x04, Z5, Z6, K1
 	VMULPD   Z1, Z5, Z7
 	VMULPD   Z2, Z6, Z8
 	VADDPD   Z7, Z8, K1, Z6
 
-undamped334:
+undamped340:
 	VCMPPD      $0x04, Z5, Z6, K1
 	VSUBPD.Z    Z5, Z6, K1, Z5
 	VPANDQ.BCST constants<>+752(SB), Z5, Z5
@@ -4403,85 +4469,85 @@ undamped334:
 	ADDQ        $0x00000008, SI
 	SUBQ        $0x00000008, BX
 	CMPQ        BX, $0x00000008
-	JGE         whole332
+	JGE         whole338
 
-rest333:
+rest339:
 	TESTQ     BX, BX
-	JZ        done335
+	JZ        done341
 	MOVQ      $-1, DI
 	BZHIQ     BX, DI, DI
 	KMOVB     DI, K1
 	VMOVUPD.Z (AX)(SI*8), K1, Z5
 	VMOVUPD.Z (CX)(SI*8), K1, Z6
 	VUCOMISD  X4, X1
-	JBE       undamped336
+	JBE       undamped342
 	VCMPPD    $0x04, Z5, Z6, K2
 	VMULPD    Z1, Z5, Z1
 	VMULPD    Z2, Z6, Z2
 	VADDPD    Z1, Z2, K2, Z6
 
-undamped336:
+undamped342:
 	VCMPPD      $0x04, Z5, Z6, K2
 	VSUBPD.Z    Z5, Z6, K2, Z1
 	VPANDQ.BCST constants<>+752(SB), Z1, Z1
 	VPMAXUQ     Z1, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial337
+	JNZ         partial343
 	VMOVUPD     Z6, (AX)(SI*8)
-	JMP         stored340
+	JMP         stored346
 
-partial337:
+partial343:
 	LEAQ       (AX)(SI*8), AX
 	VMOVAPD    Z6, Z1
 	TESTQ      $0x00000004, BX
-	JZ         noFour338
+	JZ         noFour344
 	VMOVUPD    Y1, (AX)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, AX
 
-noFour338:
+noFour344:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo339
+	JZ         noTwo345
 	VMOVUPD    X1, (AX)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, AX
 
-noTwo339:
+noTwo345:
 	TESTQ  $0x00000001, BX
-	JZ     stored340
+	JZ     stored346
 	VMOVSD X1, (AX)
 
-stored340:
+stored346:
 	VMOVUPD.Z   (DX)(SI*8), K1, Z1
 	VFMADD231PD Z6, Z0, Z1
 	TESTQ       $0x00000007, BX
-	JNZ         partial341
+	JNZ         partial347
 	VMOVUPD     Z1, (DX)(SI*8)
-	JMP         stored344
+	JMP         stored350
 
-partial341:
+partial347:
 	LEAQ       (DX)(SI*8), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, BX
-	JZ         noFour342
+	JZ         noFour348
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour342:
+noFour348:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo343
+	JZ         noTwo349
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo343:
+noTwo349:
 	TESTQ  $0x00000001, BX
-	JZ     stored344
+	JZ     stored350
 	VMOVSD X0, (AX)
 
-stored344:
-done335:
+stored350:
+done341:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -4506,9 +4572,9 @@ TEXT ·edgeBelief512(SB), $2112-161
 	LEAQ              63(SP), R10
 	ANDQ              $-64, R10
 	CMPQ              R8, $0x08
-	JNE               general346
+	JNE               general352
 	CMPQ              R9, $0x08
-	JNE               general346
+	JNE               general352
 	VBROADCASTSD      constants<>+704(SB), Z0
 	VMOVUPD           (DX), Z1
 	VCMPPD            $0x04, Z0, Z1, K1
@@ -4540,9 +4606,9 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VSUBPD            Z3, Z1, Z1
 	VMOVAPD.Z         Z1, K1, Z5
 	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z1, K2
 	VBROADCASTSD      constants<>+832(SB), Z6
 	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z6
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z1, K2
 	VBROADCASTSD      constants<>+832(SB), Z7
 	VFMADD231PD.BCST  constants<>+824(SB), Z1, Z7
 	VSUBPD.BCST       constants<>+832(SB), Z6, Z8
@@ -4578,8 +4644,8 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VMOVUPD           constants<>+0(SB), Z0
 	VPERMI2PD         constants<>+64(SB), Z0, Z7
 	VPADDQ            Z8, Z6, Z6
-	VFMADD213PD.Z     Z6, Z6, K1, Z10
 	VPADDQ            Z9, Z7, Z7
+	VFMADD213PD.Z     Z6, Z6, K1, Z10
 	VFMADD213PD.Z     Z7, Z7, K2, Z11
 	VMULPD            Z10, Z4, Z4
 	VMULPD            Z11, Z5, Z5
@@ -4630,39 +4696,40 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z5
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z5, K1
 	KORTESTB          K1, K1
-	JNZ               unsafe345
+	JNZ               unsafe351
 	VMOVSD            constants<>+760(SB), X5
 	VDIVSD            X1, X5, X5
 	VBROADCASTSD      X5, Z5
 	VFMADD213PD       Z2, Z5, Z3
 	MOVSD             X3, product+152(FP)
-	VGETMANTPD        $0x08, Z1, Z3
-	VRCP14PD          Z3, Z6
+	VGETMANTPD        $0x0b, Z1, Z3
 	VGETEXPPD         Z1, Z1
-	VRNDSCALEPD       $0x58, Z6, Z6
+	VPSRLQ            $0x30, Z3, Z7
+	VGETEXPPD         Z3, Z6
+	VSUBPD            Z6, Z1, Z1
+	VMOVAPD           Z7, Z6
+	VMOVUPD           constants<>+384(SB), Z15
+	VPERMI2PD         constants<>+448(SB), Z15, Z6
+	VMOVUPD           constants<>+512(SB), Z15
+	VPERMI2PD         constants<>+576(SB), Z15, Z7
 	VFMSUB213PD.BCST  constants<>+760(SB), Z6, Z3
-	VGETEXPPD         Z6, Z7
-	VSUBPD            Z7, Z1, Z1
-	VPSRLQ            $0x30, Z6, Z6
-	VMOVUPD           constants<>+512(SB), Z7
-	VPERMI2PD         constants<>+576(SB), Z7, Z6
-	VFMADD231PD.BCST  constants<>+1008(SB), Z1, Z6
-	VMULPD            Z3, Z3, Z1
-	VBROADCASTSD      constants<>+1064(SB), Z7
-	VFMADD231PD.BCST  constants<>+1072(SB), Z3, Z7
-	VFMADD231PD.BCST  constants<>+1080(SB), Z1, Z7
-	VBROADCASTSD      constants<>+1048(SB), Z15
-	VFMADD231PD.BCST  constants<>+1056(SB), Z3, Z15
-	VFMADD213PD       Z15, Z1, Z7
-	VBROADCASTSD      constants<>+1016(SB), Z15
-	VFMADD231PD.BCST  constants<>+1024(SB), Z3, Z15
-	VBROADCASTSD      constants<>+1032(SB), Z16
-	VFMADD231PD.BCST  constants<>+1040(SB), Z3, Z16
-	VFMADD231PD       Z16, Z1, Z15
-	VADDPD            Z3, Z6, Z6
-	VMULPD            Z1, Z1, Z3
-	VFMADD231PD       Z7, Z3, Z15
-	VFMADD213PD       Z6, Z1, Z15
+	VFMADD231PD.BCST  constants<>+992(SB), Z1, Z7
+	VMULPD            Z3, Z3, Z6
+	VBROADCASTSD      constants<>+1056(SB), Z15
+	VFMADD231PD.BCST  constants<>+1064(SB), Z3, Z15
+	VFMADD231PD.BCST  constants<>+1072(SB), Z6, Z15
+	VBROADCASTSD      constants<>+1040(SB), Z16
+	VFMADD231PD.BCST  constants<>+1048(SB), Z3, Z16
+	VFMADD213PD       Z16, Z6, Z15
+	VBROADCASTSD      constants<>+1024(SB), Z16
+	VFMADD231PD.BCST  constants<>+1032(SB), Z3, Z16
+	VFMADD213PD       Z16, Z6, Z15
+	VBROADCASTSD      constants<>+1008(SB), Z16
+	VFMADD231PD.BCST  constants<>+1016(SB), Z3, Z16
+	VFMADD213PD       Z16, Z6, Z15
+	VFMADD213PD       Z3, Z6, Z15
+	VFMADD231PD.BCST  constants<>+1000(SB), Z1, Z15
+	VADDPD            Z7, Z15, Z15
 	VADDPD            Z2, Z15, Z15
 	MOVSD             X15, logZ+144(FP)
 	VMULPD            Z5, Z11, Z11
@@ -4695,14 +4762,14 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VZEROUPPER
 	RET
 
-general346:
+general352:
 	VBROADCASTSD constants<>+704(SB), Z0
 	XORQ         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R12, $0x00000008
-	JLT          rest348
+	JLT          rest354
 
-whole347:
+whole353:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (DX)(R11*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -4713,11 +4780,11 @@ whole347:
 	ADDQ         $0x00000008, R11
 	SUBQ         $0x00000008, R12
 	CMPQ         R12, $0x00000008
-	JGE          whole347
+	JGE          whole353
 
-rest348:
+rest354:
 	TESTQ        R12, R12
-	JZ           done349
+	JZ           done355
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -4729,7 +4796,7 @@ rest348:
 	VMOVUPD      Z1, (R10)(R11*8)
 	VMAXPD       Z1, Z0, Z0
 
-done349:
+done355:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -4740,9 +4807,9 @@ done349:
 	XORQ         CX, CX
 	MOVQ         R9, DX
 	CMPQ         DX, $0x00000008
-	JLT          rest351
+	JLT          rest357
 
-whole350:
+whole356:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (SI)(CX*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -4753,11 +4820,11 @@ whole350:
 	ADDQ         $0x00000008, CX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole350
+	JGE          whole356
 
-rest351:
+rest357:
 	TESTQ        DX, DX
-	JZ           done352
+	JZ           done358
 	MOVQ         $-1, R11
 	BZHIQ        DX, R11, R11
 	KMOVB        R11, K1
@@ -4769,7 +4836,7 @@ rest351:
 	VMOVUPD      Z2, 1024(R10)(CX*8)
 	VMAXPD       Z2, Z1, Z1
 
-done352:
+done358:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 	VMAXPD     Z2, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
@@ -4778,7 +4845,7 @@ done352:
 	VMAXPD     Z2, Z1, Z1
 	XORQ       CX, CX
 
-vector353:
+vector359:
 	VMOVUPD           (R10)(CX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
 	VSUBPD            Z0, Z2, Z2
@@ -4809,10 +4876,10 @@ vector353:
 	VMOVUPD           Z3, 512(R10)(CX*8)
 	ADDQ              $0x08, CX
 	CMPQ              CX, R8
-	JLT               vector353
+	JLT               vector359
 	XORQ              CX, CX
 
-vector354:
+vector360:
 	VMOVUPD           1024(R10)(CX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
 	VSUBPD            Z1, Z2, Z2
@@ -4843,7 +4910,7 @@ vector354:
 	VMOVUPD           Z3, 1536(R10)(CX*8)
 	ADDQ              $0x08, CX
 	CMPQ              CX, R9
-	JLT               vector354
+	JLT               vector360
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -4852,9 +4919,9 @@ vector354:
 	XORQ              SI, SI
 	MOVQ              R9, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest356
+	JLT               rest362
 
-panel355:
+panel361:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Z3, Z3, Z3
@@ -4875,9 +4942,9 @@ panel355:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows359
+	JLT    rows365
 
-row358:
+row364:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -4906,9 +4973,9 @@ row358:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row358
+	JGE              row364
 
-rows359:
+rows365:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -4936,13 +5003,13 @@ rows359:
 	ADDQ        $0x00000200, SI
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel355
+	JGE         panel361
 
-rest356:
+rest362:
 	TESTQ  R11, R11
-	JZ     done357
+	JZ     done363
 	CMPQ   R11, $0x00000008
-	JGT    wider360
+	JGT    wider366
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
 	KMOVB  DX, K1
@@ -4954,9 +5021,9 @@ rest356:
 	VXORPD Z6, Z6, Z6
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows362
+	JLT    rows368
 
-row361:
+row367:
 	VMOVUPD.Z        (BX), K1, Z7
 	VFMADD231PD.BCST (DX), Z7, Z3
 	VFMADD231PD.BCST 512(DX), Z7, Z5
@@ -4967,13 +5034,13 @@ row361:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row361
+	JGE              row367
 
-rows362:
+rows368:
 	CMPQ R11, $0x00000001
-	JLT  rows364
+	JLT  rows370
 
-row363:
+row369:
 	VMOVUPD.Z        (BX), K1, Z7
 	VFMADD231PD.BCST (DX), Z7, Z3
 	VFMADD231PD.BCST 512(DX), Z7, Z5
@@ -4981,19 +5048,19 @@ row363:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row363
+	JGE              row369
 
-rows364:
+rows370:
 	VADDPD      Z4, Z3, Z3
 	VADDPD      Z6, Z5, Z5
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z5, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	JMP         done357
+	JMP         done363
 
-wider360:
+wider366:
 	CMPQ   R11, $0x00000010
-	JGT    wider365
+	JGT    wider371
 	SUBQ   $0x00000008, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5010,9 +5077,9 @@ wider360:
 	VXORPD Z10, Z10, Z10
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows367
+	JLT    rows373
 
-row366:
+row372:
 	VMOVUPD          (BX), Z11
 	VFMADD231PD.BCST (DX), Z11, Z3
 	VFMADD231PD.BCST 512(DX), Z11, Z7
@@ -5029,13 +5096,13 @@ row366:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row366
+	JGE              row372
 
-rows367:
+rows373:
 	CMPQ R11, $0x00000001
-	JLT  rows369
+	JLT  rows375
 
-row368:
+row374:
 	VMOVUPD          (BX), Z11
 	VFMADD231PD.BCST (DX), Z11, Z3
 	VFMADD231PD.BCST 512(DX), Z11, Z7
@@ -5046,9 +5113,9 @@ row368:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row368
+	JGE              row374
 
-rows369:
+rows375:
 	VADDPD      Z5, Z3, Z3
 	VADDPD      Z9, Z7, Z7
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -5059,11 +5126,11 @@ rows369:
 	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
 	VFMADD231PD 1088(R10)(SI*1), Z8, Z2
 	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
-	JMP         done357
+	JMP         done363
 
-wider365:
+wider371:
 	CMPQ   R11, $0x00000018
-	JGT    wider370
+	JGT    wider376
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5084,9 +5151,9 @@ wider365:
 	VXORPD Z14, Z14, Z14
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows372
+	JLT    rows378
 
-row371:
+row377:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5109,13 +5176,13 @@ row371:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row371
+	JGE              row377
 
-rows372:
+rows378:
 	CMPQ R11, $0x00000001
-	JLT  rows374
+	JLT  rows380
 
-row373:
+row379:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5129,9 +5196,9 @@ row373:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row373
+	JGE              row379
 
-rows374:
+rows380:
 	VADDPD      Z6, Z3, Z3
 	VADDPD      Z12, Z9, Z9
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -5147,11 +5214,11 @@ rows374:
 	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
 	VFMADD231PD 1152(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
-	JMP         done357
+	JMP         done363
 
-wider370:
+wider376:
 	CMPQ   R11, $0x00000020
-	JGT    wider375
+	JGT    wider381
 	SUBQ   $0x00000018, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5176,9 +5243,9 @@ wider370:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows377
+	JLT    rows383
 
-row376:
+row382:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5207,13 +5274,13 @@ row376:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row376
+	JGE              row382
 
-rows377:
+rows383:
 	CMPQ R11, $0x00000001
-	JLT  rows379
+	JLT  rows385
 
-row378:
+row384:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5230,9 +5297,9 @@ row378:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row378
+	JGE              row384
 
-rows379:
+rows385:
 	VADDPD      Z7, Z3, Z3
 	VADDPD      Z15, Z11, Z11
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -5253,11 +5320,11 @@ rows379:
 	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
 	VFMADD231PD 1216(R10)(SI*1), Z14, Z2
 	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
-	JMP         done357
+	JMP         done363
 
-wider375:
+wider381:
 	CMPQ   R11, $0x00000028
-	JGT    wider380
+	JGT    wider386
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5276,9 +5343,9 @@ wider375:
 	VXORPD Z12, Z12, Z12
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows382
+	JLT    rows388
 
-row381:
+row387:
 	VMOVUPD          (BX), Z13
 	VFMADD231PD.BCST (DX), Z13, Z3
 	VFMADD231PD.BCST 512(DX), Z13, Z8
@@ -5298,9 +5365,9 @@ row381:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row381
+	JGE              row387
 
-rows382:
+rows388:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z8, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5316,11 +5383,11 @@ rows382:
 	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
 	VFMADD231PD 1280(R10)(SI*1), Z12, Z2
 	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
-	JMP         done357
+	JMP         done363
 
-wider380:
+wider386:
 	CMPQ   R11, $0x00000030
-	JGT    wider383
+	JGT    wider389
 	SUBQ   $0x00000028, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5341,9 +5408,9 @@ wider380:
 	VXORPD Z14, Z14, Z14
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows385
+	JLT    rows391
 
-row384:
+row390:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5366,9 +5433,9 @@ row384:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row384
+	JGE              row390
 
-rows385:
+rows391:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z9, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5387,11 +5454,11 @@ rows385:
 	VFMADD231PD 1344(R10)(SI*1), Z8, Z1
 	VFMADD231PD 1344(R10)(SI*1), Z14, Z2
 	VFMADD231PD 1856(R10)(SI*1), Z8, Z2
-	JMP         done357
+	JMP         done363
 
-wider383:
+wider389:
 	CMPQ   R11, $0x00000038
-	JGT    wider386
+	JGT    wider392
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5414,9 +5481,9 @@ wider383:
 	VXORPD Z16, Z16, Z16
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows388
+	JLT    rows394
 
-row387:
+row393:
 	VMOVUPD          (BX), Z17
 	VFMADD231PD.BCST (DX), Z17, Z3
 	VFMADD231PD.BCST 512(DX), Z17, Z10
@@ -5442,9 +5509,9 @@ row387:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row387
+	JGE              row393
 
-rows388:
+rows394:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z10, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5466,9 +5533,9 @@ rows388:
 	VFMADD231PD 1408(R10)(SI*1), Z9, Z1
 	VFMADD231PD 1408(R10)(SI*1), Z16, Z2
 	VFMADD231PD 1920(R10)(SI*1), Z9, Z2
-	JMP         done357
+	JMP         done363
 
-wider386:
+wider392:
 	SUBQ   $0x00000038, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5493,9 +5560,9 @@ wider386:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows391
+	JLT    rows397
 
-row390:
+row396:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5524,9 +5591,9 @@ row390:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row390
+	JGE              row396
 
-rows391:
+rows397:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5552,7 +5619,7 @@ rows391:
 	VFMADD231PD 1472(R10)(SI*1), Z18, Z2
 	VFMADD231PD 1984(R10)(SI*1), Z10, Z2
 
-done357:
+done363:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VSHUFF64X2       $0x4e, Z2, Z2, Z4
 	VADDPD           Z3, Z1, Z1
@@ -5568,63 +5635,64 @@ done357:
 	VPSUBQ.BCST      constants<>+728(SB), Z1, Z3
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z3, K1
 	KORTESTB         K1, K1
-	JNZ              unsafe345
+	JNZ              unsafe351
 	VMOVSD           constants<>+760(SB), X3
 	VDIVSD           X1, X3, X3
 	VBROADCASTSD     X3, Z3
 	VFMADD213PD      Z0, Z3, Z2
 	MOVSD            X2, product+152(FP)
-	VGETMANTPD       $0x08, Z1, Z2
-	VRCP14PD         Z2, Z4
+	VGETMANTPD       $0x0b, Z1, Z2
 	VGETEXPPD        Z1, Z1
-	VRNDSCALEPD      $0x58, Z4, Z4
+	VPSRLQ           $0x30, Z2, Z5
+	VGETEXPPD        Z2, Z4
+	VSUBPD           Z4, Z1, Z1
+	VMOVAPD          Z5, Z4
+	VMOVUPD          constants<>+384(SB), Z6
+	VPERMI2PD        constants<>+448(SB), Z6, Z4
+	VMOVUPD          constants<>+512(SB), Z6
+	VPERMI2PD        constants<>+576(SB), Z6, Z5
 	VFMSUB213PD.BCST constants<>+760(SB), Z4, Z2
-	VGETEXPPD        Z4, Z5
-	VSUBPD           Z5, Z1, Z1
-	VPSRLQ           $0x30, Z4, Z4
-	VMOVUPD          constants<>+512(SB), Z5
-	VPERMI2PD        constants<>+576(SB), Z5, Z4
-	VFMADD231PD.BCST constants<>+1008(SB), Z1, Z4
-	VMULPD           Z2, Z2, Z1
-	VBROADCASTSD     constants<>+1064(SB), Z5
-	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z5
-	VFMADD231PD.BCST constants<>+1080(SB), Z1, Z5
-	VBROADCASTSD     constants<>+1048(SB), Z6
-	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z6
-	VFMADD213PD      Z6, Z1, Z5
-	VBROADCASTSD     constants<>+1016(SB), Z6
-	VFMADD231PD.BCST constants<>+1024(SB), Z2, Z6
-	VBROADCASTSD     constants<>+1032(SB), Z7
-	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
-	VFMADD231PD      Z7, Z1, Z6
-	VADDPD           Z2, Z4, Z4
-	VMULPD           Z1, Z1, Z2
-	VFMADD231PD      Z5, Z2, Z6
-	VFMADD213PD      Z4, Z1, Z6
+	VFMADD231PD.BCST constants<>+992(SB), Z1, Z5
+	VMULPD           Z2, Z2, Z4
+	VBROADCASTSD     constants<>+1056(SB), Z6
+	VFMADD231PD.BCST constants<>+1064(SB), Z2, Z6
+	VFMADD231PD.BCST constants<>+1072(SB), Z4, Z6
+	VBROADCASTSD     constants<>+1040(SB), Z7
+	VFMADD231PD.BCST constants<>+1048(SB), Z2, Z7
+	VFMADD213PD      Z7, Z4, Z6
+	VBROADCASTSD     constants<>+1024(SB), Z7
+	VFMADD231PD.BCST constants<>+1032(SB), Z2, Z7
+	VFMADD213PD      Z7, Z4, Z6
+	VBROADCASTSD     constants<>+1008(SB), Z7
+	VFMADD231PD.BCST constants<>+1016(SB), Z2, Z7
+	VFMADD213PD      Z7, Z4, Z6
+	VFMADD213PD      Z2, Z4, Z6
+	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z6
+	VADDPD           Z5, Z6, Z6
 	VADDPD           Z0, Z6, Z6
 	MOVSD            X6, logZ+144(FP)
 	XORQ             DX, DX
 
-vector392:
+vector398:
 	VMULPD  1024(R10)(DX*8), Z3, Z0
 	VMOVUPD Z0, 1024(R10)(DX*8)
 	ADDQ    $0x08, DX
 	CMPQ    DX, R9
-	JLT     vector392
+	JLT     vector398
 	MOVQ    R10, DX
 	MOVQ    R8, BX
 	MOVQ    R8, SI
 	IMULQ   CX, SI
 	LEAQ    -64(AX)(SI*1), SI
 
-row393:
+row399:
 	VBROADCASTSD (DX), Z0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest395
+	JLT          rest401
 
-whole394:
+whole400:
 	VMOVUPD (DI)(R8*8), Z1
 	VMULPD  1024(R10)(R8*8), Z1, Z1
 	VMULPD  Z0, Z1, Z1
@@ -5632,11 +5700,11 @@ whole394:
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole394
+	JGE     whole400
 
-rest395:
+rest401:
 	TESTQ     R11, R11
-	JZ        done396
+	JZ        done402
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
@@ -5645,51 +5713,51 @@ rest395:
 	VMULPD    Z0, Z1, Z1
 	LEAQ      (AX)(R8*8), R8
 	CMPQ      R8, SI
-	JGT       pieces397
+	JGT       pieces403
 	VMOVUPD   Z1, (R8)
-	JMP       written398
+	JMP       written404
 
-pieces397:
+pieces403:
 	TESTQ   $0x00000007, R11
-	JNZ     partial399
+	JNZ     partial405
 	VMOVUPD Z1, (R8)
-	JMP     stored402
+	JMP     stored408
 
-partial399:
+partial405:
 	LEAQ       (R8), R8
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour400
+	JZ         noFour406
 	VMOVUPD    Y0, (R8)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R8
 
-noFour400:
+noFour406:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo401
+	JZ         noTwo407
 	VMOVUPD    X0, (R8)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R8
 
-noTwo401:
+noTwo407:
 	TESTQ  $0x00000001, R11
-	JZ     stored402
+	JZ     stored408
 	VMOVSD X0, (R8)
 
-stored402:
-written398:
-done396:
+stored408:
+written404:
+done402:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row393
+	JNZ  row399
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe345:
+unsafe351:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -5706,17 +5774,17 @@ TEXT ·multiplyMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest404
+	JLT  rest410
 
-panel403:
+panel409:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles407
+	JLT  tiles413
 
-tile406:
+tile412:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5745,9 +5813,9 @@ tile406:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done409
+	JLE    done415
 
-again408:
+again414:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -5791,9 +5859,9 @@ again408:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again408
+	JNZ          again414
 
-done409:
+done415:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -5829,13 +5897,13 @@ done409:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile406
+	JGE     tile412
 
-tiles407:
+tiles413:
 	CMPQ R10, $0x00000002
-	JLT  tiles411
+	JLT  tiles417
 
-tile410:
+tile416:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5848,9 +5916,9 @@ tile410:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done413
+	JLE    done419
 
-again412:
+again418:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -5870,9 +5938,9 @@ again412:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again412
+	JNZ          again418
 
-done413:
+done419:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -5888,13 +5956,13 @@ done413:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile410
+	JGE     tile416
 
-tiles411:
+tiles417:
 	CMPQ R10, $0x00000001
-	JLT  tiles415
+	JLT  tiles421
 
-tile414:
+tile420:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5903,9 +5971,9 @@ tile414:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done417
+	JLE    done423
 
-again416:
+again422:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -5919,9 +5987,9 @@ again416:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again416
+	JNZ          again422
 
-done417:
+done423:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
@@ -5929,19 +5997,19 @@ done417:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile414
+	JGE     tile420
 
-tiles415:
+tiles421:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel403
+	JGE  panel409
 
-rest404:
+rest410:
 	TESTQ R9, R9
-	JZ    done405
+	JZ    done411
 	CMPQ  R9, $0x00000008
-	JGT   wider418
+	JGT   wider424
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -5950,9 +6018,9 @@ rest404:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles420
+	JLT   tiles426
 
-tile419:
+tile425:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5969,9 +6037,9 @@ tile419:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done422
+	JLE    done428
 
-again421:
+again427:
 	VMOVUPD.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z13
@@ -6012,357 +6080,357 @@ again421:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again421
+	JNZ          again427
 
-done422:
+done428:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x00000007, R9
-	JNZ     partial423
+	JNZ     partial429
 	VMOVUPD Z0, (DI)
-	JMP     stored426
+	JMP     stored432
 
-partial423:
+partial429:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour424
+	JZ         noFour430
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour424:
+noFour430:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo425
+	JZ         noTwo431
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo425:
+noTwo431:
 	TESTQ  $0x00000001, R9
-	JZ     stored426
+	JZ     stored432
 	VMOVSD X0, (BX)
 
-stored426:
+stored432:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial427
+	JNZ     partial433
 	VMOVUPD Z1, (DI)
-	JMP     stored430
+	JMP     stored436
 
-partial427:
+partial433:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour428
+	JZ         noFour434
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour428:
+noFour434:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo429
+	JZ         noTwo435
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo429:
+noTwo435:
 	TESTQ  $0x00000001, R9
-	JZ     stored430
+	JZ     stored436
 	VMOVSD X0, (BX)
 
-stored430:
+stored436:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial431
+	JNZ     partial437
 	VMOVUPD Z2, (DI)
-	JMP     stored434
+	JMP     stored440
 
-partial431:
+partial437:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour432
+	JZ         noFour438
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour432:
+noFour438:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo433
+	JZ         noTwo439
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo433:
+noTwo439:
 	TESTQ  $0x00000001, R9
-	JZ     stored434
+	JZ     stored440
 	VMOVSD X0, (BX)
 
-stored434:
+stored440:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial435
+	JNZ     partial441
 	VMOVUPD Z3, (DI)
-	JMP     stored438
+	JMP     stored444
 
-partial435:
+partial441:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour436
+	JZ         noFour442
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour436:
+noFour442:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo437
+	JZ         noTwo443
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo437:
+noTwo443:
 	TESTQ  $0x00000001, R9
-	JZ     stored438
+	JZ     stored444
 	VMOVSD X0, (BX)
 
-stored438:
+stored444:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial439
+	JNZ     partial445
 	VMOVUPD Z4, (DI)
-	JMP     stored442
+	JMP     stored448
 
-partial439:
+partial445:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour440
+	JZ         noFour446
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour440:
+noFour446:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo441
+	JZ         noTwo447
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo441:
+noTwo447:
 	TESTQ  $0x00000001, R9
-	JZ     stored442
+	JZ     stored448
 	VMOVSD X0, (BX)
 
-stored442:
+stored448:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial443
+	JNZ     partial449
 	VMOVUPD Z5, (DI)
-	JMP     stored446
+	JMP     stored452
 
-partial443:
+partial449:
 	LEAQ       (DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour444
+	JZ         noFour450
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour444:
+noFour450:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo445
+	JZ         noTwo451
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo445:
+noTwo451:
 	TESTQ  $0x00000001, R9
-	JZ     stored446
+	JZ     stored452
 	VMOVSD X0, (BX)
 
-stored446:
+stored452:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial447
+	JNZ     partial453
 	VMOVUPD Z6, (DI)
-	JMP     stored450
+	JMP     stored456
 
-partial447:
+partial453:
 	LEAQ       (DI), BX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour448
+	JZ         noFour454
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour448:
+noFour454:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo449
+	JZ         noTwo455
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo449:
+noTwo455:
 	TESTQ  $0x00000001, R9
-	JZ     stored450
+	JZ     stored456
 	VMOVSD X0, (BX)
 
-stored450:
+stored456:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial451
+	JNZ     partial457
 	VMOVUPD Z7, (DI)
-	JMP     stored454
+	JMP     stored460
 
-partial451:
+partial457:
 	LEAQ       (DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour452
+	JZ         noFour458
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour452:
+noFour458:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo453
+	JZ         noTwo459
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo453:
+noTwo459:
 	TESTQ  $0x00000001, R9
-	JZ     stored454
+	JZ     stored460
 	VMOVSD X0, (BX)
 
-stored454:
+stored460:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial455
+	JNZ     partial461
 	VMOVUPD Z8, (DI)
-	JMP     stored458
+	JMP     stored464
 
-partial455:
+partial461:
 	LEAQ       (DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour456
+	JZ         noFour462
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour456:
+noFour462:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo457
+	JZ         noTwo463
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo457:
+noTwo463:
 	TESTQ  $0x00000001, R9
-	JZ     stored458
+	JZ     stored464
 	VMOVSD X0, (BX)
 
-stored458:
+stored464:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial459
+	JNZ     partial465
 	VMOVUPD Z9, (DI)
-	JMP     stored462
+	JMP     stored468
 
-partial459:
+partial465:
 	LEAQ       (DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour460
+	JZ         noFour466
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour460:
+noFour466:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo461
+	JZ         noTwo467
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo461:
+noTwo467:
 	TESTQ  $0x00000001, R9
-	JZ     stored462
+	JZ     stored468
 	VMOVSD X0, (BX)
 
-stored462:
+stored468:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial463
+	JNZ     partial469
 	VMOVUPD Z10, (DI)
-	JMP     stored466
+	JMP     stored472
 
-partial463:
+partial469:
 	LEAQ       (DI), BX
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour464
+	JZ         noFour470
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour464:
+noFour470:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo465
+	JZ         noTwo471
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo465:
+noTwo471:
 	TESTQ  $0x00000001, R9
-	JZ     stored466
+	JZ     stored472
 	VMOVSD X0, (BX)
 
-stored466:
+stored472:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial467
+	JNZ     partial473
 	VMOVUPD Z11, (DI)
-	JMP     stored470
+	JMP     stored476
 
-partial467:
+partial473:
 	LEAQ       (DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour468
+	JZ         noFour474
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour468:
+noFour474:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo469
+	JZ         noTwo475
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo469:
+noTwo475:
 	TESTQ  $0x00000001, R9
-	JZ     stored470
+	JZ     stored476
 	VMOVSD X0, (BX)
 
-stored470:
+stored476:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile419
+	JGE  tile425
 
-tiles420:
+tiles426:
 	CMPQ R10, $0x00000004
-	JLT  tiles472
+	JLT  tiles478
 
-tile471:
+tile477:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6371,9 +6439,9 @@ tile471:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done474
+	JLE    done480
 
-again473:
+again479:
 	VMOVUPD.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z5
@@ -6390,141 +6458,141 @@ again473:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again473
+	JNZ          again479
 
-done474:
+done480:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x00000007, R9
-	JNZ     partial475
+	JNZ     partial481
 	VMOVUPD Z0, (DI)
-	JMP     stored478
+	JMP     stored484
 
-partial475:
+partial481:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour476
+	JZ         noFour482
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour476:
+noFour482:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo477
+	JZ         noTwo483
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo477:
+noTwo483:
 	TESTQ  $0x00000001, R9
-	JZ     stored478
+	JZ     stored484
 	VMOVSD X0, (BX)
 
-stored478:
+stored484:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial479
+	JNZ     partial485
 	VMOVUPD Z1, (DI)
-	JMP     stored482
+	JMP     stored488
 
-partial479:
+partial485:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour480
+	JZ         noFour486
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour480:
+noFour486:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo481
+	JZ         noTwo487
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo481:
+noTwo487:
 	TESTQ  $0x00000001, R9
-	JZ     stored482
+	JZ     stored488
 	VMOVSD X0, (BX)
 
-stored482:
+stored488:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial483
+	JNZ     partial489
 	VMOVUPD Z2, (DI)
-	JMP     stored486
+	JMP     stored492
 
-partial483:
+partial489:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour484
+	JZ         noFour490
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour484:
+noFour490:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo485
+	JZ         noTwo491
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo485:
+noTwo491:
 	TESTQ  $0x00000001, R9
-	JZ     stored486
+	JZ     stored492
 	VMOVSD X0, (BX)
 
-stored486:
+stored492:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial487
+	JNZ     partial493
 	VMOVUPD Z3, (DI)
-	JMP     stored490
+	JMP     stored496
 
-partial487:
+partial493:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour488
+	JZ         noFour494
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour488:
+noFour494:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo489
+	JZ         noTwo495
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo489:
+noTwo495:
 	TESTQ  $0x00000001, R9
-	JZ     stored490
+	JZ     stored496
 	VMOVSD X0, (BX)
 
-stored490:
+stored496:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile471
+	JGE  tile477
 
-tiles472:
+tiles478:
 	CMPQ R10, $0x00000001
-	JLT  tiles492
+	JLT  tiles498
 
-tile491:
+tile497:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done494
+	JLE    done500
 
-again493:
+again499:
 	VMOVUPD.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z2
@@ -6532,47 +6600,47 @@ again493:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again493
+	JNZ          again499
 
-done494:
+done500:
 	TESTQ   $0x00000007, R9
-	JNZ     partial495
+	JNZ     partial501
 	VMOVUPD Z0, (DI)
-	JMP     stored498
+	JMP     stored504
 
-partial495:
+partial501:
 	LEAQ       (DI), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour496
+	JZ         noFour502
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour496:
+noFour502:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo497
+	JZ         noTwo503
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo497:
+noTwo503:
 	TESTQ  $0x00000001, R9
-	JZ     stored498
+	JZ     stored504
 	VMOVSD X0, (CX)
 
-stored498:
+stored504:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile491
+	JGE  tile497
 
-tiles492:
-	JMP done405
+tiles498:
+	JMP done411
 
-wider418:
+wider424:
 	CMPQ  R9, $0x00000010
-	JGT   wider499
+	JGT   wider505
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -6582,9 +6650,9 @@ wider418:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles501
+	JLT   tiles507
 
-tile500:
+tile506:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6605,9 +6673,9 @@ tile500:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done503
+	JLE    done509
 
-again502:
+again508:
 	VMOVUPD      (BX), Z16
 	VMOVUPD.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -6645,253 +6713,253 @@ again502:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again502
+	JNZ          again508
 
-done503:
+done509:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial504
+	JNZ     partial510
 	VMOVUPD Z1, 64(DI)
-	JMP     stored507
+	JMP     stored513
 
-partial504:
+partial510:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour505
+	JZ         noFour511
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour505:
+noFour511:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo506
+	JZ         noTwo512
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo506:
+noTwo512:
 	TESTQ  $0x00000001, R9
-	JZ     stored507
+	JZ     stored513
 	VMOVSD X0, (BX)
 
-stored507:
+stored513:
 	ADDQ    AX, DI
 	VMOVUPD Z2, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial508
+	JNZ     partial514
 	VMOVUPD Z3, 64(DI)
-	JMP     stored511
+	JMP     stored517
 
-partial508:
+partial514:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour509
+	JZ         noFour515
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour509:
+noFour515:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo510
+	JZ         noTwo516
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo510:
+noTwo516:
 	TESTQ  $0x00000001, R9
-	JZ     stored511
+	JZ     stored517
 	VMOVSD X0, (BX)
 
-stored511:
+stored517:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial512
+	JNZ     partial518
 	VMOVUPD Z5, 64(DI)
-	JMP     stored515
+	JMP     stored521
 
-partial512:
+partial518:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour513
+	JZ         noFour519
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour513:
+noFour519:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo514
+	JZ         noTwo520
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo514:
+noTwo520:
 	TESTQ  $0x00000001, R9
-	JZ     stored515
+	JZ     stored521
 	VMOVSD X0, (BX)
 
-stored515:
+stored521:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial516
+	JNZ     partial522
 	VMOVUPD Z7, 64(DI)
-	JMP     stored519
+	JMP     stored525
 
-partial516:
+partial522:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour517
+	JZ         noFour523
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour517:
+noFour523:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo518
+	JZ         noTwo524
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo518:
+noTwo524:
 	TESTQ  $0x00000001, R9
-	JZ     stored519
+	JZ     stored525
 	VMOVSD X0, (BX)
 
-stored519:
+stored525:
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial520
+	JNZ     partial526
 	VMOVUPD Z9, 64(DI)
-	JMP     stored523
+	JMP     stored529
 
-partial520:
+partial526:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour521
+	JZ         noFour527
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour521:
+noFour527:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo522
+	JZ         noTwo528
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo522:
+noTwo528:
 	TESTQ  $0x00000001, R9
-	JZ     stored523
+	JZ     stored529
 	VMOVSD X0, (BX)
 
-stored523:
+stored529:
 	ADDQ    AX, DI
 	VMOVUPD Z10, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial524
+	JNZ     partial530
 	VMOVUPD Z11, 64(DI)
-	JMP     stored527
+	JMP     stored533
 
-partial524:
+partial530:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour525
+	JZ         noFour531
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour525:
+noFour531:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo526
+	JZ         noTwo532
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo526:
+noTwo532:
 	TESTQ  $0x00000001, R9
-	JZ     stored527
+	JZ     stored533
 	VMOVSD X0, (BX)
 
-stored527:
+stored533:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial528
+	JNZ     partial534
 	VMOVUPD Z13, 64(DI)
-	JMP     stored531
+	JMP     stored537
 
-partial528:
+partial534:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z13, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour529
+	JZ         noFour535
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour529:
+noFour535:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo530
+	JZ         noTwo536
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo530:
+noTwo536:
 	TESTQ  $0x00000001, R9
-	JZ     stored531
+	JZ     stored537
 	VMOVSD X0, (BX)
 
-stored531:
+stored537:
 	ADDQ    AX, DI
 	VMOVUPD Z14, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial532
+	JNZ     partial538
 	VMOVUPD Z15, 64(DI)
-	JMP     stored535
+	JMP     stored541
 
-partial532:
+partial538:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour533
+	JZ         noFour539
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour533:
+noFour539:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo534
+	JZ         noTwo540
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo534:
+noTwo540:
 	TESTQ  $0x00000001, R9
-	JZ     stored535
+	JZ     stored541
 	VMOVSD X0, (BX)
 
-stored535:
+stored541:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile500
+	JGE  tile506
 
-tiles501:
+tiles507:
 	CMPQ R10, $0x00000004
-	JLT  tiles537
+	JLT  tiles543
 
-tile536:
+tile542:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6904,9 +6972,9 @@ tile536:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done539
+	JLE    done545
 
-again538:
+again544:
 	VMOVUPD      (BX), Z8
 	VMOVUPD.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -6928,146 +6996,146 @@ again538:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again538
+	JNZ          again544
 
-done539:
+done545:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial540
+	JNZ     partial546
 	VMOVUPD Z1, 64(DI)
-	JMP     stored543
+	JMP     stored549
 
-partial540:
+partial546:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour541
+	JZ         noFour547
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour541:
+noFour547:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo542
+	JZ         noTwo548
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo542:
+noTwo548:
 	TESTQ  $0x00000001, R9
-	JZ     stored543
+	JZ     stored549
 	VMOVSD X0, (BX)
 
-stored543:
+stored549:
 	ADDQ    AX, DI
 	VMOVUPD Z2, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial544
+	JNZ     partial550
 	VMOVUPD Z3, 64(DI)
-	JMP     stored547
+	JMP     stored553
 
-partial544:
+partial550:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour545
+	JZ         noFour551
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour545:
+noFour551:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo546
+	JZ         noTwo552
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo546:
+noTwo552:
 	TESTQ  $0x00000001, R9
-	JZ     stored547
+	JZ     stored553
 	VMOVSD X0, (BX)
 
-stored547:
+stored553:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial548
+	JNZ     partial554
 	VMOVUPD Z5, 64(DI)
-	JMP     stored551
+	JMP     stored557
 
-partial548:
+partial554:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour549
+	JZ         noFour555
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour549:
+noFour555:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo550
+	JZ         noTwo556
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo550:
+noTwo556:
 	TESTQ  $0x00000001, R9
-	JZ     stored551
+	JZ     stored557
 	VMOVSD X0, (BX)
 
-stored551:
+stored557:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial552
+	JNZ     partial558
 	VMOVUPD Z7, 64(DI)
-	JMP     stored555
+	JMP     stored561
 
-partial552:
+partial558:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour553
+	JZ         noFour559
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour553:
+noFour559:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo554
+	JZ         noTwo560
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo554:
+noTwo560:
 	TESTQ  $0x00000001, R9
-	JZ     stored555
+	JZ     stored561
 	VMOVSD X0, (BX)
 
-stored555:
+stored561:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile536
+	JGE  tile542
 
-tiles537:
+tiles543:
 	CMPQ R10, $0x00000001
-	JLT  tiles557
+	JLT  tiles563
 
-tile556:
+tile562:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done559
+	JLE    done565
 
-again558:
+again564:
 	VMOVUPD      (BX), Z2
 	VMOVUPD.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -7077,48 +7145,48 @@ again558:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again558
+	JNZ          again564
 
-done559:
+done565:
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial560
+	JNZ     partial566
 	VMOVUPD Z1, 64(DI)
-	JMP     stored563
+	JMP     stored569
 
-partial560:
+partial566:
 	LEAQ       64(DI), CX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour561
+	JZ         noFour567
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour561:
+noFour567:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo562
+	JZ         noTwo568
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo562:
+noTwo568:
 	TESTQ  $0x00000001, R9
-	JZ     stored563
+	JZ     stored569
 	VMOVSD X0, (CX)
 
-stored563:
+stored569:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile556
+	JGE  tile562
 
-tiles557:
-	JMP done405
+tiles563:
+	JMP done411
 
-wider499:
+wider505:
 	CMPQ  R9, $0x00000018
-	JGT   wider564
+	JGT   wider570
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -7128,9 +7196,9 @@ wider499:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles566
+	JLT   tiles572
 
-tile565:
+tile571:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7159,9 +7227,9 @@ tile565:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done568
+	JLE    done574
 
-again567:
+again573:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD.Z    128(BX), K1, Z26
@@ -7208,261 +7276,261 @@ again567:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again567
+	JNZ          again573
 
-done568:
+done574:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial569
+	JNZ     partial575
 	VMOVUPD Z2, 128(DI)
-	JMP     stored572
+	JMP     stored578
 
-partial569:
+partial575:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour570
+	JZ         noFour576
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour570:
+noFour576:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo571
+	JZ         noTwo577
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo571:
+noTwo577:
 	TESTQ  $0x00000001, R9
-	JZ     stored572
+	JZ     stored578
 	VMOVSD X0, (BX)
 
-stored572:
+stored578:
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial573
+	JNZ     partial579
 	VMOVUPD Z5, 128(DI)
-	JMP     stored576
+	JMP     stored582
 
-partial573:
+partial579:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour574
+	JZ         noFour580
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour574:
+noFour580:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo575
+	JZ         noTwo581
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo575:
+noTwo581:
 	TESTQ  $0x00000001, R9
-	JZ     stored576
+	JZ     stored582
 	VMOVSD X0, (BX)
 
-stored576:
+stored582:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	VMOVUPD Z7, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial577
+	JNZ     partial583
 	VMOVUPD Z8, 128(DI)
-	JMP     stored580
+	JMP     stored586
 
-partial577:
+partial583:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour578
+	JZ         noFour584
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour578:
+noFour584:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo579
+	JZ         noTwo585
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo579:
+noTwo585:
 	TESTQ  $0x00000001, R9
-	JZ     stored580
+	JZ     stored586
 	VMOVSD X0, (BX)
 
-stored580:
+stored586:
 	ADDQ    AX, DI
 	VMOVUPD Z9, (DI)
 	VMOVUPD Z10, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial581
+	JNZ     partial587
 	VMOVUPD Z11, 128(DI)
-	JMP     stored584
+	JMP     stored590
 
-partial581:
+partial587:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour582
+	JZ         noFour588
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour582:
+noFour588:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo583
+	JZ         noTwo589
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo583:
+noTwo589:
 	TESTQ  $0x00000001, R9
-	JZ     stored584
+	JZ     stored590
 	VMOVSD X0, (BX)
 
-stored584:
+stored590:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial585
+	JNZ     partial591
 	VMOVUPD Z14, 128(DI)
-	JMP     stored588
+	JMP     stored594
 
-partial585:
+partial591:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour586
+	JZ         noFour592
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour586:
+noFour592:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo587
+	JZ         noTwo593
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo587:
+noTwo593:
 	TESTQ  $0x00000001, R9
-	JZ     stored588
+	JZ     stored594
 	VMOVSD X0, (BX)
 
-stored588:
+stored594:
 	ADDQ    AX, DI
 	VMOVUPD Z15, (DI)
 	VMOVUPD Z16, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial589
+	JNZ     partial595
 	VMOVUPD Z17, 128(DI)
-	JMP     stored592
+	JMP     stored598
 
-partial589:
+partial595:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z17, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour590
+	JZ         noFour596
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour590:
+noFour596:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo591
+	JZ         noTwo597
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo591:
+noTwo597:
 	TESTQ  $0x00000001, R9
-	JZ     stored592
+	JZ     stored598
 	VMOVSD X0, (BX)
 
-stored592:
+stored598:
 	ADDQ    AX, DI
 	VMOVUPD Z18, (DI)
 	VMOVUPD Z19, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial593
+	JNZ     partial599
 	VMOVUPD Z20, 128(DI)
-	JMP     stored596
+	JMP     stored602
 
-partial593:
+partial599:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z20, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour594
+	JZ         noFour600
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour594:
+noFour600:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo595
+	JZ         noTwo601
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo595:
+noTwo601:
 	TESTQ  $0x00000001, R9
-	JZ     stored596
+	JZ     stored602
 	VMOVSD X0, (BX)
 
-stored596:
+stored602:
 	ADDQ    AX, DI
 	VMOVUPD Z21, (DI)
 	VMOVUPD Z22, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial597
+	JNZ     partial603
 	VMOVUPD Z23, 128(DI)
-	JMP     stored600
+	JMP     stored606
 
-partial597:
+partial603:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour598
+	JZ         noFour604
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour598:
+noFour604:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo599
+	JZ         noTwo605
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo599:
+noTwo605:
 	TESTQ  $0x00000001, R9
-	JZ     stored600
+	JZ     stored606
 	VMOVSD X0, (BX)
 
-stored600:
+stored606:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile565
+	JGE  tile571
 
-tiles566:
+tiles572:
 	CMPQ R10, $0x00000002
-	JLT  tiles602
+	JLT  tiles608
 
-tile601:
+tile607:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7473,9 +7541,9 @@ tile601:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done604
+	JLE    done610
 
-again603:
+again609:
 	VMOVUPD      (BX), Z6
 	VMOVUPD      64(BX), Z7
 	VMOVUPD.Z    128(BX), K1, Z8
@@ -7492,81 +7560,81 @@ again603:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again603
+	JNZ          again609
 
-done604:
+done610:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial605
+	JNZ     partial611
 	VMOVUPD Z2, 128(DI)
-	JMP     stored608
+	JMP     stored614
 
-partial605:
+partial611:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour606
+	JZ         noFour612
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour606:
+noFour612:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo607
+	JZ         noTwo613
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo607:
+noTwo613:
 	TESTQ  $0x00000001, R9
-	JZ     stored608
+	JZ     stored614
 	VMOVSD X0, (BX)
 
-stored608:
+stored614:
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial609
+	JNZ     partial615
 	VMOVUPD Z5, 128(DI)
-	JMP     stored612
+	JMP     stored618
 
-partial609:
+partial615:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour610
+	JZ         noFour616
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour610:
+noFour616:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo611
+	JZ         noTwo617
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo611:
+noTwo617:
 	TESTQ  $0x00000001, R9
-	JZ     stored612
+	JZ     stored618
 	VMOVSD X0, (BX)
 
-stored612:
+stored618:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile601
+	JGE  tile607
 
-tiles602:
+tiles608:
 	CMPQ R10, $0x00000001
-	JLT  tiles614
+	JLT  tiles620
 
-tile613:
+tile619:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7574,9 +7642,9 @@ tile613:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done616
+	JLE    done622
 
-again615:
+again621:
 	VMOVUPD      (BX), Z3
 	VMOVUPD      64(BX), Z4
 	VMOVUPD.Z    128(BX), K1, Z5
@@ -7588,47 +7656,47 @@ again615:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again615
+	JNZ          again621
 
-done616:
+done622:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial617
+	JNZ     partial623
 	VMOVUPD Z2, 128(DI)
-	JMP     stored620
+	JMP     stored626
 
-partial617:
+partial623:
 	LEAQ       128(DI), CX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour618
+	JZ         noFour624
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour618:
+noFour624:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo619
+	JZ         noTwo625
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo619:
+noTwo625:
 	TESTQ  $0x00000001, R9
-	JZ     stored620
+	JZ     stored626
 	VMOVSD X0, (CX)
 
-stored620:
+stored626:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile613
+	JGE  tile619
 
-tiles614:
-	JMP done405
+tiles620:
+	JMP done411
 
-wider564:
+wider570:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -7638,9 +7706,9 @@ wider564:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles623
+	JLT   tiles629
 
-tile622:
+tile628:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7669,9 +7737,9 @@ tile622:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done625
+	JLE    done631
 
-again624:
+again630:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -7715,9 +7783,9 @@ again624:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again624
+	JNZ          again630
 
-done625:
+done631:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -7725,197 +7793,197 @@ done625:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial626
+	JNZ     partial632
 	VMOVUPD Z3, 192(DI)
-	JMP     stored629
+	JMP     stored635
 
-partial626:
+partial632:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour627
+	JZ         noFour633
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour627:
+noFour633:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo628
+	JZ         noTwo634
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo628:
+noTwo634:
 	TESTQ  $0x00000001, R9
-	JZ     stored629
+	JZ     stored635
 	VMOVSD X0, (BX)
 
-stored629:
+stored635:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial630
+	JNZ     partial636
 	VMOVUPD Z7, 192(DI)
-	JMP     stored633
+	JMP     stored639
 
-partial630:
+partial636:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour631
+	JZ         noFour637
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour631:
+noFour637:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo632
+	JZ         noTwo638
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo632:
+noTwo638:
 	TESTQ  $0x00000001, R9
-	JZ     stored633
+	JZ     stored639
 	VMOVSD X0, (BX)
 
-stored633:
+stored639:
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
 	VMOVUPD Z9, 64(DI)
 	VMOVUPD Z10, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial634
+	JNZ     partial640
 	VMOVUPD Z11, 192(DI)
-	JMP     stored637
+	JMP     stored643
 
-partial634:
+partial640:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour635
+	JZ         noFour641
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour635:
+noFour641:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo636
+	JZ         noTwo642
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo636:
+noTwo642:
 	TESTQ  $0x00000001, R9
-	JZ     stored637
+	JZ     stored643
 	VMOVSD X0, (BX)
 
-stored637:
+stored643:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	VMOVUPD Z14, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial638
+	JNZ     partial644
 	VMOVUPD Z15, 192(DI)
-	JMP     stored641
+	JMP     stored647
 
-partial638:
+partial644:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour639
+	JZ         noFour645
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour639:
+noFour645:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo640
+	JZ         noTwo646
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo640:
+noTwo646:
 	TESTQ  $0x00000001, R9
-	JZ     stored641
+	JZ     stored647
 	VMOVSD X0, (BX)
 
-stored641:
+stored647:
 	ADDQ    AX, DI
 	VMOVUPD Z16, (DI)
 	VMOVUPD Z17, 64(DI)
 	VMOVUPD Z18, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial642
+	JNZ     partial648
 	VMOVUPD Z19, 192(DI)
-	JMP     stored645
+	JMP     stored651
 
-partial642:
+partial648:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour643
+	JZ         noFour649
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour643:
+noFour649:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo644
+	JZ         noTwo650
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo644:
+noTwo650:
 	TESTQ  $0x00000001, R9
-	JZ     stored645
+	JZ     stored651
 	VMOVSD X0, (BX)
 
-stored645:
+stored651:
 	ADDQ    AX, DI
 	VMOVUPD Z20, (DI)
 	VMOVUPD Z21, 64(DI)
 	VMOVUPD Z22, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial646
+	JNZ     partial652
 	VMOVUPD Z23, 192(DI)
-	JMP     stored649
+	JMP     stored655
 
-partial646:
+partial652:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour647
+	JZ         noFour653
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour647:
+noFour653:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo648
+	JZ         noTwo654
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo648:
+noTwo654:
 	TESTQ  $0x00000001, R9
-	JZ     stored649
+	JZ     stored655
 	VMOVSD X0, (BX)
 
-stored649:
+stored655:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile622
+	JGE  tile628
 
-tiles623:
+tiles629:
 	CMPQ R10, $0x00000002
-	JLT  tiles651
+	JLT  tiles657
 
-tile650:
+tile656:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7928,9 +7996,9 @@ tile650:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done653
+	JLE    done659
 
-again652:
+again658:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -7950,9 +8018,9 @@ again652:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again652
+	JNZ          again658
 
-done653:
+done659:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -7960,73 +8028,73 @@ done653:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial654
+	JNZ     partial660
 	VMOVUPD Z3, 192(DI)
-	JMP     stored657
+	JMP     stored663
 
-partial654:
+partial660:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour655
+	JZ         noFour661
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour655:
+noFour661:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo656
+	JZ         noTwo662
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo656:
+noTwo662:
 	TESTQ  $0x00000001, R9
-	JZ     stored657
+	JZ     stored663
 	VMOVSD X0, (BX)
 
-stored657:
+stored663:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial658
+	JNZ     partial664
 	VMOVUPD Z7, 192(DI)
-	JMP     stored661
+	JMP     stored667
 
-partial658:
+partial664:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour659
+	JZ         noFour665
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour659:
+noFour665:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo660
+	JZ         noTwo666
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo660:
+noTwo666:
 	TESTQ  $0x00000001, R9
-	JZ     stored661
+	JZ     stored667
 	VMOVSD X0, (BX)
 
-stored661:
+stored667:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile650
+	JGE  tile656
 
-tiles651:
+tiles657:
 	CMPQ R10, $0x00000001
-	JLT  tiles663
+	JLT  tiles669
 
-tile662:
+tile668:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8035,9 +8103,9 @@ tile662:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done665
+	JLE    done671
 
-again664:
+again670:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -8051,46 +8119,46 @@ again664:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again664
+	JNZ          again670
 
-done665:
+done671:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial666
+	JNZ     partial672
 	VMOVUPD Z3, 192(DI)
-	JMP     stored669
+	JMP     stored675
 
-partial666:
+partial672:
 	LEAQ       192(DI), CX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour667
+	JZ         noFour673
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour667:
+noFour673:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo668
+	JZ         noTwo674
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo668:
+noTwo674:
 	TESTQ  $0x00000001, R9
-	JZ     stored669
+	JZ     stored675
 	VMOVSD X0, (CX)
 
-stored669:
+stored675:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile662
+	JGE  tile668
 
-tiles663:
-done405:
+tiles669:
+done411:
 	VZEROUPPER
 	RET
 
@@ -8105,17 +8173,17 @@ TEXT ·scatterMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest671
+	JLT  rest677
 
-panel670:
+panel676:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles674
+	JLT  tiles680
 
-tile673:
+tile679:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8141,9 +8209,9 @@ tile673:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done676
+	JLE    done682
 
-again675:
+again681:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -8176,9 +8244,9 @@ again675:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again675
+	JNZ          again681
 
-done676:
+done682:
 	VMOVUPD (DI), Z20
 	VADDPD  Z20, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8247,13 +8315,13 @@ done676:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile673
+	JGE     tile679
 
-tiles674:
+tiles680:
 	CMPQ R10, $0x00000002
-	JLT  tiles678
+	JLT  tiles684
 
-tile677:
+tile683:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8267,9 +8335,9 @@ tile677:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done680
+	JLE    done686
 
-again679:
+again685:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -8287,9 +8355,9 @@ again679:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again679
+	JNZ          again685
 
-done680:
+done686:
 	VMOVUPD (DI), Z8
 	VADDPD  Z8, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8319,13 +8387,13 @@ done680:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile677
+	JGE     tile683
 
-tiles678:
+tiles684:
 	CMPQ R10, $0x00000001
-	JLT  tiles682
+	JLT  tiles688
 
-tile681:
+tile687:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8335,9 +8403,9 @@ tile681:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done684
+	JLE    done690
 
-again683:
+again689:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -8350,9 +8418,9 @@ again683:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again683
+	JNZ          again689
 
-done684:
+done690:
 	VMOVUPD (DI), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8369,19 +8437,19 @@ done684:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile681
+	JGE     tile687
 
-tiles682:
+tiles688:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel670
+	JGE  panel676
 
-rest671:
+rest677:
 	TESTQ R9, R9
-	JZ    done672
+	JZ    done678
 	CMPQ  R9, $0x00000008
-	JGT   wider685
+	JGT   wider691
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -8390,9 +8458,9 @@ rest671:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles687
+	JLT   tiles693
 
-tile686:
+tile692:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8403,9 +8471,9 @@ tile686:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done689
+	JLE    done695
 
-again688:
+again694:
 	VMOVUPD.Z    (SI), K1, Z5
 	VBROADCASTSD (BX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -8420,169 +8488,169 @@ again688:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again688
+	JNZ          again694
 
-done689:
+done695:
 	VMOVUPD.Z (DI), K1, Z5
 	VADDPD    Z5, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial690
+	JNZ       partial696
 	VMOVUPD   Z0, (DI)
-	JMP       stored693
+	JMP       stored699
 
-partial690:
+partial696:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour691
+	JZ         noFour697
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour691:
+noFour697:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo692
+	JZ         noTwo698
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo692:
+noTwo698:
 	TESTQ  $0x00000001, R9
-	JZ     stored693
+	JZ     stored699
 	VMOVSD X0, (BX)
 
-stored693:
+stored699:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial694
+	JNZ       partial700
 	VMOVUPD   Z1, (DI)
-	JMP       stored697
+	JMP       stored703
 
-partial694:
+partial700:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour695
+	JZ         noFour701
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour695:
+noFour701:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo696
+	JZ         noTwo702
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo696:
+noTwo702:
 	TESTQ  $0x00000001, R9
-	JZ     stored697
+	JZ     stored703
 	VMOVSD X0, (BX)
 
-stored697:
+stored703:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial698
+	JNZ       partial704
 	VMOVUPD   Z2, (DI)
-	JMP       stored701
+	JMP       stored707
 
-partial698:
+partial704:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour699
+	JZ         noFour705
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour699:
+noFour705:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo700
+	JZ         noTwo706
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo700:
+noTwo706:
 	TESTQ  $0x00000001, R9
-	JZ     stored701
+	JZ     stored707
 	VMOVSD X0, (BX)
 
-stored701:
+stored707:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial702
+	JNZ       partial708
 	VMOVUPD   Z3, (DI)
-	JMP       stored705
+	JMP       stored711
 
-partial702:
+partial708:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour703
+	JZ         noFour709
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour703:
+noFour709:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo704
+	JZ         noTwo710
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo704:
+noTwo710:
 	TESTQ  $0x00000001, R9
-	JZ     stored705
+	JZ     stored711
 	VMOVSD X0, (BX)
 
-stored705:
+stored711:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z4, Z4
 	TESTQ     $0x00000007, R9
-	JNZ       partial706
+	JNZ       partial712
 	VMOVUPD   Z4, (DI)
-	JMP       stored709
+	JMP       stored715
 
-partial706:
+partial712:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour707
+	JZ         noFour713
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour707:
+noFour713:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo708
+	JZ         noTwo714
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo708:
+noTwo714:
 	TESTQ  $0x00000001, R9
-	JZ     stored709
+	JZ     stored715
 	VMOVSD X0, (BX)
 
-stored709:
+stored715:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile686
+	JGE  tile692
 
-tiles687:
+tiles693:
 	CMPQ R10, $0x00000002
-	JLT  tiles711
+	JLT  tiles717
 
-tile710:
+tile716:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -8590,9 +8658,9 @@ tile710:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done713
+	JLE    done719
 
-again712:
+again718:
 	VMOVUPD.Z    (SI), K1, Z2
 	VBROADCASTSD (BX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -8601,138 +8669,138 @@ again712:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again712
+	JNZ          again718
 
-done713:
+done719:
 	VMOVUPD.Z (DI), K1, Z2
 	VADDPD    Z2, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial714
+	JNZ       partial720
 	VMOVUPD   Z0, (DI)
-	JMP       stored717
+	JMP       stored723
 
-partial714:
+partial720:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour715
+	JZ         noFour721
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour715:
+noFour721:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo716
+	JZ         noTwo722
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo716:
+noTwo722:
 	TESTQ  $0x00000001, R9
-	JZ     stored717
+	JZ     stored723
 	VMOVSD X0, (BX)
 
-stored717:
+stored723:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial718
+	JNZ       partial724
 	VMOVUPD   Z1, (DI)
-	JMP       stored721
+	JMP       stored727
 
-partial718:
+partial724:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour719
+	JZ         noFour725
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour719:
+noFour725:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo720
+	JZ         noTwo726
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo720:
+noTwo726:
 	TESTQ  $0x00000001, R9
-	JZ     stored721
+	JZ     stored727
 	VMOVSD X0, (BX)
 
-stored721:
+stored727:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile710
+	JGE  tile716
 
-tiles711:
+tiles717:
 	CMPQ R10, $0x00000001
-	JLT  tiles723
+	JLT  tiles729
 
-tile722:
+tile728:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done725
+	JLE    done731
 
-again724:
+again730:
 	VMOVUPD.Z    (SI), K1, Z1
 	VBROADCASTSD (BX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again724
+	JNZ          again730
 
-done725:
+done731:
 	VMOVUPD.Z (DI), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial726
+	JNZ       partial732
 	VMOVUPD   Z0, (DI)
-	JMP       stored729
+	JMP       stored735
 
-partial726:
+partial732:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour727
+	JZ         noFour733
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour727:
+noFour733:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo728
+	JZ         noTwo734
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo728:
+noTwo734:
 	TESTQ  $0x00000001, R9
-	JZ     stored729
+	JZ     stored735
 	VMOVSD X0, (BX)
 
-stored729:
+stored735:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile722
+	JGE  tile728
 
-tiles723:
-	JMP done672
+tiles729:
+	JMP done678
 
-wider685:
+wider691:
 	CMPQ  R9, $0x00000010
-	JGT   wider730
+	JGT   wider736
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -8742,9 +8810,9 @@ wider685:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles732
+	JLT   tiles738
 
-tile731:
+tile737:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8760,9 +8828,9 @@ tile731:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done734
+	JLE    done740
 
-again733:
+again739:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (BX), Z12
@@ -8783,41 +8851,41 @@ again733:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again733
+	JNZ          again739
 
-done734:
+done740:
 	VMOVUPD   (DI), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial735
+	JNZ       partial741
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored738
+	JMP       stored744
 
-partial735:
+partial741:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour736
+	JZ         noFour742
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour736:
+noFour742:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo737
+	JZ         noTwo743
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo737:
+noTwo743:
 	TESTQ  $0x00000001, R9
-	JZ     stored738
+	JZ     stored744
 	VMOVSD X0, (BX)
 
-stored738:
+stored744:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
@@ -8825,32 +8893,32 @@ stored738:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial739
+	JNZ       partial745
 	VMOVUPD   Z3, 64(DI)
-	JMP       stored742
+	JMP       stored748
 
-partial739:
+partial745:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour740
+	JZ         noFour746
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour740:
+noFour746:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo741
+	JZ         noTwo747
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo741:
+noTwo747:
 	TESTQ  $0x00000001, R9
-	JZ     stored742
+	JZ     stored748
 	VMOVSD X0, (BX)
 
-stored742:
+stored748:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -8858,32 +8926,32 @@ stored742:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial743
+	JNZ       partial749
 	VMOVUPD   Z5, 64(DI)
-	JMP       stored746
+	JMP       stored752
 
-partial743:
+partial749:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour744
+	JZ         noFour750
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour744:
+noFour750:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo745
+	JZ         noTwo751
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo745:
+noTwo751:
 	TESTQ  $0x00000001, R9
-	JZ     stored746
+	JZ     stored752
 	VMOVSD X0, (BX)
 
-stored746:
+stored752:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -8891,32 +8959,32 @@ stored746:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial747
+	JNZ       partial753
 	VMOVUPD   Z7, 64(DI)
-	JMP       stored750
+	JMP       stored756
 
-partial747:
+partial753:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour748
+	JZ         noFour754
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour748:
+noFour754:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo749
+	JZ         noTwo755
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo749:
+noTwo755:
 	TESTQ  $0x00000001, R9
-	JZ     stored750
+	JZ     stored756
 	VMOVSD X0, (BX)
 
-stored750:
+stored756:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
@@ -8924,43 +8992,43 @@ stored750:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z9, Z9
 	TESTQ     $0x00000007, R9
-	JNZ       partial751
+	JNZ       partial757
 	VMOVUPD   Z9, 64(DI)
-	JMP       stored754
+	JMP       stored760
 
-partial751:
+partial757:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour752
+	JZ         noFour758
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour752:
+noFour758:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo753
+	JZ         noTwo759
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo753:
+noTwo759:
 	TESTQ  $0x00000001, R9
-	JZ     stored754
+	JZ     stored760
 	VMOVSD X0, (BX)
 
-stored754:
+stored760:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile731
+	JGE  tile737
 
-tiles732:
+tiles738:
 	CMPQ R10, $0x00000002
-	JLT  tiles756
+	JLT  tiles762
 
-tile755:
+tile761:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8970,9 +9038,9 @@ tile755:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done758
+	JLE    done764
 
-again757:
+again763:
 	VMOVUPD      (SI), Z4
 	VMOVUPD.Z    64(SI), K1, Z5
 	VBROADCASTSD (BX), Z6
@@ -8984,41 +9052,41 @@ again757:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again757
+	JNZ          again763
 
-done758:
+done764:
 	VMOVUPD   (DI), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial759
+	JNZ       partial765
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored762
+	JMP       stored768
 
-partial759:
+partial765:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour760
+	JZ         noFour766
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour760:
+noFour766:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo761
+	JZ         noTwo767
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo761:
+noTwo767:
 	TESTQ  $0x00000001, R9
-	JZ     stored762
+	JZ     stored768
 	VMOVSD X0, (BX)
 
-stored762:
+stored768:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
@@ -9026,43 +9094,43 @@ stored762:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial763
+	JNZ       partial769
 	VMOVUPD   Z3, 64(DI)
-	JMP       stored766
+	JMP       stored772
 
-partial763:
+partial769:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour764
+	JZ         noFour770
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour764:
+noFour770:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo765
+	JZ         noTwo771
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo765:
+noTwo771:
 	TESTQ  $0x00000001, R9
-	JZ     stored766
+	JZ     stored772
 	VMOVSD X0, (BX)
 
-stored766:
+stored772:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile755
+	JGE  tile761
 
-tiles756:
+tiles762:
 	CMPQ R10, $0x00000001
-	JLT  tiles768
+	JLT  tiles774
 
-tile767:
+tile773:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -9070,9 +9138,9 @@ tile767:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done770
+	JLE    done776
 
-again769:
+again775:
 	VMOVUPD      (SI), Z2
 	VMOVUPD.Z    64(SI), K1, Z3
 	VBROADCASTSD (BX), Z4
@@ -9081,53 +9149,53 @@ again769:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again769
+	JNZ          again775
 
-done770:
+done776:
 	VMOVUPD   (DI), Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial771
+	JNZ       partial777
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored774
+	JMP       stored780
 
-partial771:
+partial777:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour772
+	JZ         noFour778
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour772:
+noFour778:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo773
+	JZ         noTwo779
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo773:
+noTwo779:
 	TESTQ  $0x00000001, R9
-	JZ     stored774
+	JZ     stored780
 	VMOVSD X0, (BX)
 
-stored774:
+stored780:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile767
+	JGE  tile773
 
-tiles768:
-	JMP done672
+tiles774:
+	JMP done678
 
-wider730:
+wider736:
 	CMPQ  R9, $0x00000018
-	JGT   wider775
+	JGT   wider781
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9137,9 +9205,9 @@ wider730:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles777
+	JLT   tiles783
 
-tile776:
+tile782:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9160,9 +9228,9 @@ tile776:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done779
+	JLE    done785
 
-again778:
+again784:
 	VMOVUPD      (SI), Z15
 	VMOVUPD      64(SI), Z16
 	VMOVUPD.Z    128(SI), K1, Z17
@@ -9189,9 +9257,9 @@ again778:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again778
+	JNZ          again784
 
-done779:
+done785:
 	VMOVUPD   (DI), Z15
 	VADDPD    Z15, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9201,32 +9269,32 @@ done779:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial780
+	JNZ       partial786
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored783
+	JMP       stored789
 
-partial780:
+partial786:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour781
+	JZ         noFour787
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour781:
+noFour787:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo782
+	JZ         noTwo788
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo782:
+noTwo788:
 	TESTQ  $0x00000001, R9
-	JZ     stored783
+	JZ     stored789
 	VMOVSD X0, (BX)
 
-stored783:
+stored789:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -9237,32 +9305,32 @@ stored783:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial784
+	JNZ       partial790
 	VMOVUPD   Z5, 128(DI)
-	JMP       stored787
+	JMP       stored793
 
-partial784:
+partial790:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour785
+	JZ         noFour791
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour785:
+noFour791:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo786
+	JZ         noTwo792
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo786:
+noTwo792:
 	TESTQ  $0x00000001, R9
-	JZ     stored787
+	JZ     stored793
 	VMOVSD X0, (BX)
 
-stored787:
+stored793:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -9273,32 +9341,32 @@ stored787:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z8, Z8
 	TESTQ     $0x00000007, R9
-	JNZ       partial788
+	JNZ       partial794
 	VMOVUPD   Z8, 128(DI)
-	JMP       stored791
+	JMP       stored797
 
-partial788:
+partial794:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour789
+	JZ         noFour795
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour789:
+noFour795:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo790
+	JZ         noTwo796
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo790:
+noTwo796:
 	TESTQ  $0x00000001, R9
-	JZ     stored791
+	JZ     stored797
 	VMOVSD X0, (BX)
 
-stored791:
+stored797:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z9, Z9
@@ -9309,32 +9377,32 @@ stored791:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
 	TESTQ     $0x00000007, R9
-	JNZ       partial792
+	JNZ       partial798
 	VMOVUPD   Z11, 128(DI)
-	JMP       stored795
+	JMP       stored801
 
-partial792:
+partial798:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour793
+	JZ         noFour799
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour793:
+noFour799:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo794
+	JZ         noTwo800
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo794:
+noTwo800:
 	TESTQ  $0x00000001, R9
-	JZ     stored795
+	JZ     stored801
 	VMOVSD X0, (BX)
 
-stored795:
+stored801:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -9345,43 +9413,43 @@ stored795:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z14, Z14
 	TESTQ     $0x00000007, R9
-	JNZ       partial796
+	JNZ       partial802
 	VMOVUPD   Z14, 128(DI)
-	JMP       stored799
+	JMP       stored805
 
-partial796:
+partial802:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour797
+	JZ         noFour803
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour797:
+noFour803:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo798
+	JZ         noTwo804
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo798:
+noTwo804:
 	TESTQ  $0x00000001, R9
-	JZ     stored799
+	JZ     stored805
 	VMOVSD X0, (BX)
 
-stored799:
+stored805:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile776
+	JGE  tile782
 
-tiles777:
+tiles783:
 	CMPQ R10, $0x00000002
-	JLT  tiles801
+	JLT  tiles807
 
-tile800:
+tile806:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9393,9 +9461,9 @@ tile800:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done803
+	JLE    done809
 
-again802:
+again808:
 	VMOVUPD      (SI), Z6
 	VMOVUPD      64(SI), Z7
 	VMOVUPD.Z    128(SI), K1, Z8
@@ -9410,9 +9478,9 @@ again802:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again802
+	JNZ          again808
 
-done803:
+done809:
 	VMOVUPD   (DI), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9422,32 +9490,32 @@ done803:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial804
+	JNZ       partial810
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored807
+	JMP       stored813
 
-partial804:
+partial810:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour805
+	JZ         noFour811
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour805:
+noFour811:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo806
+	JZ         noTwo812
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo806:
+noTwo812:
 	TESTQ  $0x00000001, R9
-	JZ     stored807
+	JZ     stored813
 	VMOVSD X0, (BX)
 
-stored807:
+stored813:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -9458,43 +9526,43 @@ stored807:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial808
+	JNZ       partial814
 	VMOVUPD   Z5, 128(DI)
-	JMP       stored811
+	JMP       stored817
 
-partial808:
+partial814:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour809
+	JZ         noFour815
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour809:
+noFour815:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo810
+	JZ         noTwo816
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo810:
+noTwo816:
 	TESTQ  $0x00000001, R9
-	JZ     stored811
+	JZ     stored817
 	VMOVSD X0, (BX)
 
-stored811:
+stored817:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile800
+	JGE  tile806
 
-tiles801:
+tiles807:
 	CMPQ R10, $0x00000001
-	JLT  tiles813
+	JLT  tiles819
 
-tile812:
+tile818:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9503,9 +9571,9 @@ tile812:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done815
+	JLE    done821
 
-again814:
+again820:
 	VMOVUPD      (SI), Z3
 	VMOVUPD      64(SI), Z4
 	VMOVUPD.Z    128(SI), K1, Z5
@@ -9516,9 +9584,9 @@ again814:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again814
+	JNZ          again820
 
-done815:
+done821:
 	VMOVUPD   (DI), Z3
 	VADDPD    Z3, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9528,42 +9596,42 @@ done815:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial816
+	JNZ       partial822
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored819
+	JMP       stored825
 
-partial816:
+partial822:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour817
+	JZ         noFour823
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour817:
+noFour823:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo818
+	JZ         noTwo824
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo818:
+noTwo824:
 	TESTQ  $0x00000001, R9
-	JZ     stored819
+	JZ     stored825
 	VMOVSD X0, (BX)
 
-stored819:
+stored825:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile812
+	JGE  tile818
 
-tiles813:
-	JMP done672
+tiles819:
+	JMP done678
 
-wider775:
+wider781:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9573,9 +9641,9 @@ wider775:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles822
+	JLT   tiles828
 
-tile821:
+tile827:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9601,9 +9669,9 @@ tile821:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done824
+	JLE    done830
 
-again823:
+again829:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -9636,9 +9704,9 @@ again823:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again823
+	JNZ          again829
 
-done824:
+done830:
 	VMOVUPD   (DI), Z20
 	VADDPD    Z20, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9651,32 +9719,32 @@ done824:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial825
+	JNZ       partial831
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored828
+	JMP       stored834
 
-partial825:
+partial831:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour826
+	JZ         noFour832
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour826:
+noFour832:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo827
+	JZ         noTwo833
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo827:
+noTwo833:
 	TESTQ  $0x00000001, R9
-	JZ     stored828
+	JZ     stored834
 	VMOVSD X0, (BX)
 
-stored828:
+stored834:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -9690,32 +9758,32 @@ stored828:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial829
+	JNZ       partial835
 	VMOVUPD   Z7, 192(DI)
-	JMP       stored832
+	JMP       stored838
 
-partial829:
+partial835:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour830
+	JZ         noFour836
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour830:
+noFour836:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo831
+	JZ         noTwo837
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo831:
+noTwo837:
 	TESTQ  $0x00000001, R9
-	JZ     stored832
+	JZ     stored838
 	VMOVSD X0, (BX)
 
-stored832:
+stored838:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
@@ -9729,32 +9797,32 @@ stored832:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
 	TESTQ     $0x00000007, R9
-	JNZ       partial833
+	JNZ       partial839
 	VMOVUPD   Z11, 192(DI)
-	JMP       stored836
+	JMP       stored842
 
-partial833:
+partial839:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour834
+	JZ         noFour840
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour834:
+noFour840:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo835
+	JZ         noTwo841
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo835:
+noTwo841:
 	TESTQ  $0x00000001, R9
-	JZ     stored836
+	JZ     stored842
 	VMOVSD X0, (BX)
 
-stored836:
+stored842:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -9768,32 +9836,32 @@ stored836:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z15, Z15
 	TESTQ     $0x00000007, R9
-	JNZ       partial837
+	JNZ       partial843
 	VMOVUPD   Z15, 192(DI)
-	JMP       stored840
+	JMP       stored846
 
-partial837:
+partial843:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour838
+	JZ         noFour844
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour838:
+noFour844:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo839
+	JZ         noTwo845
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo839:
+noTwo845:
 	TESTQ  $0x00000001, R9
-	JZ     stored840
+	JZ     stored846
 	VMOVSD X0, (BX)
 
-stored840:
+stored846:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z16, Z16
@@ -9807,43 +9875,43 @@ stored840:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z19, Z19
 	TESTQ     $0x00000007, R9
-	JNZ       partial841
+	JNZ       partial847
 	VMOVUPD   Z19, 192(DI)
-	JMP       stored844
+	JMP       stored850
 
-partial841:
+partial847:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour842
+	JZ         noFour848
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour842:
+noFour848:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo843
+	JZ         noTwo849
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo843:
+noTwo849:
 	TESTQ  $0x00000001, R9
-	JZ     stored844
+	JZ     stored850
 	VMOVSD X0, (BX)
 
-stored844:
+stored850:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile821
+	JGE  tile827
 
-tiles822:
+tiles828:
 	CMPQ R10, $0x00000002
-	JLT  tiles846
+	JLT  tiles852
 
-tile845:
+tile851:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9857,9 +9925,9 @@ tile845:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done848
+	JLE    done854
 
-again847:
+again853:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -9877,9 +9945,9 @@ again847:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again847
+	JNZ          again853
 
-done848:
+done854:
 	VMOVUPD   (DI), Z8
 	VADDPD    Z8, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9892,32 +9960,32 @@ done848:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial849
+	JNZ       partial855
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored852
+	JMP       stored858
 
-partial849:
+partial855:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour850
+	JZ         noFour856
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour850:
+noFour856:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo851
+	JZ         noTwo857
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo851:
+noTwo857:
 	TESTQ  $0x00000001, R9
-	JZ     stored852
+	JZ     stored858
 	VMOVSD X0, (BX)
 
-stored852:
+stored858:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -9931,43 +9999,43 @@ stored852:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial853
+	JNZ       partial859
 	VMOVUPD   Z7, 192(DI)
-	JMP       stored856
+	JMP       stored862
 
-partial853:
+partial859:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour854
+	JZ         noFour860
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour854:
+noFour860:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo855
+	JZ         noTwo861
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo855:
+noTwo861:
 	TESTQ  $0x00000001, R9
-	JZ     stored856
+	JZ     stored862
 	VMOVSD X0, (BX)
 
-stored856:
+stored862:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile845
+	JGE  tile851
 
-tiles846:
+tiles852:
 	CMPQ R10, $0x00000001
-	JLT  tiles858
+	JLT  tiles864
 
-tile857:
+tile863:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9977,9 +10045,9 @@ tile857:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done860
+	JLE    done866
 
-again859:
+again865:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -9992,9 +10060,9 @@ again859:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again859
+	JNZ          again865
 
-done860:
+done866:
 	VMOVUPD   (DI), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10007,40 +10075,40 @@ done860:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial861
+	JNZ       partial867
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored864
+	JMP       stored870
 
-partial861:
+partial867:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour862
+	JZ         noFour868
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour862:
+noFour868:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo863
+	JZ         noTwo869
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo863:
+noTwo869:
 	TESTQ  $0x00000001, R9
-	JZ     stored864
+	JZ     stored870
 	VMOVSD X0, (BX)
 
-stored864:
+stored870:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile857
+	JGE  tile863
 
-tiles858:
-done672:
+tiles864:
+done678:
 	VZEROUPPER
 	RET
 
@@ -10053,9 +10121,9 @@ TEXT ·cavities512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done866
+	JLE   done872
 
-item865:
+item871:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVQ         (BX), R8
@@ -10065,20 +10133,20 @@ item865:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide867
+	JNE          wide873
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
 	VMOVUPD      (R8)(R11*8), Z2
 	VSUBPD       Z1, Z2, K1, Z0
 	VMOVUPD      Z0, (DI)(R11*8)
-	JMP          row870
+	JMP          row876
 
-wide867:
+wide873:
 	CMPQ R10, $0x08
-	JLE  rest869
+	JLE  rest875
 
-vector868:
+vector874:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -10088,9 +10156,9 @@ vector868:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector868
+	JG           vector874
 
-rest869:
+rest875:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -10101,12 +10169,12 @@ rest869:
 	VSUBPD       Z1, Z2, K2, Z0
 	VMOVUPD      Z0, (DI)(R11*8)
 
-row870:
+row876:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item865
+	JNZ  item871
 
-done866:
+done872:
 	VZEROUPPER
 	RET
 
@@ -10119,9 +10187,9 @@ TEXT ·products512(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done873
+	JLE   done879
 
-item871:
+item877:
 	MOVLQSX          44(BX), DI
 	LEAQ             (AX)(DI*8), DI
 	MOVLQSX          40(BX), R8
@@ -10132,11 +10200,11 @@ item871:
 	MOVLQSX          56(BX), R11
 	LEAQ             (R10)(R11*1), R12
 	CMPQ             R10, $0x08
-	JNE              some874
+	JNE              some880
 	CMPQ             R11, $0x08
-	JNE              some874
+	JNE              some880
 	CMPL             60(BX), $0x00
-	JNE              backward875
+	JNE              backward881
 	VMOVUPD          (R9), Z0
 	VMULPD.BCST      (R8), Z0, Z0
 	VMOVUPD          64(R9), Z1
@@ -10157,9 +10225,9 @@ item871:
 	VADDPD           Z3, Z1, Z1
 	VADDPD           Z1, Z0, Z0
 	VMOVUPD          Z0, (DI)
-	JMP              next872
+	JMP              next878
 
-backward875:
+backward881:
 	VMOVUPD    (R8), Z0
 	VMULPD     (R9), Z0, Z1
 	VMULPD     64(R9), Z0, Z2
@@ -10191,15 +10259,15 @@ backward875:
 	VSHUFF64X2 $0xdd, Z1, Z0, Z0
 	VADDPD     Z0, Z2, Z2
 	VMOVUPD    Z2, (DI)
-	JMP        next872
+	JMP        next878
 
-some874:
+some880:
 	CMPQ         R10, $0x08
-	JG           done873
+	JG           done879
 	CMPQ         R11, $0x08
-	JG           done873
+	JG           done879
 	CMPL         60(BX), $0x00
-	JNE          fewBackward876
+	JNE          fewBackward882
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -10212,80 +10280,80 @@ some874:
 	VBROADCASTSD (R8), Z2
 	VFMADD231PD  (R9), Z2, K1, Z0
 	CMPQ         R10, $0x00000001
-	JLE          end877
+	JLE          end883
 	VBROADCASTSD 8(R8), Z2
 	VFMADD231PD  (R9)(R11*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000002
-	JLE          end877
+	JLE          end883
 	VBROADCASTSD 16(R8), Z2
 	VFMADD231PD  (R9)(R11*2), Z2, K1, Z0
 	CMPQ         R10, $0x00000003
-	JLE          end877
+	JLE          end883
 	VBROADCASTSD 24(R8), Z2
 	VFMADD231PD  (R9)(R12*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000004
-	JLE          end877
+	JLE          end883
 	VBROADCASTSD 32(R8), Z2
 	VFMADD231PD  (R9)(R11*4), Z2, K1, Z0
 	CMPQ         R10, $0x00000005
-	JLE          end877
+	JLE          end883
 	VBROADCASTSD 40(R8), Z2
 	VFMADD231PD  (R9)(R13*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000006
-	JLE          end877
+	JLE          end883
 	VBROADCASTSD 48(R8), Z2
 	VFMADD231PD  (R9)(R12*2), Z2, K1, Z0
 	CMPQ         R10, $0x00000007
-	JLE          end877
+	JLE          end883
 	VBROADCASTSD 56(R8), Z2
 	VFMADD231PD  (R9)(R14*1), Z2, K1, Z1
 
-end877:
+end883:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (DI)
-	JMP     next872
+	JMP     next878
 
-fewBackward876:
-	MOVQ      $-1, R12
-	BZHIQ     R10, R12, R12
-	KMOVB     R12, K1
-	SHLQ      $0x03, R10
-	LEAQ      (R10)(R10*2), R12
-	LEAQ      (R10)(R10*4), R13
-	LEAQ      (R12)(R10*4), R14
-	VMOVUPD.Z (R8), K1, Z0
-	VXORPD    Z1, Z1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	VXORPD    Z8, Z8, Z8
-	VMULPD.Z  (R9), Z0, K1, Z1
-	CMPQ      R11, $0x00000001
-	JLE       end878
-	VMULPD.Z  (R9)(R10*1), Z0, K1, Z2
-	CMPQ      R11, $0x00000002
-	JLE       end878
-	VMULPD.Z  (R9)(R10*2), Z0, K1, Z3
-	CMPQ      R11, $0x00000003
-	JLE       end878
-	VMULPD.Z  (R9)(R12*1), Z0, K1, Z4
-	CMPQ      R11, $0x00000004
-	JLE       end878
-	VMULPD.Z  (R9)(R10*4), Z0, K1, Z5
-	CMPQ      R11, $0x00000005
-	JLE       end878
-	VMULPD.Z  (R9)(R13*1), Z0, K1, Z6
-	CMPQ      R11, $0x00000006
-	JLE       end878
-	VMULPD.Z  (R9)(R12*2), Z0, K1, Z7
-	CMPQ      R11, $0x00000007
-	JLE       end878
-	VMULPD.Z  (R9)(R14*1), Z0, K1, Z8
+fewBackward882:
+	MOVQ     $-1, R12
+	BZHIQ    R10, R12, R12
+	KMOVB    R12, K1
+	SHLQ     $0x03, R10
+	LEAQ     (R10)(R10*2), R12
+	LEAQ     (R10)(R10*4), R13
+	LEAQ     (R12)(R10*4), R14
+	VMOVUPD  (R8), Z0
+	VXORPD   Z1, Z1, Z1
+	VXORPD   Z2, Z2, Z2
+	VXORPD   Z3, Z3, Z3
+	VXORPD   Z4, Z4, Z4
+	VXORPD   Z5, Z5, Z5
+	VXORPD   Z6, Z6, Z6
+	VXORPD   Z7, Z7, Z7
+	VXORPD   Z8, Z8, Z8
+	VMULPD.Z (R9), Z0, K1, Z1
+	CMPQ     R11, $0x00000001
+	JLE      end884
+	VMULPD.Z (R9)(R10*1), Z0, K1, Z2
+	CMPQ     R11, $0x00000002
+	JLE      end884
+	VMULPD.Z (R9)(R10*2), Z0, K1, Z3
+	CMPQ     R11, $0x00000003
+	JLE      end884
+	VMULPD.Z (R9)(R12*1), Z0, K1, Z4
+	CMPQ     R11, $0x00000004
+	JLE      end884
+	VMULPD.Z (R9)(R10*4), Z0, K1, Z5
+	CMPQ     R11, $0x00000005
+	JLE      end884
+	VMULPD.Z (R9)(R13*1), Z0, K1, Z6
+	CMPQ     R11, $0x00000006
+	JLE      end884
+	VMULPD.Z (R9)(R12*2), Z0, K1, Z7
+	CMPQ     R11, $0x00000007
+	JLE      end884
+	VMULPD.Z (R9)(R14*1), Z0, K1, Z8
 
-end878:
+end884:
 	VUNPCKLPD  Z2, Z1, Z0
 	VUNPCKHPD  Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
@@ -10309,12 +10377,12 @@ end878:
 	VADDPD     Z0, Z1, Z1
 	VMOVUPD    Z1, (DI)
 
-next872:
+next878:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item871
+	JNZ  item877
 
-done873:
+done879:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -10328,9 +10396,9 @@ TEXT ·allSafe512(SB), $0-25
 	VBROADCASTSD constants<>+728(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000020
-	JLT          rest880
+	JLT          rest886
 
-whole879:
+whole885:
 	VMOVUPD (AX)(DX*8), Z2
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
@@ -10346,24 +10414,24 @@ whole879:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole879
+	JGE     whole885
 
-rest880:
+rest886:
 	CMPQ CX, $0x00000008
-	JLT  rest882
+	JLT  rest888
 
-whole881:
+whole887:
 	VMOVUPD (AX)(DX*8), Z2
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole881
+	JGE     whole887
 
-rest882:
+rest888:
 	TESTQ   CX, CX
-	JZ      done883
+	JZ      done889
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVB   BX, K1
@@ -10372,16 +10440,16 @@ rest882:
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
 
-done883:
+done889:
 	VPCMPUQ.BCST $0x06, constants<>+744(SB), Z0, K1
 	KORTESTB     K1, K1
-	JZ           safe884
+	JZ           safe890
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe884:
+safe890:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -10394,202 +10462,378 @@ TEXT ·absorbAll512(SB), $0-104
 	MOVQ         sums_base+24(FP), CX
 	MOVQ         out_base+48(FP), DX
 	VBROADCASTSD constants<>+760(SB), Z1
-	VBROADCASTSD damping+88(FP), Z0
-	VSUBPD       Z0, Z1, Z1
 	VXORPD       Z2, Z2, Z2
 	VXORPD       Z3, Z3, Z3
-	MOVQ         list+72(FP), BX
-	MOVQ         count+80(FP), SI
-	TESTQ        SI, SI
-	JLE          done886
+	VXORPD       Z4, Z4, Z4
+	XORQ         BX, BX
+	XORQ         SI, SI
+	VBROADCASTSD damping+88(FP), Z0
+	VSUBPD       Z0, Z1, Z1
+	MOVQ         list+72(FP), DI
+	MOVQ         count+80(FP), R8
+	TESTQ        R8, R8
+	JLE          done892
 
-item885:
-	MOVQ         16(BX), DI
-	LEAQ         (AX)(DI*8), DI
-	MOVLQSX      48(BX), R8
-	LEAQ         (CX)(R8*8), R8
-	MOVLQSX      44(BX), R9
-	LEAQ         (DX)(R9*8), R9
-	MOVLQSX      56(BX), R10
-	VBROADCASTSD constants<>+704(SB), Z4
-	XORQ         R11, R11
-	CMPQ         R10, $0x08
-	JNE          wide887
-	VMOVUPD      (R9)(R11*8), Z5
-	VMAXPD       Z5, Z4, Z4
-	JMP          row890
-
-wide887:
-	MOVQ R10, R12
-	CMPQ R12, $0x08
-	JLE  rest889
-
-vector888:
-	VMOVUPD (R9)(R11*8), Z5
-	VMAXPD  Z5, Z4, Z4
-	ADDQ    $0x08, R11
-	SUBQ    $0x08, R12
-	CMPQ    R12, $0x08
-	JG      vector888
-
-rest889:
+item891:
+	MOVQ         16(DI), R9
+	LEAQ         (AX)(R9*8), R9
+	MOVLQSX      48(DI), R10
+	LEAQ         (CX)(R10*8), R10
+	MOVLQSX      44(DI), R11
+	LEAQ         (DX)(R11*8), R11
+	MOVLQSX      56(DI), R12
+	VBROADCASTSD 32(DI), Z5
+	CMPQ         R12, $0x08
+	JG           long894
+	CMPQ         R10, BX
+	JEQ          same895
+	TESTQ        BX, BX
+	JZ           none897
 	MOVQ         $-1, R13
-	BZHIQ        R12, R13, R13
+	BZHIQ        SI, R13, R13
 	KMOVB        R13, K1
-	VMOVUPD.Z    (R9)(R11*8), K1, Z5
-	VBROADCASTSD constants<>+704(SB), Z6
-	VMOVAPD      Z5, K1, Z6
-	VMAXPD       Z6, Z4, Z4
-
-row890:
-	VSHUFF64X2   $0x4e, Z4, Z4, Z5
-	VMAXPD       Z5, Z4, Z4
-	VSHUFF64X2   $0xb1, Z4, Z4, Z5
-	VMAXPD       Z5, Z4, Z4
-	VPERMILPD    $0x55, Z4, Z5
-	VMAXPD       Z5, Z4, Z4
-	VBROADCASTSD 32(BX), Z5
-	XORQ         R11, R11
-	CMPQ         R10, $0x08
-	JNE          wide891
-	VMOVUPD      (R9)(R11*8), Z6
-	VMOVUPD      (DI)(R11*8), Z7
-	VSUBPD       Z4, Z6, Z6
-	VUCOMISD     X3, X0
-	JBE          undamped895
-	VCMPPD       $0x04, Z7, Z6, K1
-	VMULPD       Z0, Z7, Z4
-	VMULPD       Z1, Z6, Z8
-	VADDPD       Z4, Z8, K1, Z6
-
-undamped895:
-	VCMPPD      $0x04, Z7, Z6, K1
-	VSUBPD.Z    Z7, Z6, K1, Z4
-	VPANDQ.BCST constants<>+752(SB), Z4, Z4
-	VPMAXUQ     Z4, Z2, Z2
-	VMOVUPD     Z6, (DI)(R11*8)
-	VMOVUPD     (R8)(R11*8), Z4
-	VFMADD231PD Z6, Z5, Z4
-	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row894
-
-wide891:
-	CMPQ R10, $0x08
-	JLE  rest893
-
-vector892:
-	VMOVUPD  (R9)(R11*8), Z6
-	VMOVUPD  (DI)(R11*8), Z7
-	VSUBPD   Z4, Z6, Z6
-	VUCOMISD X3, X0
-	JBE      undamped896
-	VCMPPD   $0x04, Z7, Z6, K1
-	VMULPD   Z0, Z7, Z8
-	VMULPD   Z1, Z6, Z9
-	VADDPD   Z8, Z9, K1, Z6
-
-undamped896:
-	VCMPPD      $0x04, Z7, Z6, K1
-	VSUBPD.Z    Z7, Z6, K1, Z7
-	VPANDQ.BCST constants<>+752(SB), Z7, Z7
-	VPMAXUQ     Z7, Z2, Z2
-	VMOVUPD     Z6, (DI)(R11*8)
-	VMOVUPD     (R8)(R11*8), Z7
-	VFMADD231PD Z6, Z5, Z7
-	VMOVUPD     Z7, (R8)(R11*8)
-	ADDQ        $0x08, R11
-	SUBQ        $0x08, R10
-	CMPQ        R10, $0x08
-	JG          vector892
-
-rest893:
-	MOVQ      $-1, R12
-	BZHIQ     R10, R12, R12
-	KMOVB     R12, K1
-	VMOVUPD.Z (R9)(R11*8), K1, Z6
-	VMOVUPD.Z (DI)(R11*8), K1, Z7
-	VSUBPD.Z  Z4, Z6, K1, Z6
-	VUCOMISD  X3, X0
-	JBE       undamped897
-	VCMPPD    $0x04, Z7, Z6, K2
-	VMULPD    Z0, Z7, Z4
-	VMULPD    Z1, Z6, Z8
-	VADDPD    Z4, Z8, K2, Z6
-
-undamped897:
-	VCMPPD      $0x04, Z7, Z6, K2
-	VSUBPD.Z    Z7, Z6, K2, Z4
-	VPANDQ.BCST constants<>+752(SB), Z4, Z4
-	VPMAXUQ     Z4, Z2, Z2
-	TESTQ       $0x00000007, R10
-	JNZ         partial898
-	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored901
+	TESTQ        $0x00000007, SI
+	JNZ          partial898
+	VMOVUPD      Z4, (BX)
+	JMP          stored901
 
 partial898:
-	LEAQ       (DI)(R11*8), DI
-	VMOVAPD    Z6, Z4
-	TESTQ      $0x00000004, R10
+	LEAQ       (BX), BX
+	VMOVAPD    Z4, Z4
+	TESTQ      $0x00000004, SI
 	JZ         noFour899
-	VMOVUPD    Y4, (DI)
+	VMOVUPD    Y4, (BX)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
-	ADDQ       $0x00000020, DI
+	ADDQ       $0x00000020, BX
 
 noFour899:
-	TESTQ      $0x00000002, R10
+	TESTQ      $0x00000002, SI
 	JZ         noTwo900
-	VMOVUPD    X4, (DI)
+	VMOVUPD    X4, (BX)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
-	ADDQ       $0x00000010, DI
+	ADDQ       $0x00000010, BX
 
 noTwo900:
-	TESTQ  $0x00000001, R10
+	TESTQ  $0x00000001, SI
 	JZ     stored901
-	VMOVSD X4, (DI)
+	VMOVSD X4, (BX)
 
 stored901:
-	VMOVUPD.Z   (R8)(R11*8), K1, Z4
+none897:
+	MOVQ      R10, BX
+	MOVQ      R12, SI
+	MOVQ      $-1, R13
+	BZHIQ     R12, R13, R13
+	KMOVB     R13, K1
+	VMOVUPD.Z (R10), K1, Z4
+
+same895:
+	CMPQ       R12, $0x08
+	JNE        some893
+	VMOVUPD    (R11), Z6
+	VMOVAPD    Z6, Z7
+	VSHUFF64X2 $0x4e, Z7, Z7, Z8
+	VMAXPD     Z8, Z7, Z7
+	VSHUFF64X2 $0xb1, Z7, Z7, Z8
+	VMAXPD     Z8, Z7, Z7
+	VPERMILPD  $0x55, Z7, Z8
+	VMAXPD     Z8, Z7, Z7
+	VMOVUPD    (R9), Z8
+	VSUBPD     Z7, Z6, Z6
+	VUCOMISD   X2, X0
+	JBE        undamped902
+	VCMPPD     $0x04, Z8, Z6, K1
+	VMULPD     Z0, Z8, Z7
+	VMULPD     Z1, Z6, Z9
+	VADDPD     Z7, Z9, K1, Z6
+
+undamped902:
+	VCMPPD      $0x04, Z8, Z6, K1
+	VSUBPD.Z    Z8, Z6, K1, Z7
+	VPANDQ.BCST constants<>+752(SB), Z7, Z7
+	VPMAXUQ     Z7, Z3, Z3
+	VMOVUPD     Z6, (R9)
 	VFMADD231PD Z6, Z5, Z4
-	TESTQ       $0x00000007, R10
-	JNZ         partial902
-	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored905
+	JMP         absorbed896
 
-partial902:
-	LEAQ       (R8)(R11*8), DI
-	VMOVAPD    Z4, Z4
-	TESTQ      $0x00000004, R10
-	JZ         noFour903
-	VMOVUPD    Y4, (DI)
-	VSHUFF64X2 $0x4e, Z4, Z4, Z4
-	ADDQ       $0x00000020, DI
+some893:
+	MOVQ         $-1, R10
+	BZHIQ        R12, R10, R10
+	KMOVB        R10, K1
+	VMOVUPD.Z    (R11), K1, Z6
+	VBROADCASTSD constants<>+704(SB), Z7
+	VMOVAPD      Z6, K1, Z7
+	VMOVAPD      Z7, Z7
+	VSHUFF64X2   $0x4e, Z7, Z7, Z8
+	VMAXPD       Z8, Z7, Z7
+	VSHUFF64X2   $0xb1, Z7, Z7, Z8
+	VMAXPD       Z8, Z7, Z7
+	VPERMILPD    $0x55, Z7, Z8
+	VMAXPD       Z8, Z7, Z7
+	VMOVUPD.Z    (R9), K1, Z8
+	VSUBPD.Z     Z7, Z6, K1, Z6
+	VUCOMISD     X2, X0
+	JBE          undamped903
+	VCMPPD       $0x04, Z8, Z6, K1
+	VMULPD       Z0, Z8, Z7
+	VMULPD       Z1, Z6, Z9
+	VADDPD       Z7, Z9, K1, Z6
 
-noFour903:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo904
-	VMOVUPD    X4, (DI)
-	VSHUFF64X2 $0xb1, Z4, Z4, Z4
-	ADDQ       $0x00000010, DI
+undamped903:
+	VCMPPD      $0x04, Z8, Z6, K1
+	VSUBPD.Z    Z8, Z6, K1, Z7
+	VPANDQ.BCST constants<>+752(SB), Z7, Z7
+	VPMAXUQ     Z7, Z3, Z3
+	TESTQ       $0x00000007, R12
+	JNZ         partial904
+	VMOVUPD     Z6, (R9)
+	JMP         stored907
 
-noTwo904:
-	TESTQ  $0x00000001, R10
-	JZ     stored905
-	VMOVSD X4, (DI)
+partial904:
+	LEAQ       (R9), R9
+	VMOVAPD    Z6, Z7
+	TESTQ      $0x00000004, R12
+	JZ         noFour905
+	VMOVUPD    Y7, (R9)
+	VSHUFF64X2 $0x4e, Z7, Z7, Z7
+	ADDQ       $0x00000020, R9
 
-stored905:
-row894:
-	ADDQ $0x00000040, BX
-	DECQ SI
-	JNZ  item885
+noFour905:
+	TESTQ      $0x00000002, R12
+	JZ         noTwo906
+	VMOVUPD    X7, (R9)
+	VSHUFF64X2 $0xb1, Z7, Z7, Z7
+	ADDQ       $0x00000010, R9
 
-done886:
-	VSHUFF64X2 $0x4e, Z2, Z2, Z0
-	VPMAXUQ    Z0, Z2, Z2
-	VSHUFF64X2 $0xb1, Z2, Z2, Z0
-	VPMAXUQ    Z0, Z2, Z2
-	VPERMILPD  $0x55, Z2, Z0
-	VPMAXUQ    Z0, Z2, Z2
-	MOVSD      X2, residual+96(FP)
+noTwo906:
+	TESTQ  $0x00000001, R12
+	JZ     stored907
+	VMOVSD X7, (R9)
+
+stored907:
+	VFMADD231PD Z6, Z5, Z4
+	JMP         absorbed896
+
+long894:
+	TESTQ   BX, BX
+	JZ      none908
+	MOVQ    $-1, R13
+	BZHIQ   SI, R13, R13
+	KMOVB   R13, K1
+	TESTQ   $0x00000007, SI
+	JNZ     partial909
+	VMOVUPD Z4, (BX)
+	JMP     stored912
+
+partial909:
+	LEAQ       (BX), BX
+	VMOVAPD    Z4, Z6
+	TESTQ      $0x00000004, SI
+	JZ         noFour910
+	VMOVUPD    Y6, (BX)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	ADDQ       $0x00000020, BX
+
+noFour910:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo911
+	VMOVUPD    X6, (BX)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	ADDQ       $0x00000010, BX
+
+noTwo911:
+	TESTQ  $0x00000001, SI
+	JZ     stored912
+	VMOVSD X6, (BX)
+
+stored912:
+none908:
+	XORQ         BX, BX
+	VBROADCASTSD constants<>+704(SB), Z6
+	XORQ         R13, R13
+	MOVQ         R12, R14
+	CMPQ         R14, $0x00000008
+	JLT          rest914
+
+whole913:
+	VMOVUPD (R11)(R13*8), Z7
+	VMAXPD  Z7, Z6, Z6
+	ADDQ    $0x00000008, R13
+	SUBQ    $0x00000008, R14
+	CMPQ    R14, $0x00000008
+	JGE     whole913
+
+rest914:
+	TESTQ        R14, R14
+	JZ           done915
+	MOVQ         $-1, R15
+	BZHIQ        R14, R15, R15
+	KMOVB        R15, K1
+	VMOVUPD.Z    (R11)(R13*8), K1, Z7
+	VBROADCASTSD constants<>+704(SB), Z8
+	VMOVAPD      Z7, K1, Z8
+	VMAXPD       Z8, Z6, Z6
+
+done915:
+	VSHUFF64X2 $0x4e, Z6, Z6, Z7
+	VMAXPD     Z7, Z6, Z6
+	VSHUFF64X2 $0xb1, Z6, Z6, Z7
+	VMAXPD     Z7, Z6, Z6
+	VPERMILPD  $0x55, Z6, Z7
+	VMAXPD     Z7, Z6, Z6
+	XORQ       R13, R13
+	CMPQ       R12, $0x00000008
+	JLT        rest917
+
+whole916:
+	VMOVUPD  (R11)(R13*8), Z7
+	VMOVUPD  (R9)(R13*8), Z8
+	VSUBPD   Z6, Z7, Z7
+	VUCOMISD X2, X0
+	JBE      undamped918
+	VCMPPD   $0x04, Z8, Z7, K1
+	VMULPD   Z0, Z8, Z9
+	VMULPD   Z1, Z7, Z10
+	VADDPD   Z9, Z10, K1, Z7
+
+undamped918:
+	VCMPPD      $0x04, Z8, Z7, K1
+	VSUBPD.Z    Z8, Z7, K1, Z8
+	VPANDQ.BCST constants<>+752(SB), Z8, Z8
+	VPMAXUQ     Z8, Z3, Z3
+	VMOVUPD     Z7, (R9)(R13*8)
+	VMOVUPD     (R10)(R13*8), Z8
+	VFMADD231PD Z7, Z5, Z8
+	VMOVUPD     Z8, (R10)(R13*8)
+	ADDQ        $0x00000008, R13
+	SUBQ        $0x00000008, R12
+	CMPQ        R12, $0x00000008
+	JGE         whole916
+
+rest917:
+	TESTQ     R12, R12
+	JZ        done919
+	MOVQ      $-1, R14
+	BZHIQ     R12, R14, R14
+	KMOVB     R14, K1
+	VMOVUPD.Z (R11)(R13*8), K1, Z7
+	VMOVUPD.Z (R9)(R13*8), K1, Z8
+	VSUBPD.Z  Z6, Z7, K1, Z7
+	VUCOMISD  X2, X0
+	JBE       undamped920
+	VCMPPD    $0x04, Z8, Z7, K2
+	VMULPD    Z0, Z8, Z6
+	VMULPD    Z1, Z7, Z9
+	VADDPD    Z6, Z9, K2, Z7
+
+undamped920:
+	VCMPPD      $0x04, Z8, Z7, K2
+	VSUBPD.Z    Z8, Z7, K2, Z6
+	VPANDQ.BCST constants<>+752(SB), Z6, Z6
+	VPMAXUQ     Z6, Z3, Z3
+	TESTQ       $0x00000007, R12
+	JNZ         partial921
+	VMOVUPD     Z7, (R9)(R13*8)
+	JMP         stored924
+
+partial921:
+	LEAQ       (R9)(R13*8), R9
+	VMOVAPD    Z7, Z6
+	TESTQ      $0x00000004, R12
+	JZ         noFour922
+	VMOVUPD    Y6, (R9)
+	VSHUFF64X2 $0x4e, Z6, Z6, Z6
+	ADDQ       $0x00000020, R9
+
+noFour922:
+	TESTQ      $0x00000002, R12
+	JZ         noTwo923
+	VMOVUPD    X6, (R9)
+	VSHUFF64X2 $0xb1, Z6, Z6, Z6
+	ADDQ       $0x00000010, R9
+
+noTwo923:
+	TESTQ  $0x00000001, R12
+	JZ     stored924
+	VMOVSD X6, (R9)
+
+stored924:
+	VMOVUPD.Z   (R10)(R13*8), K1, Z6
+	VFMADD231PD Z7, Z5, Z6
+	TESTQ       $0x00000007, R12
+	JNZ         partial925
+	VMOVUPD     Z6, (R10)(R13*8)
+	JMP         stored928
+
+partial925:
+	LEAQ       (R10)(R13*8), R9
+	VMOVAPD    Z6, Z5
+	TESTQ      $0x00000004, R12
+	JZ         noFour926
+	VMOVUPD    Y5, (R9)
+	VSHUFF64X2 $0x4e, Z5, Z5, Z5
+	ADDQ       $0x00000020, R9
+
+noFour926:
+	TESTQ      $0x00000002, R12
+	JZ         noTwo927
+	VMOVUPD    X5, (R9)
+	VSHUFF64X2 $0xb1, Z5, Z5, Z5
+	ADDQ       $0x00000010, R9
+
+noTwo927:
+	TESTQ  $0x00000001, R12
+	JZ     stored928
+	VMOVSD X5, (R9)
+
+stored928:
+done919:
+absorbed896:
+	ADDQ $0x00000040, DI
+	DECQ R8
+	JNZ  item891
+
+done892:
+	TESTQ   BX, BX
+	JZ      none929
+	MOVQ    $-1, AX
+	BZHIQ   SI, AX, AX
+	KMOVB   AX, K1
+	TESTQ   $0x00000007, SI
+	JNZ     partial930
+	VMOVUPD Z4, (BX)
+	JMP     stored933
+
+partial930:
+	LEAQ       (BX), AX
+	VMOVAPD    Z4, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour931
+	VMOVUPD    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+noFour931:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo932
+	VMOVUPD    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+noTwo932:
+	TESTQ  $0x00000001, SI
+	JZ     stored933
+	VMOVSD X0, (AX)
+
+stored933:
+none929:
+	VSHUFF64X2 $0x4e, Z3, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	VSHUFF64X2 $0xb1, Z3, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	VPERMILPD  $0x55, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	MOVSD      X3, residual+96(FP)
 	VZEROUPPER
 	RET
 
@@ -10600,9 +10844,9 @@ TEXT ·shiftAll512(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done907
+	JLE   done935
 
-item906:
+item934:
 	MOVLQSX      16(CX), BX
 	LEAQ         (AX)(BX*8), BX
 	MOVLQSX      20(CX), SI
@@ -10610,19 +10854,19 @@ item906:
 	KXORB        K1, K1, K1
 	XORQ         DI, DI
 	CMPQ         SI, $0x08
-	JNE          wide908
+	JNE          wide936
 	VMOVUPD      (BX)(DI*8), Z1
 	VCMPPD       $0x03, Z1, Z1, K2
 	KORB         K2, K1, K1
 	VMAXPD       Z1, Z0, Z0
-	JMP          row911
+	JMP          row939
 
-wide908:
+wide936:
 	MOVQ SI, R8
 	CMPQ R8, $0x08
-	JLE  rest910
+	JLE  rest938
 
-vector909:
+vector937:
 	VMOVUPD (BX)(DI*8), Z1
 	VCMPPD  $0x03, Z1, Z1, K2
 	KORB    K2, K1, K1
@@ -10630,9 +10874,9 @@ vector909:
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, R8
 	CMPQ    R8, $0x08
-	JG      vector909
+	JG      vector937
 
-rest910:
+rest938:
 	MOVQ         $-1, R9
 	BZHIQ        R8, R9, R9
 	KMOVB        R9, K2
@@ -10643,7 +10887,7 @@ rest910:
 	VMOVAPD      Z1, K2, Z2
 	VMAXPD       Z2, Z0, Z0
 
-row911:
+row939:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -10653,22 +10897,22 @@ row911:
 	VPANDQ.BCST  constants<>+752(SB), Z0, Z1
 	VCMPPD.BCST  $0x1e, constants<>+736(SB), Z1, K2
 	KORTESTB     K2, K1
-	JNZ          done907
+	JNZ          done935
 	VBROADCASTSD 8(CX), Z1
 	XORQ         DI, DI
 	CMPQ         SI, $0x08
-	JNE          wide912
+	JNE          wide940
 	VMOVUPD      (BX)(DI*8), Z2
 	VSUBPD       Z0, Z2, Z2
 	VMULPD       Z1, Z2, Z2
 	VMOVUPD      Z2, (BX)(DI*8)
-	JMP          row915
+	JMP          row943
 
-wide912:
+wide940:
 	CMPQ SI, $0x08
-	JLE  rest914
+	JLE  rest942
 
-vector913:
+vector941:
 	VMOVUPD (BX)(DI*8), Z2
 	VSUBPD  Z0, Z2, Z2
 	VMULPD  Z1, Z2, Z2
@@ -10676,9 +10920,9 @@ vector913:
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, SI
 	CMPQ    SI, $0x08
-	JG      vector913
+	JG      vector941
 
-rest914:
+rest942:
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVB     R8, K2
@@ -10686,38 +10930,38 @@ rest914:
 	VSUBPD    Z0, Z2, Z2
 	VMULPD    Z1, Z2, Z2
 	TESTQ     $0x00000007, SI
-	JNZ       partial916
+	JNZ       partial944
 	VMOVUPD   Z2, (BX)(DI*8)
-	JMP       stored919
+	JMP       stored947
 
-partial916:
+partial944:
 	LEAQ       (BX)(DI*8), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour917
+	JZ         noFour945
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour917:
+noFour945:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo918
+	JZ         noTwo946
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo918:
+noTwo946:
 	TESTQ  $0x00000001, SI
-	JZ     stored919
+	JZ     stored947
 	VMOVSD X0, (BX)
 
-stored919:
-row915:
+stored947:
+row943:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item906
+	JNZ  item934
 
-done907:
+done935:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -10730,40 +10974,40 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done921
+	JLE   done949
 
-item920:
+item948:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x08
-	JNE     wide922
+	JNE     wide950
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row925
+	JMP     row953
 
-wide922:
+wide950:
 	CMPQ DI, $0x08
-	JLE  rest924
+	JLE  rest952
 
-vector923:
+vector951:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x08, R8
 	SUBQ    $0x08, DI
 	CMPQ    DI, $0x08
-	JG      vector923
+	JG      vector951
 
-rest924:
+rest952:
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-row925:
+row953:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -10774,9 +11018,9 @@ row925:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item920
+	JNZ        item948
 
-done921:
+done949:
 	VZEROUPPER
 	RET
 
@@ -10790,9 +11034,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done927
+	JLE    done955
 
-item926:
+item954:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -10802,7 +11046,7 @@ item926:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x08
-	JNE          wide928
+	JNE          wide956
 	VMOVUPD      (R8)(R10*8), Z2
 	VMOVUPD      (DI)(R10*8), Z3
 	VSUBPD       Z1, Z2, Z2
@@ -10811,13 +11055,13 @@ item926:
 	VPANDQ.BCST  constants<>+752(SB), Z1, Z1
 	VPMAXUQ      Z1, Z0, Z0
 	VMOVUPD      Z2, (DI)(R10*8)
-	JMP          row931
+	JMP          row959
 
-wide928:
+wide956:
 	CMPQ R9, $0x08
-	JLE  rest930
+	JLE  rest958
 
-vector929:
+vector957:
 	VMOVUPD     (R8)(R10*8), Z2
 	VMOVUPD     (DI)(R10*8), Z3
 	VSUBPD      Z1, Z2, Z2
@@ -10829,9 +11073,9 @@ vector929:
 	ADDQ        $0x08, R10
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JG          vector929
+	JG          vector957
 
-rest930:
+rest958:
 	MOVQ        $-1, R11
 	BZHIQ       R9, R11, R11
 	KMOVB       R11, K1
@@ -10843,38 +11087,38 @@ rest930:
 	VPANDQ.BCST constants<>+752(SB), Z1, Z1
 	VPMAXUQ     Z1, Z0, Z0
 	TESTQ       $0x00000007, R9
-	JNZ         partial932
+	JNZ         partial960
 	VMOVUPD     Z2, (DI)(R10*8)
-	JMP         stored935
+	JMP         stored963
 
-partial932:
+partial960:
 	LEAQ       (DI)(R10*8), DI
 	VMOVAPD    Z2, Z1
 	TESTQ      $0x00000004, R9
-	JZ         noFour933
+	JZ         noFour961
 	VMOVUPD    Y1, (DI)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, DI
 
-noFour933:
+noFour961:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo934
+	JZ         noTwo962
 	VMOVUPD    X1, (DI)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, DI
 
-noTwo934:
+noTwo962:
 	TESTQ  $0x00000001, R9
-	JZ     stored935
+	JZ     stored963
 	VMOVSD X1, (DI)
 
-stored935:
-row931:
+stored963:
+row959:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item926
+	JNZ  item954
 
-done927:
+done955:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VPMAXUQ    Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -10892,219 +11136,253 @@ TEXT ·exponentials512(SB), $0-64
 	MOVQ         size+24(FP), CX
 	MOVQ         inverse_base+32(FP), DX
 	MOVQ         inverse_len+40(FP), BX
-	VBROADCASTSD constants<>+792(SB), Z0
-	VBROADCASTSD constants<>+824(SB), Z1
-	VBROADCASTSD constants<>+832(SB), Z2
-	VBROADCASTSD constants<>+848(SB), Z3
-	VBROADCASTSD constants<>+856(SB), Z4
-	VBROADCASTSD constants<>+760(SB), Z5
-	VBROADCASTSD constants<>+864(SB), Z6
-	VBROADCASTSD constants<>+872(SB), Z7
-	VBROADCASTSD constants<>+880(SB), Z8
-	VBROADCASTSD constants<>+888(SB), Z9
-	VBROADCASTSD constants<>+896(SB), Z10
-	VBROADCASTSD constants<>+904(SB), Z11
-	VBROADCASTSD constants<>+800(SB), Z12
-	VBROADCASTSD constants<>+752(SB), Z13
-	VMOVUPD      constants<>+0(SB), Z14
-	VMOVUPD      constants<>+64(SB), Z15
+	VBROADCASTSD constants<>+800(SB), Z0
+	VBROADCASTSD constants<>+752(SB), Z1
+	VBROADCASTSD constants<>+824(SB), Z2
+	VBROADCASTSD constants<>+832(SB), Z3
+	VBROADCASTSD constants<>+848(SB), Z4
+	VBROADCASTSD constants<>+856(SB), Z5
+	VBROADCASTSD constants<>+760(SB), Z6
+	VMOVUPD      constants<>+0(SB), Z7
+	VMOVUPD      constants<>+64(SB), Z8
 	TESTQ        BX, BX
-	JLE          done937
+	JLE          done965
 
-table936:
-	VBROADCASTSD (DX), Z16
+table964:
+	VBROADCASTSD (DX), Z9
 	KXORB        K1, K1, K1
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest939
+	JLT          rest967
 
-whole938:
-	VMULPD (AX)(SI*8), Z16, Z17
-	VANDPD Z13, Z17, Z17
-	VCMPPD $0x06, Z12, Z17, K2
+whole966:
+	VMULPD (AX)(SI*8), Z9, Z10
+	VANDPD Z1, Z10, Z10
+	VCMPPD $0x06, Z0, Z10, K2
 	KORB   K2, K1, K1
-	VMULPD 64(AX)(SI*8), Z16, Z17
-	VANDPD Z13, Z17, Z17
-	VCMPPD $0x06, Z12, Z17, K2
+	VMULPD 64(AX)(SI*8), Z9, Z10
+	VANDPD Z1, Z10, Z10
+	VCMPPD $0x06, Z0, Z10, K2
 	KORB   K2, K1, K1
 	ADDQ   $0x00000010, SI
 	SUBQ   $0x00000010, DI
 	CMPQ   DI, $0x00000010
-	JGE    whole938
+	JGE    whole966
 
-rest939:
+rest967:
 	CMPQ DI, $0x00000008
-	JLT  rest941
+	JLT  rest969
 
-whole940:
-	VMULPD (AX)(SI*8), Z16, Z17
-	VANDPD Z13, Z17, Z17
-	VCMPPD $0x06, Z12, Z17, K2
+whole968:
+	VMULPD (AX)(SI*8), Z9, Z10
+	VANDPD Z1, Z10, Z10
+	VCMPPD $0x06, Z0, Z10, K2
 	KORB   K2, K1, K1
 	ADDQ   $0x00000008, SI
 	SUBQ   $0x00000008, DI
 	CMPQ   DI, $0x00000008
-	JGE    whole940
+	JGE    whole968
 
-rest941:
+rest969:
 	TESTQ    DI, DI
-	JZ       done942
+	JZ       done970
 	MOVQ     $-1, R8
 	BZHIQ    DI, R8, R8
 	KMOVB    R8, K2
-	VMULPD.Z (AX)(SI*8), Z16, K2, Z17
-	VANDPD   Z13, Z17, Z17
-	VCMPPD   $0x06, Z12, Z17, K2
+	VMULPD.Z (AX)(SI*8), Z9, K2, Z10
+	VANDPD   Z1, Z10, Z10
+	VCMPPD   $0x06, Z0, Z10, K2
 	KORB     K2, K1, K1
 
-done942:
+done970:
 	KTESTB K1, K1
-	JNZ    done937
+	JNZ    done965
 	XORQ   SI, SI
 	MOVQ   CX, DI
 	CMPQ   DI, $0x00000010
-	JLT    rest944
+	JLT    rest972
 
-whole943:
-	VMOVUPD       (AX)(SI*8), Z17
-	VMULPD        Z16, Z17, Z17
-	VCMPPD        $0x05, Z0, Z17, K2
-	VMOVAPD       Z2, Z18
-	VFMADD231PD   Z1, Z17, Z18
-	VSUBPD        Z2, Z18, Z19
-	VFNMADD231PD  Z3, Z19, Z17
-	VFNMADD231PD  Z4, Z19, Z17
-	VMOVAPD       Z11, Z20
-	VFMADD213PD   Z10, Z17, Z20
-	VFMADD213PD   Z9, Z17, Z20
-	VFMADD213PD   Z8, Z17, Z20
-	VFMADD213PD   Z7, Z17, Z20
-	VFMADD213PD   Z6, Z17, Z20
-	VFMADD213PD   Z5, Z17, Z20
-	VMULPD        Z17, Z20, Z20
-	VPSLLQ        $0x30, Z18, Z19
-	VPERMI2PD     Z15, Z14, Z18
-	VPADDQ        Z19, Z18, Z18
-	VFMADD213PD.Z Z18, Z18, K2, Z20
-	VMOVUPD       Z20, (AX)(SI*8)
-	VMOVUPD       64(AX)(SI*8), Z17
-	VMULPD        Z16, Z17, Z17
-	VCMPPD        $0x05, Z0, Z17, K2
-	VMOVAPD       Z2, Z18
-	VFMADD231PD   Z1, Z17, Z18
-	VSUBPD        Z2, Z18, Z19
-	VFNMADD231PD  Z3, Z19, Z17
-	VFNMADD231PD  Z4, Z19, Z17
-	VMOVAPD       Z11, Z20
-	VFMADD213PD   Z10, Z17, Z20
-	VFMADD213PD   Z9, Z17, Z20
-	VFMADD213PD   Z8, Z17, Z20
-	VFMADD213PD   Z7, Z17, Z20
-	VFMADD213PD   Z6, Z17, Z20
-	VFMADD213PD   Z5, Z17, Z20
-	VMULPD        Z17, Z20, Z20
-	VPSLLQ        $0x30, Z18, Z19
-	VPERMI2PD     Z15, Z14, Z18
-	VPADDQ        Z19, Z18, Z18
-	VFMADD213PD.Z Z18, Z18, K2, Z20
-	VMOVUPD       Z20, 64(AX)(SI*8)
-	ADDQ          $0x00000010, SI
-	SUBQ          $0x00000010, DI
-	CMPQ          DI, $0x00000010
-	JGE           whole943
+panel971:
+	VMOVUPD          (AX)(SI*1), Z10
+	VMOVUPD          64(AX)(SI*1), Z11
+	VMULPD           Z9, Z10, Z10
+	VMULPD           Z9, Z11, Z11
+	VMOVAPD          Z3, Z12
+	VFMADD231PD      Z2, Z10, Z12
+	VMOVAPD          Z3, Z13
+	VFMADD231PD      Z2, Z11, Z13
+	VSUBPD           Z3, Z12, Z14
+	VSUBPD           Z3, Z13, Z15
+	VFNMADD231PD     Z4, Z14, Z10
+	VFNMADD231PD     Z4, Z15, Z11
+	VFNMADD231PD     Z5, Z14, Z10
+	VFNMADD231PD     Z5, Z15, Z11
+	VBROADCASTSD     constants<>+904(SB), Z16
+	VBROADCASTSD     constants<>+904(SB), Z17
+	VFMADD213PD.BCST constants<>+896(SB), Z10, Z16
+	VFMADD213PD.BCST constants<>+896(SB), Z11, Z17
+	VFMADD213PD.BCST constants<>+888(SB), Z10, Z16
+	VFMADD213PD.BCST constants<>+888(SB), Z11, Z17
+	VFMADD213PD.BCST constants<>+880(SB), Z10, Z16
+	VFMADD213PD.BCST constants<>+880(SB), Z11, Z17
+	VFMADD213PD.BCST constants<>+872(SB), Z10, Z16
+	VFMADD213PD.BCST constants<>+872(SB), Z11, Z17
+	VFMADD213PD.BCST constants<>+864(SB), Z10, Z16
+	VFMADD213PD.BCST constants<>+864(SB), Z11, Z17
+	VFMADD213PD      Z6, Z10, Z16
+	VFMADD213PD      Z6, Z11, Z17
+	VMULPD           Z10, Z16, Z16
+	VMULPD           Z11, Z17, Z17
+	VPSLLQ           $0x30, Z12, Z14
+	VPERMI2PD        Z8, Z7, Z12
+	VPSLLQ           $0x30, Z13, Z15
+	VPERMI2PD        Z8, Z7, Z13
+	VPADDQ           Z14, Z12, Z12
+	VPADDQ           Z15, Z13, Z13
+	VFMADD213PD      Z12, Z12, Z16
+	VFMADD213PD      Z13, Z13, Z17
+	VMOVUPD          Z16, (AX)(SI*1)
+	VMOVUPD          Z17, 64(AX)(SI*1)
+	ADDQ             $0x00000080, SI
+	SUBQ             $0x00000010, DI
+	CMPQ             DI, $0x00000010
+	JGE              panel971
 
-rest944:
-	CMPQ DI, $0x00000008
-	JLT  rest946
+rest972:
+	TESTQ            DI, DI
+	JZ               done973
+	CMPQ             DI, $0x00000008
+	JGT              wider974
+	MOVQ             $-1, R8
+	BZHIQ            DI, R8, R8
+	KMOVB            R8, K2
+	VMOVUPD.Z        (AX)(SI*1), K2, Z10
+	VMULPD           Z9, Z10, Z10
+	VMOVAPD          Z3, Z9
+	VFMADD231PD      Z2, Z10, Z9
+	VSUBPD           Z3, Z9, Z11
+	VFNMADD231PD     Z4, Z11, Z10
+	VFNMADD231PD     Z5, Z11, Z10
+	VBROADCASTSD     constants<>+904(SB), Z12
+	VFMADD213PD.BCST constants<>+896(SB), Z10, Z12
+	VFMADD213PD.BCST constants<>+888(SB), Z10, Z12
+	VFMADD213PD.BCST constants<>+880(SB), Z10, Z12
+	VFMADD213PD.BCST constants<>+872(SB), Z10, Z12
+	VFMADD213PD.BCST constants<>+864(SB), Z10, Z12
+	VFMADD213PD      Z6, Z10, Z12
+	VMULPD           Z10, Z12, Z12
+	VPSLLQ           $0x30, Z9, Z11
+	VPERMI2PD        Z8, Z7, Z9
+	VPADDQ           Z11, Z9, Z9
+	VFMADD213PD      Z9, Z9, Z12
+	TESTQ            $0x00000007, DI
+	JNZ              partial975
+	VMOVUPD          Z12, (AX)(SI*1)
+	JMP              stored978
 
-whole945:
-	VMOVUPD       (AX)(SI*8), Z17
-	VMULPD        Z16, Z17, Z17
-	VCMPPD        $0x05, Z0, Z17, K2
-	VMOVAPD       Z2, Z18
-	VFMADD231PD   Z1, Z17, Z18
-	VSUBPD        Z2, Z18, Z19
-	VFNMADD231PD  Z3, Z19, Z17
-	VFNMADD231PD  Z4, Z19, Z17
-	VMOVAPD       Z11, Z20
-	VFMADD213PD   Z10, Z17, Z20
-	VFMADD213PD   Z9, Z17, Z20
-	VFMADD213PD   Z8, Z17, Z20
-	VFMADD213PD   Z7, Z17, Z20
-	VFMADD213PD   Z6, Z17, Z20
-	VFMADD213PD   Z5, Z17, Z20
-	VMULPD        Z17, Z20, Z20
-	VPSLLQ        $0x30, Z18, Z19
-	VPERMI2PD     Z15, Z14, Z18
-	VPADDQ        Z19, Z18, Z18
-	VFMADD213PD.Z Z18, Z18, K2, Z20
-	VMOVUPD       Z20, (AX)(SI*8)
-	ADDQ          $0x00000008, SI
-	SUBQ          $0x00000008, DI
-	CMPQ          DI, $0x00000008
-	JGE           whole945
-
-rest946:
-	TESTQ         DI, DI
-	JZ            done947
-	MOVQ          $-1, R8
-	BZHIQ         DI, R8, R8
-	KMOVB         R8, K2
-	VMOVUPD.Z     (AX)(SI*8), K2, Z17
-	VMULPD        Z16, Z17, Z17
-	VCMPPD        $0x05, Z0, Z17, K2
-	VMOVAPD       Z2, Z16
-	VFMADD231PD   Z1, Z17, Z16
-	VSUBPD        Z2, Z16, Z18
-	VFNMADD231PD  Z3, Z18, Z17
-	VFNMADD231PD  Z4, Z18, Z17
-	VMOVAPD       Z11, Z19
-	VFMADD213PD   Z10, Z17, Z19
-	VFMADD213PD   Z9, Z17, Z19
-	VFMADD213PD   Z8, Z17, Z19
-	VFMADD213PD   Z7, Z17, Z19
-	VFMADD213PD   Z6, Z17, Z19
-	VFMADD213PD   Z5, Z17, Z19
-	VMULPD        Z17, Z19, Z19
-	VPSLLQ        $0x30, Z16, Z18
-	VPERMI2PD     Z15, Z14, Z16
-	VPADDQ        Z18, Z16, Z16
-	VFMADD213PD.Z Z16, Z16, K2, Z19
-	TESTQ         $0x00000007, DI
-	JNZ           partial948
-	VMOVUPD       Z19, (AX)(SI*8)
-	JMP           stored951
-
-partial948:
-	LEAQ       (AX)(SI*8), SI
-	VMOVAPD    Z19, Z16
+partial975:
+	LEAQ       (AX)(SI*1), SI
+	VMOVAPD    Z12, Z9
 	TESTQ      $0x00000004, DI
-	JZ         noFour949
-	VMOVUPD    Y16, (SI)
-	VSHUFF64X2 $0x4e, Z16, Z16, Z16
+	JZ         noFour976
+	VMOVUPD    Y9, (SI)
+	VSHUFF64X2 $0x4e, Z9, Z9, Z9
 	ADDQ       $0x00000020, SI
 
-noFour949:
+noFour976:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo950
-	VMOVUPD    X16, (SI)
-	VSHUFF64X2 $0xb1, Z16, Z16, Z16
+	JZ         noTwo977
+	VMOVUPD    X9, (SI)
+	VSHUFF64X2 $0xb1, Z9, Z9, Z9
 	ADDQ       $0x00000010, SI
 
-noTwo950:
+noTwo977:
 	TESTQ  $0x00000001, DI
-	JZ     stored951
-	VMOVSD X16, (SI)
+	JZ     stored978
+	VMOVSD X9, (SI)
 
-stored951:
-done947:
+stored978:
+	JMP done973
+
+wider974:
+	SUBQ             $0x00000008, DI
+	MOVQ             $-1, R8
+	BZHIQ            DI, R8, R8
+	KMOVB            R8, K2
+	VMOVUPD          (AX)(SI*1), Z10
+	VMOVUPD.Z        64(AX)(SI*1), K2, Z11
+	VMULPD           Z9, Z10, Z10
+	VMULPD           Z9, Z11, Z11
+	VMOVAPD          Z3, Z9
+	VFMADD231PD      Z2, Z10, Z9
+	VMOVAPD          Z3, Z12
+	VFMADD231PD      Z2, Z11, Z12
+	VSUBPD           Z3, Z9, Z13
+	VSUBPD           Z3, Z12, Z14
+	VFNMADD231PD     Z4, Z13, Z10
+	VFNMADD231PD     Z4, Z14, Z11
+	VFNMADD231PD     Z5, Z13, Z10
+	VFNMADD231PD     Z5, Z14, Z11
+	VBROADCASTSD     constants<>+904(SB), Z15
+	VBROADCASTSD     constants<>+904(SB), Z16
+	VFMADD213PD.BCST constants<>+896(SB), Z10, Z15
+	VFMADD213PD.BCST constants<>+896(SB), Z11, Z16
+	VFMADD213PD.BCST constants<>+888(SB), Z10, Z15
+	VFMADD213PD.BCST constants<>+888(SB), Z11, Z16
+	VFMADD213PD.BCST constants<>+880(SB), Z10, Z15
+	VFMADD213PD.BCST constants<>+880(SB), Z11, Z16
+	VFMADD213PD.BCST constants<>+872(SB), Z10, Z15
+	VFMADD213PD.BCST constants<>+872(SB), Z11, Z16
+	VFMADD213PD.BCST constants<>+864(SB), Z10, Z15
+	VFMADD213PD.BCST constants<>+864(SB), Z11, Z16
+	VFMADD213PD      Z6, Z10, Z15
+	VFMADD213PD      Z6, Z11, Z16
+	VMULPD           Z10, Z15, Z15
+	VMULPD           Z11, Z16, Z16
+	VPSLLQ           $0x30, Z9, Z13
+	VPERMI2PD        Z8, Z7, Z9
+	VPSLLQ           $0x30, Z12, Z14
+	VPERMI2PD        Z8, Z7, Z12
+	VPADDQ           Z13, Z9, Z9
+	VPADDQ           Z14, Z12, Z12
+	VFMADD213PD      Z9, Z9, Z15
+	VFMADD213PD      Z12, Z12, Z16
+	VMOVUPD          Z15, (AX)(SI*1)
+	TESTQ            $0x00000007, DI
+	JNZ              partial980
+	VMOVUPD          Z16, 64(AX)(SI*1)
+	JMP              stored983
+
+partial980:
+	LEAQ       64(AX)(SI*1), SI
+	VMOVAPD    Z16, Z9
+	TESTQ      $0x00000004, DI
+	JZ         noFour981
+	VMOVUPD    Y9, (SI)
+	VSHUFF64X2 $0x4e, Z9, Z9, Z9
+	ADDQ       $0x00000020, SI
+
+noFour981:
+	TESTQ      $0x00000002, DI
+	JZ         noTwo982
+	VMOVUPD    X9, (SI)
+	VSHUFF64X2 $0xb1, Z9, Z9, Z9
+	ADDQ       $0x00000010, SI
+
+noTwo982:
+	TESTQ  $0x00000001, DI
+	JZ     stored983
+	VMOVSD X9, (SI)
+
+stored983:
+done973:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table936
+	JNZ  table964
 
-done937:
+done965:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -11118,109 +11396,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group952:
+group984:
 	CMPQ              DX, $0x04
-	JLT               done953
+	JLT               done985
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              (AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              8(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              16(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              24(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              32(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              40(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              48(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              56(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              64(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              72(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              80(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              88(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              96(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              104(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              112(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              120(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              128(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              136(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              144(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done953
+	JLT               done985
 	CMPQ              152(AX), SI
-	JHI               done953
+	JHI               done985
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -11298,15 +11576,15 @@ group952:
 	VSUBPD            Z7, Z6, Z6
 	VMOVAPD.Z         Z6, K1, Z11
 	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z2, K2
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z4, K3
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K4
 	VBROADCASTSD      constants<>+832(SB), Z12
 	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z12
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z2, K2
 	VBROADCASTSD      constants<>+832(SB), Z13
 	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z13
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z4, K3
 	VBROADCASTSD      constants<>+832(SB), Z14
 	VFMADD231PD.BCST  constants<>+824(SB), Z4, Z14
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K4
 	VBROADCASTSD      constants<>+832(SB), Z15
 	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z15
 	VSUBPD.BCST       constants<>+832(SB), Z12, Z16
@@ -11374,12 +11652,12 @@ group952:
 	VMOVUPD           constants<>+0(SB), Z0
 	VPERMI2PD         constants<>+64(SB), Z0, Z15
 	VPADDQ            Z16, Z12, Z12
-	VFMADD213PD.Z     Z12, Z12, K1, Z20
 	VPADDQ            Z17, Z13, Z13
-	VFMADD213PD.Z     Z13, Z13, K2, Z21
 	VPADDQ            Z18, Z14, Z14
-	VFMADD213PD.Z     Z14, Z14, K3, Z22
 	VPADDQ            Z19, Z15, Z15
+	VFMADD213PD.Z     Z12, Z12, K1, Z20
+	VFMADD213PD.Z     Z13, Z13, K2, Z21
+	VFMADD213PD.Z     Z14, Z14, K3, Z22
 	VFMADD213PD.Z     Z15, Z15, K4, Z23
 	VMULPD            Z20, Z8, Z8
 	VMULPD            Z21, Z9, Z9
@@ -11474,15 +11752,15 @@ group952:
 	VSUBPD            Z7, Z6, Z6
 	VMOVAPD.Z         Z6, K1, Z11
 	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z2, K2
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z4, K3
+	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K4
 	VBROADCASTSD      constants<>+832(SB), Z12
 	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z12
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z2, K2
 	VBROADCASTSD      constants<>+832(SB), Z13
 	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z13
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z4, K3
 	VBROADCASTSD      constants<>+832(SB), Z14
 	VFMADD231PD.BCST  constants<>+824(SB), Z4, Z14
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K4
 	VBROADCASTSD      constants<>+832(SB), Z15
 	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z15
 	VSUBPD.BCST       constants<>+832(SB), Z12, Z16
@@ -11550,12 +11828,12 @@ group952:
 	VMOVUPD           constants<>+0(SB), Z0
 	VPERMI2PD         constants<>+64(SB), Z0, Z15
 	VPADDQ            Z16, Z12, Z12
-	VFMADD213PD.Z     Z12, Z12, K1, Z20
 	VPADDQ            Z17, Z13, Z13
-	VFMADD213PD.Z     Z13, Z13, K2, Z21
 	VPADDQ            Z18, Z14, Z14
-	VFMADD213PD.Z     Z14, Z14, K3, Z22
 	VPADDQ            Z19, Z15, Z15
+	VFMADD213PD.Z     Z12, Z12, K1, Z20
+	VFMADD213PD.Z     Z13, Z13, K2, Z21
+	VFMADD213PD.Z     Z14, Z14, K3, Z22
 	VFMADD213PD.Z     Z15, Z15, K4, Z23
 	VMULPD            Z20, Z8, Z8
 	VMULPD            Z21, Z9, Z9
@@ -11731,39 +12009,40 @@ group952:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done953
-	VMOVUPD           constants<>+1984(SB), Y2
+	JNZ               done985
+	VMOVUPD           constants<>+1976(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
 	VMOVUPD           1024(BX), Y3
 	VFMADD213PD       Y3, Y2, Y0
-	VGETMANTPD        $0x08, Z1, Z2
-	VRCP14PD          Z2, Z4
+	VGETMANTPD        $0x0b, Z1, Z2
 	VGETEXPPD         Z1, Z1
-	VRNDSCALEPD       $0x58, Z4, Z4
+	VPSRLQ            $0x30, Z2, Z5
+	VGETEXPPD         Z2, Z4
+	VSUBPD            Z4, Z1, Z1
+	VMOVAPD           Z5, Z4
+	VMOVUPD           constants<>+384(SB), Z6
+	VPERMI2PD         constants<>+448(SB), Z6, Z4
+	VMOVUPD           constants<>+512(SB), Z6
+	VPERMI2PD         constants<>+576(SB), Z6, Z5
 	VFMSUB213PD.BCST  constants<>+760(SB), Z4, Z2
-	VGETEXPPD         Z4, Z5
-	VSUBPD            Z5, Z1, Z1
-	VPSRLQ            $0x30, Z4, Z4
-	VMOVUPD           constants<>+512(SB), Z5
-	VPERMI2PD         constants<>+576(SB), Z5, Z4
-	VFMADD231PD.BCST  constants<>+1008(SB), Z1, Z4
-	VMULPD            Z2, Z2, Z1
-	VBROADCASTSD      constants<>+1064(SB), Z5
-	VFMADD231PD.BCST  constants<>+1072(SB), Z2, Z5
-	VFMADD231PD.BCST  constants<>+1080(SB), Z1, Z5
-	VBROADCASTSD      constants<>+1048(SB), Z6
-	VFMADD231PD.BCST  constants<>+1056(SB), Z2, Z6
-	VFMADD213PD       Z6, Z1, Z5
-	VBROADCASTSD      constants<>+1016(SB), Z6
-	VFMADD231PD.BCST  constants<>+1024(SB), Z2, Z6
-	VBROADCASTSD      constants<>+1032(SB), Z7
-	VFMADD231PD.BCST  constants<>+1040(SB), Z2, Z7
-	VFMADD231PD       Z7, Z1, Z6
-	VADDPD            Z2, Z4, Z4
-	VMULPD            Z1, Z1, Z2
-	VFMADD231PD       Z5, Z2, Z6
-	VFMADD213PD       Z4, Z1, Z6
+	VFMADD231PD.BCST  constants<>+992(SB), Z1, Z5
+	VMULPD            Z2, Z2, Z4
+	VBROADCASTSD      constants<>+1056(SB), Z6
+	VFMADD231PD.BCST  constants<>+1064(SB), Z2, Z6
+	VFMADD231PD.BCST  constants<>+1072(SB), Z4, Z6
+	VBROADCASTSD      constants<>+1040(SB), Z7
+	VFMADD231PD.BCST  constants<>+1048(SB), Z2, Z7
+	VFMADD213PD       Z7, Z4, Z6
+	VBROADCASTSD      constants<>+1024(SB), Z7
+	VFMADD231PD.BCST  constants<>+1032(SB), Z2, Z7
+	VFMADD213PD       Z7, Z4, Z6
+	VBROADCASTSD      constants<>+1008(SB), Z7
+	VFMADD231PD.BCST  constants<>+1016(SB), Z2, Z7
+	VFMADD213PD       Z7, Z4, Z6
+	VFMADD213PD       Z2, Z4, Z6
+	VFMADD231PD.BCST  constants<>+1000(SB), Z1, Z6
+	VADDPD            Z5, Z6, Z6
 	VADDPD            Y3, Y6, Y6
 	MOVQ              product_base+48(FP), SI
 	VMOVUPD           Y0, (SI)(CX*8)
@@ -11904,9 +12183,9 @@ group952:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group952
+	JMP               group984
 
-done953:
+done985:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -11917,26 +12196,26 @@ TEXT ·exp256(SB), $0-48
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    x_base+24(FP), CX
 	MOVQ    x_len+32(FP), DX
-	VMOVUPD constants<>+2240(SB), Y0
-	VMOVUPD constants<>+2208(SB), Y1
-	VMOVUPD constants<>+2272(SB), Y2
-	VMOVUPD constants<>+2304(SB), Y3
-	VMOVUPD constants<>+1984(SB), Y4
-	VMOVUPD constants<>+1952(SB), Y5
+	VMOVUPD constants<>+2232(SB), Y0
+	VMOVUPD constants<>+2200(SB), Y1
+	VMOVUPD constants<>+2264(SB), Y2
+	VMOVUPD constants<>+2296(SB), Y3
+	VMOVUPD constants<>+1976(SB), Y4
+	VMOVUPD constants<>+1944(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest955
+	JLT     rest987
 
-whole954:
+whole986:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+2080(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2072(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick956
-	VMOVUPD      constants<>+2144(SB), Y7
+	JZ           quick988
+	VMOVUPD      constants<>+2136(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+2176(SB), Y7
+	VMOVUPD      constants<>+2168(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -11945,23 +12224,23 @@ whole954:
 	VFNMADD231PD Y3, Y7, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1216(SB), Y10
-	VFMADD231PD  constants<>+1248(SB), Y6, Y10
-	VMOVUPD      constants<>+1280(SB), Y11
-	VFMADD231PD  constants<>+1312(SB), Y6, Y11
-	VMOVUPD      constants<>+1344(SB), Y12
-	VFMADD231PD  constants<>+1376(SB), Y6, Y12
-	VMOVUPD      constants<>+1408(SB), Y13
-	VFMADD231PD  constants<>+1440(SB), Y6, Y13
-	VMOVUPD      constants<>+1472(SB), Y14
-	VFMADD231PD  constants<>+1504(SB), Y6, Y14
+	VMOVUPD      constants<>+1208(SB), Y10
+	VFMADD231PD  constants<>+1240(SB), Y6, Y10
+	VMOVUPD      constants<>+1272(SB), Y11
+	VFMADD231PD  constants<>+1304(SB), Y6, Y11
+	VMOVUPD      constants<>+1336(SB), Y12
+	VFMADD231PD  constants<>+1368(SB), Y6, Y12
+	VMOVUPD      constants<>+1400(SB), Y13
+	VFMADD231PD  constants<>+1432(SB), Y6, Y13
+	VMOVUPD      constants<>+1464(SB), Y14
+	VFMADD231PD  constants<>+1496(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+2048(SB), Y7, Y8
+	VMULPD       constants<>+2040(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -11972,9 +12251,9 @@ whole954:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done957
+	JMP          done989
 
-quick956:
+quick988:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -11982,16 +12261,16 @@ quick956:
 	VFNMADD231PD Y3, Y8, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1216(SB), Y10
-	VFMADD231PD  constants<>+1248(SB), Y6, Y10
-	VMOVUPD      constants<>+1280(SB), Y11
-	VFMADD231PD  constants<>+1312(SB), Y6, Y11
-	VMOVUPD      constants<>+1344(SB), Y12
-	VFMADD231PD  constants<>+1376(SB), Y6, Y12
-	VMOVUPD      constants<>+1408(SB), Y13
-	VFMADD231PD  constants<>+1440(SB), Y6, Y13
-	VMOVUPD      constants<>+1472(SB), Y14
-	VFMADD231PD  constants<>+1504(SB), Y6, Y14
+	VMOVUPD      constants<>+1208(SB), Y10
+	VFMADD231PD  constants<>+1240(SB), Y6, Y10
+	VMOVUPD      constants<>+1272(SB), Y11
+	VFMADD231PD  constants<>+1304(SB), Y6, Y11
+	VMOVUPD      constants<>+1336(SB), Y12
+	VFMADD231PD  constants<>+1368(SB), Y6, Y12
+	VMOVUPD      constants<>+1400(SB), Y13
+	VFMADD231PD  constants<>+1432(SB), Y6, Y13
+	VMOVUPD      constants<>+1464(SB), Y14
+	VFMADD231PD  constants<>+1496(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
@@ -12001,17 +12280,17 @@ quick956:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done957:
+done989:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+2080(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2072(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick958
-	VMOVUPD      constants<>+2144(SB), Y7
+	JZ           quick990
+	VMOVUPD      constants<>+2136(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+2176(SB), Y7
+	VMOVUPD      constants<>+2168(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -12020,23 +12299,23 @@ done957:
 	VFNMADD231PD Y3, Y7, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1216(SB), Y10
-	VFMADD231PD  constants<>+1248(SB), Y6, Y10
-	VMOVUPD      constants<>+1280(SB), Y11
-	VFMADD231PD  constants<>+1312(SB), Y6, Y11
-	VMOVUPD      constants<>+1344(SB), Y12
-	VFMADD231PD  constants<>+1376(SB), Y6, Y12
-	VMOVUPD      constants<>+1408(SB), Y13
-	VFMADD231PD  constants<>+1440(SB), Y6, Y13
-	VMOVUPD      constants<>+1472(SB), Y14
-	VFMADD231PD  constants<>+1504(SB), Y6, Y14
+	VMOVUPD      constants<>+1208(SB), Y10
+	VFMADD231PD  constants<>+1240(SB), Y6, Y10
+	VMOVUPD      constants<>+1272(SB), Y11
+	VFMADD231PD  constants<>+1304(SB), Y6, Y11
+	VMOVUPD      constants<>+1336(SB), Y12
+	VFMADD231PD  constants<>+1368(SB), Y6, Y12
+	VMOVUPD      constants<>+1400(SB), Y13
+	VFMADD231PD  constants<>+1432(SB), Y6, Y13
+	VMOVUPD      constants<>+1464(SB), Y14
+	VFMADD231PD  constants<>+1496(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+2048(SB), Y7, Y8
+	VMULPD       constants<>+2040(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -12047,9 +12326,9 @@ done957:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done959
+	JMP          done991
 
-quick958:
+quick990:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -12057,16 +12336,16 @@ quick958:
 	VFNMADD231PD Y3, Y8, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1216(SB), Y10
-	VFMADD231PD  constants<>+1248(SB), Y6, Y10
-	VMOVUPD      constants<>+1280(SB), Y11
-	VFMADD231PD  constants<>+1312(SB), Y6, Y11
-	VMOVUPD      constants<>+1344(SB), Y12
-	VFMADD231PD  constants<>+1376(SB), Y6, Y12
-	VMOVUPD      constants<>+1408(SB), Y13
-	VFMADD231PD  constants<>+1440(SB), Y6, Y13
-	VMOVUPD      constants<>+1472(SB), Y14
-	VFMADD231PD  constants<>+1504(SB), Y6, Y14
+	VMOVUPD      constants<>+1208(SB), Y10
+	VFMADD231PD  constants<>+1240(SB), Y6, Y10
+	VMOVUPD      constants<>+1272(SB), Y11
+	VFMADD231PD  constants<>+1304(SB), Y6, Y11
+	VMOVUPD      constants<>+1336(SB), Y12
+	VFMADD231PD  constants<>+1368(SB), Y6, Y12
+	VMOVUPD      constants<>+1400(SB), Y13
+	VFMADD231PD  constants<>+1432(SB), Y6, Y13
+	VMOVUPD      constants<>+1464(SB), Y14
+	VFMADD231PD  constants<>+1496(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
@@ -12076,27 +12355,27 @@ quick958:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done959:
+done991:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole954
+	JGE     whole986
 
-rest955:
+rest987:
 	CMPQ DX, $0x00000004
-	JLT  rest961
+	JLT  rest993
 
-whole960:
+whole992:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+2080(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2072(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick962
-	VMOVUPD      constants<>+2144(SB), Y7
+	JZ           quick994
+	VMOVUPD      constants<>+2136(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+2176(SB), Y7
+	VMOVUPD      constants<>+2168(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -12105,23 +12384,23 @@ whole960:
 	VFNMADD231PD Y3, Y7, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1216(SB), Y10
-	VFMADD231PD  constants<>+1248(SB), Y6, Y10
-	VMOVUPD      constants<>+1280(SB), Y11
-	VFMADD231PD  constants<>+1312(SB), Y6, Y11
-	VMOVUPD      constants<>+1344(SB), Y12
-	VFMADD231PD  constants<>+1376(SB), Y6, Y12
-	VMOVUPD      constants<>+1408(SB), Y13
-	VFMADD231PD  constants<>+1440(SB), Y6, Y13
-	VMOVUPD      constants<>+1472(SB), Y14
-	VFMADD231PD  constants<>+1504(SB), Y6, Y14
+	VMOVUPD      constants<>+1208(SB), Y10
+	VFMADD231PD  constants<>+1240(SB), Y6, Y10
+	VMOVUPD      constants<>+1272(SB), Y11
+	VFMADD231PD  constants<>+1304(SB), Y6, Y11
+	VMOVUPD      constants<>+1336(SB), Y12
+	VFMADD231PD  constants<>+1368(SB), Y6, Y12
+	VMOVUPD      constants<>+1400(SB), Y13
+	VFMADD231PD  constants<>+1432(SB), Y6, Y13
+	VMOVUPD      constants<>+1464(SB), Y14
+	VFMADD231PD  constants<>+1496(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+2048(SB), Y7, Y8
+	VMULPD       constants<>+2040(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -12132,9 +12411,9 @@ whole960:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done963
+	JMP          done995
 
-quick962:
+quick994:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -12142,16 +12421,16 @@ quick962:
 	VFNMADD231PD Y3, Y8, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1216(SB), Y10
-	VFMADD231PD  constants<>+1248(SB), Y6, Y10
-	VMOVUPD      constants<>+1280(SB), Y11
-	VFMADD231PD  constants<>+1312(SB), Y6, Y11
-	VMOVUPD      constants<>+1344(SB), Y12
-	VFMADD231PD  constants<>+1376(SB), Y6, Y12
-	VMOVUPD      constants<>+1408(SB), Y13
-	VFMADD231PD  constants<>+1440(SB), Y6, Y13
-	VMOVUPD      constants<>+1472(SB), Y14
-	VFMADD231PD  constants<>+1504(SB), Y6, Y14
+	VMOVUPD      constants<>+1208(SB), Y10
+	VFMADD231PD  constants<>+1240(SB), Y6, Y10
+	VMOVUPD      constants<>+1272(SB), Y11
+	VFMADD231PD  constants<>+1304(SB), Y6, Y11
+	VMOVUPD      constants<>+1336(SB), Y12
+	VFMADD231PD  constants<>+1368(SB), Y6, Y12
+	VMOVUPD      constants<>+1400(SB), Y13
+	VFMADD231PD  constants<>+1432(SB), Y6, Y13
+	VMOVUPD      constants<>+1464(SB), Y14
+	VFMADD231PD  constants<>+1496(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
@@ -12161,29 +12440,29 @@ quick962:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done963:
+done995:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole960
+	JGE     whole992
 
-rest961:
+rest993:
 	TESTQ        DX, DX
-	JZ           done964
+	JZ           done996
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
 	VMOVUPD      (SI)(DI*8), Y6
 	VMASKMOVPD   (CX)(BX*8), Y6, Y6
 	VANDPD       Y5, Y6, Y5
-	VCMPPD       $0x06, constants<>+2080(SB), Y5, Y5
+	VCMPPD       $0x06, constants<>+2072(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick965
-	VMOVUPD      constants<>+2144(SB), Y5
+	JZ           quick997
+	VMOVUPD      constants<>+2136(SB), Y5
 	VMAXPD       Y6, Y5, Y6
-	VMOVUPD      constants<>+2176(SB), Y5
+	VMOVUPD      constants<>+2168(SB), Y5
 	VMINPD       Y6, Y5, Y6
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
@@ -12192,23 +12471,23 @@ rest961:
 	VFNMADD231PD Y3, Y1, Y6
 	VMULPD       Y6, Y6, Y2
 	VMULPD       Y2, Y2, Y3
-	VMOVUPD      constants<>+1216(SB), Y5
-	VFMADD231PD  constants<>+1248(SB), Y6, Y5
-	VMOVUPD      constants<>+1280(SB), Y7
-	VFMADD231PD  constants<>+1312(SB), Y6, Y7
-	VMOVUPD      constants<>+1344(SB), Y8
-	VFMADD231PD  constants<>+1376(SB), Y6, Y8
-	VMOVUPD      constants<>+1408(SB), Y9
-	VFMADD231PD  constants<>+1440(SB), Y6, Y9
-	VMOVUPD      constants<>+1472(SB), Y10
-	VFMADD231PD  constants<>+1504(SB), Y6, Y10
+	VMOVUPD      constants<>+1208(SB), Y5
+	VFMADD231PD  constants<>+1240(SB), Y6, Y5
+	VMOVUPD      constants<>+1272(SB), Y7
+	VFMADD231PD  constants<>+1304(SB), Y6, Y7
+	VMOVUPD      constants<>+1336(SB), Y8
+	VFMADD231PD  constants<>+1368(SB), Y6, Y8
+	VMOVUPD      constants<>+1400(SB), Y9
+	VFMADD231PD  constants<>+1432(SB), Y6, Y9
+	VMOVUPD      constants<>+1464(SB), Y10
+	VFMADD231PD  constants<>+1496(SB), Y6, Y10
 	VFMADD231PD  Y7, Y2, Y5
 	VFMADD231PD  Y9, Y2, Y8
 	VFMADD231PD  Y10, Y3, Y8
 	VFMADD231PD  Y8, Y3, Y5
 	VFMADD231PD  Y5, Y2, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+2048(SB), Y1, Y2
+	VMULPD       constants<>+2040(SB), Y1, Y2
 	VROUNDPD     $0x01, Y2, Y2
 	VSUBPD       Y2, Y1, Y1
 	VADDPD       Y0, Y2, Y2
@@ -12219,9 +12498,9 @@ rest961:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done966
+	JMP          done998
 
-quick965:
+quick997:
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -12229,16 +12508,16 @@ quick965:
 	VFNMADD231PD Y3, Y0, Y6
 	VMULPD       Y6, Y6, Y0
 	VMULPD       Y0, Y0, Y1
-	VMOVUPD      constants<>+1216(SB), Y2
-	VFMADD231PD  constants<>+1248(SB), Y6, Y2
-	VMOVUPD      constants<>+1280(SB), Y3
-	VFMADD231PD  constants<>+1312(SB), Y6, Y3
-	VMOVUPD      constants<>+1344(SB), Y7
-	VFMADD231PD  constants<>+1376(SB), Y6, Y7
-	VMOVUPD      constants<>+1408(SB), Y8
-	VFMADD231PD  constants<>+1440(SB), Y6, Y8
-	VMOVUPD      constants<>+1472(SB), Y9
-	VFMADD231PD  constants<>+1504(SB), Y6, Y9
+	VMOVUPD      constants<>+1208(SB), Y2
+	VFMADD231PD  constants<>+1240(SB), Y6, Y2
+	VMOVUPD      constants<>+1272(SB), Y3
+	VFMADD231PD  constants<>+1304(SB), Y6, Y3
+	VMOVUPD      constants<>+1336(SB), Y7
+	VFMADD231PD  constants<>+1368(SB), Y6, Y7
+	VMOVUPD      constants<>+1400(SB), Y8
+	VFMADD231PD  constants<>+1432(SB), Y6, Y8
+	VMOVUPD      constants<>+1464(SB), Y9
+	VFMADD231PD  constants<>+1496(SB), Y6, Y9
 	VFMADD231PD  Y3, Y0, Y2
 	VFMADD231PD  Y8, Y0, Y7
 	VFMADD231PD  Y9, Y1, Y7
@@ -12248,26 +12527,26 @@ quick965:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y0
 
-done966:
+done998:
 	CMPQ    DX, $0x04
-	JLT     partial967
+	JLT     partial999
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored969
+	JMP     stored1001
 
-partial967:
+partial999:
 	CMPQ         DX, $0x02
-	JLT          single968
+	JLT          single1000
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored969
+	JEQ          stored1001
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored969
+	JMP          stored1001
 
-single968:
+single1000:
 	VMOVSD X0, (AX)(BX*8)
 
-stored969:
-done964:
+stored1001:
+done996:
 	VZEROUPPER
 	RET
 
@@ -12277,285 +12556,285 @@ TEXT ·log256(SB), $0-48
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    x_base+24(FP), CX
 	MOVQ    x_len+32(FP), DX
-	VMOVUPD constants<>+2528(SB), Y0
-	VMOVUPD constants<>+2592(SB), Y1
-	VMOVUPD constants<>+1984(SB), Y2
-	VMOVUPD constants<>+2048(SB), Y3
+	VMOVUPD constants<>+2520(SB), Y0
+	VMOVUPD constants<>+2584(SB), Y1
+	VMOVUPD constants<>+1976(SB), Y2
+	VMOVUPD constants<>+2040(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest971
+	JLT     rest1003
 
-whole970:
+whole1002:
 	VMOVUPD     (CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2400(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1920(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1912(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick972
+	JZ          quick1004
 	VMOVAPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2400(SB), Y4, Y7
-	VMULPD      constants<>+2432(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y7
+	VMULPD      constants<>+2424(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2464(SB), Y7, Y6
+	VANDPD      constants<>+2456(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2624(SB), Y7, Y7
-	VANDPD      constants<>+2560(SB), Y4, Y4
-	VPADDQ      constants<>+2496(SB), Y4, Y4
+	VSUBPD      constants<>+2616(SB), Y7, Y7
+	VANDPD      constants<>+2552(SB), Y4, Y4
+	VPADDQ      constants<>+2488(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2016(SB), Y4, Y6
+	VADDPD      constants<>+2008(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+1728(SB), Y10
-	VFMADD213PD constants<>+1664(SB), Y9, Y10
-	VFMADD213PD constants<>+1600(SB), Y9, Y10
-	VFMADD213PD constants<>+1536(SB), Y9, Y10
-	VMOVUPD     constants<>+1696(SB), Y11
-	VFMADD213PD constants<>+1632(SB), Y9, Y11
-	VFMADD213PD constants<>+1568(SB), Y9, Y11
+	VMOVUPD     constants<>+1720(SB), Y10
+	VFMADD213PD constants<>+1656(SB), Y9, Y10
+	VFMADD213PD constants<>+1592(SB), Y9, Y10
+	VFMADD213PD constants<>+1528(SB), Y9, Y10
+	VMOVUPD     constants<>+1688(SB), Y11
+	VFMADD213PD constants<>+1624(SB), Y9, Y11
+	VFMADD213PD constants<>+1560(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
 	VMOVAPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2368(SB), Y7, Y9
+	VMULPD      constants<>+2360(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2336(SB), Y12, Y7
+	VFMSUB132PD constants<>+2328(SB), Y12, Y7
 	VMOVAPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1760(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1792(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1792(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1752(SB), Y4, Y4
+	VCMPPD      $0x00, constants<>+1784(SB), Y5, Y7
+	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1824(SB), Y4, Y4
-	JMP         done973
+	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
+	JMP         done1005
 
-quick972:
+quick1004:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2624(SB), Y5, Y5
-	VANDPD      constants<>+2560(SB), Y4, Y4
-	VPADDQ      constants<>+2496(SB), Y4, Y4
+	VSUBPD      constants<>+2616(SB), Y5, Y5
+	VANDPD      constants<>+2552(SB), Y4, Y4
+	VPADDQ      constants<>+2488(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2016(SB), Y4, Y6
+	VADDPD      constants<>+2008(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1728(SB), Y9
-	VFMADD213PD constants<>+1664(SB), Y8, Y9
-	VFMADD213PD constants<>+1600(SB), Y8, Y9
-	VFMADD213PD constants<>+1536(SB), Y8, Y9
-	VMOVUPD     constants<>+1696(SB), Y10
-	VFMADD213PD constants<>+1632(SB), Y8, Y10
-	VFMADD213PD constants<>+1568(SB), Y8, Y10
+	VMOVUPD     constants<>+1720(SB), Y9
+	VFMADD213PD constants<>+1656(SB), Y8, Y9
+	VFMADD213PD constants<>+1592(SB), Y8, Y9
+	VFMADD213PD constants<>+1528(SB), Y8, Y9
+	VMOVUPD     constants<>+1688(SB), Y10
+	VFMADD213PD constants<>+1624(SB), Y8, Y10
+	VFMADD213PD constants<>+1560(SB), Y8, Y10
 	VMULPD      Y3, Y4, Y11
 	VMULPD      Y4, Y11, Y11
 	VMOVAPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2368(SB), Y5, Y8
+	VMULPD      constants<>+2360(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2336(SB), Y11, Y5
+	VFMSUB132PD constants<>+2328(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done973:
+done1005:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2400(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1920(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1912(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick974
+	JZ          quick1006
 	VMOVAPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2400(SB), Y4, Y7
-	VMULPD      constants<>+2432(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y7
+	VMULPD      constants<>+2424(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2464(SB), Y7, Y6
+	VANDPD      constants<>+2456(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2624(SB), Y7, Y7
-	VANDPD      constants<>+2560(SB), Y4, Y4
-	VPADDQ      constants<>+2496(SB), Y4, Y4
+	VSUBPD      constants<>+2616(SB), Y7, Y7
+	VANDPD      constants<>+2552(SB), Y4, Y4
+	VPADDQ      constants<>+2488(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2016(SB), Y4, Y6
+	VADDPD      constants<>+2008(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+1728(SB), Y10
-	VFMADD213PD constants<>+1664(SB), Y9, Y10
-	VFMADD213PD constants<>+1600(SB), Y9, Y10
-	VFMADD213PD constants<>+1536(SB), Y9, Y10
-	VMOVUPD     constants<>+1696(SB), Y11
-	VFMADD213PD constants<>+1632(SB), Y9, Y11
-	VFMADD213PD constants<>+1568(SB), Y9, Y11
+	VMOVUPD     constants<>+1720(SB), Y10
+	VFMADD213PD constants<>+1656(SB), Y9, Y10
+	VFMADD213PD constants<>+1592(SB), Y9, Y10
+	VFMADD213PD constants<>+1528(SB), Y9, Y10
+	VMOVUPD     constants<>+1688(SB), Y11
+	VFMADD213PD constants<>+1624(SB), Y9, Y11
+	VFMADD213PD constants<>+1560(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
 	VMOVAPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2368(SB), Y7, Y9
+	VMULPD      constants<>+2360(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2336(SB), Y12, Y7
+	VFMSUB132PD constants<>+2328(SB), Y12, Y7
 	VMOVAPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1760(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1792(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1792(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1752(SB), Y4, Y4
+	VCMPPD      $0x00, constants<>+1784(SB), Y5, Y7
+	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1824(SB), Y4, Y4
-	JMP         done975
+	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
+	JMP         done1007
 
-quick974:
+quick1006:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2624(SB), Y5, Y5
-	VANDPD      constants<>+2560(SB), Y4, Y4
-	VPADDQ      constants<>+2496(SB), Y4, Y4
+	VSUBPD      constants<>+2616(SB), Y5, Y5
+	VANDPD      constants<>+2552(SB), Y4, Y4
+	VPADDQ      constants<>+2488(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2016(SB), Y4, Y6
+	VADDPD      constants<>+2008(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1728(SB), Y9
-	VFMADD213PD constants<>+1664(SB), Y8, Y9
-	VFMADD213PD constants<>+1600(SB), Y8, Y9
-	VFMADD213PD constants<>+1536(SB), Y8, Y9
-	VMOVUPD     constants<>+1696(SB), Y10
-	VFMADD213PD constants<>+1632(SB), Y8, Y10
-	VFMADD213PD constants<>+1568(SB), Y8, Y10
+	VMOVUPD     constants<>+1720(SB), Y9
+	VFMADD213PD constants<>+1656(SB), Y8, Y9
+	VFMADD213PD constants<>+1592(SB), Y8, Y9
+	VFMADD213PD constants<>+1528(SB), Y8, Y9
+	VMOVUPD     constants<>+1688(SB), Y10
+	VFMADD213PD constants<>+1624(SB), Y8, Y10
+	VFMADD213PD constants<>+1560(SB), Y8, Y10
 	VMULPD      Y3, Y4, Y11
 	VMULPD      Y4, Y11, Y11
 	VMOVAPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2368(SB), Y5, Y8
+	VMULPD      constants<>+2360(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2336(SB), Y11, Y5
+	VFMSUB132PD constants<>+2328(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done975:
+done1007:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole970
+	JGE     whole1002
 
-rest971:
+rest1003:
 	CMPQ DX, $0x00000004
-	JLT  rest977
+	JLT  rest1009
 
-whole976:
+whole1008:
 	VMOVUPD     (CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2400(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1920(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1912(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick978
+	JZ          quick1010
 	VMOVAPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2400(SB), Y4, Y7
-	VMULPD      constants<>+2432(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y7
+	VMULPD      constants<>+2424(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2464(SB), Y7, Y6
+	VANDPD      constants<>+2456(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2624(SB), Y7, Y7
-	VANDPD      constants<>+2560(SB), Y4, Y4
-	VPADDQ      constants<>+2496(SB), Y4, Y4
+	VSUBPD      constants<>+2616(SB), Y7, Y7
+	VANDPD      constants<>+2552(SB), Y4, Y4
+	VPADDQ      constants<>+2488(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2016(SB), Y4, Y6
+	VADDPD      constants<>+2008(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+1728(SB), Y10
-	VFMADD213PD constants<>+1664(SB), Y9, Y10
-	VFMADD213PD constants<>+1600(SB), Y9, Y10
-	VFMADD213PD constants<>+1536(SB), Y9, Y10
-	VMOVUPD     constants<>+1696(SB), Y11
-	VFMADD213PD constants<>+1632(SB), Y9, Y11
-	VFMADD213PD constants<>+1568(SB), Y9, Y11
+	VMOVUPD     constants<>+1720(SB), Y10
+	VFMADD213PD constants<>+1656(SB), Y9, Y10
+	VFMADD213PD constants<>+1592(SB), Y9, Y10
+	VFMADD213PD constants<>+1528(SB), Y9, Y10
+	VMOVUPD     constants<>+1688(SB), Y11
+	VFMADD213PD constants<>+1624(SB), Y9, Y11
+	VFMADD213PD constants<>+1560(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
 	VMOVAPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2368(SB), Y7, Y9
+	VMULPD      constants<>+2360(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2336(SB), Y12, Y7
+	VFMSUB132PD constants<>+2328(SB), Y12, Y7
 	VMOVAPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1760(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1792(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1792(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1752(SB), Y4, Y4
+	VCMPPD      $0x00, constants<>+1784(SB), Y5, Y7
+	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1824(SB), Y4, Y4
-	JMP         done979
+	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
+	JMP         done1011
 
-quick978:
+quick1010:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2624(SB), Y5, Y5
-	VANDPD      constants<>+2560(SB), Y4, Y4
-	VPADDQ      constants<>+2496(SB), Y4, Y4
+	VSUBPD      constants<>+2616(SB), Y5, Y5
+	VANDPD      constants<>+2552(SB), Y4, Y4
+	VPADDQ      constants<>+2488(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2016(SB), Y4, Y6
+	VADDPD      constants<>+2008(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1728(SB), Y9
-	VFMADD213PD constants<>+1664(SB), Y8, Y9
-	VFMADD213PD constants<>+1600(SB), Y8, Y9
-	VFMADD213PD constants<>+1536(SB), Y8, Y9
-	VMOVUPD     constants<>+1696(SB), Y10
-	VFMADD213PD constants<>+1632(SB), Y8, Y10
-	VFMADD213PD constants<>+1568(SB), Y8, Y10
+	VMOVUPD     constants<>+1720(SB), Y9
+	VFMADD213PD constants<>+1656(SB), Y8, Y9
+	VFMADD213PD constants<>+1592(SB), Y8, Y9
+	VFMADD213PD constants<>+1528(SB), Y8, Y9
+	VMOVUPD     constants<>+1688(SB), Y10
+	VFMADD213PD constants<>+1624(SB), Y8, Y10
+	VFMADD213PD constants<>+1560(SB), Y8, Y10
 	VMULPD      Y3, Y4, Y11
 	VMULPD      Y4, Y11, Y11
 	VMOVAPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2368(SB), Y5, Y8
+	VMULPD      constants<>+2360(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2336(SB), Y11, Y5
+	VFMSUB132PD constants<>+2328(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done979:
+done1011:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole976
+	JGE     whole1008
 
-rest977:
+rest1009:
 	TESTQ       DX, DX
-	JZ          done980
+	JZ          done1012
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -12563,107 +12842,107 @@ rest977:
 	VMASKMOVPD  (CX)(BX*8), Y4, Y5
 	VMOVUPD     Y2, Y6
 	VBLENDVPD   Y4, Y5, Y6, Y5
-	VCMPPD      $0x19, constants<>+2400(SB), Y5, Y4
-	VCMPPD      $0x1e, constants<>+1920(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2392(SB), Y5, Y4
+	VCMPPD      $0x1e, constants<>+1912(SB), Y5, Y6
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick981
+	JZ          quick1013
 	VMOVAPD     Y5, Y4
-	VCMPPD      $0x19, constants<>+2400(SB), Y5, Y7
-	VMULPD      constants<>+2432(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2392(SB), Y5, Y7
+	VMULPD      constants<>+2424(SB), Y5, Y6
 	VBLENDVPD   Y7, Y6, Y5, Y5
-	VANDPD      constants<>+2464(SB), Y7, Y6
+	VANDPD      constants<>+2456(SB), Y7, Y6
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+2624(SB), Y0, Y0
-	VANDPD      constants<>+2560(SB), Y5, Y5
-	VPADDQ      constants<>+2496(SB), Y5, Y5
+	VSUBPD      constants<>+2616(SB), Y0, Y0
+	VANDPD      constants<>+2552(SB), Y5, Y5
+	VPADDQ      constants<>+2488(SB), Y5, Y5
 	VADDPD      Y6, Y0, Y0
 	VSUBPD      Y2, Y5, Y5
-	VADDPD      constants<>+2016(SB), Y5, Y1
+	VADDPD      constants<>+2008(SB), Y5, Y1
 	VDIVPD      Y1, Y5, Y1
 	VMULPD      Y1, Y1, Y2
 	VMULPD      Y2, Y2, Y6
-	VMOVUPD     constants<>+1728(SB), Y7
-	VFMADD213PD constants<>+1664(SB), Y6, Y7
-	VFMADD213PD constants<>+1600(SB), Y6, Y7
-	VFMADD213PD constants<>+1536(SB), Y6, Y7
-	VMOVUPD     constants<>+1696(SB), Y8
-	VFMADD213PD constants<>+1632(SB), Y6, Y8
-	VFMADD213PD constants<>+1568(SB), Y6, Y8
+	VMOVUPD     constants<>+1720(SB), Y7
+	VFMADD213PD constants<>+1656(SB), Y6, Y7
+	VFMADD213PD constants<>+1592(SB), Y6, Y7
+	VFMADD213PD constants<>+1528(SB), Y6, Y7
+	VMOVUPD     constants<>+1688(SB), Y8
+	VFMADD213PD constants<>+1624(SB), Y6, Y8
+	VFMADD213PD constants<>+1560(SB), Y6, Y8
 	VMULPD      Y3, Y5, Y3
 	VMULPD      Y5, Y3, Y3
 	VMOVAPD     Y3, Y9
 	VFMADD231PD Y8, Y6, Y9
 	VFMADD231PD Y7, Y2, Y9
-	VMULPD      constants<>+2368(SB), Y0, Y6
+	VMULPD      constants<>+2360(SB), Y0, Y6
 	VFMADD231PD Y9, Y1, Y6
 	VSUBPD      Y6, Y3, Y3
 	VSUBPD      Y5, Y3, Y3
-	VFMSUB132PD constants<>+2336(SB), Y3, Y0
+	VFMSUB132PD constants<>+2328(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VCMPPD      $0x00, Y1, Y4, Y7
-	VBLENDVPD   Y7, constants<>+1760(SB), Y0, Y0
-	VCMPPD      $0x00, constants<>+1792(SB), Y4, Y7
-	VBLENDVPD   Y7, constants<>+1792(SB), Y0, Y0
+	VBLENDVPD   Y7, constants<>+1752(SB), Y0, Y0
+	VCMPPD      $0x00, constants<>+1784(SB), Y4, Y7
+	VBLENDVPD   Y7, constants<>+1784(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
-	VBLENDVPD   Y7, constants<>+1824(SB), Y0, Y0
-	JMP         done982
+	VBLENDVPD   Y7, constants<>+1816(SB), Y0, Y0
+	JMP         done1014
 
-quick981:
+quick1013:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+2624(SB), Y0, Y0
-	VANDPD      constants<>+2560(SB), Y5, Y5
-	VPADDQ      constants<>+2496(SB), Y5, Y5
+	VSUBPD      constants<>+2616(SB), Y0, Y0
+	VANDPD      constants<>+2552(SB), Y5, Y5
+	VPADDQ      constants<>+2488(SB), Y5, Y5
 	VSUBPD      Y2, Y5, Y5
-	VADDPD      constants<>+2016(SB), Y5, Y1
+	VADDPD      constants<>+2008(SB), Y5, Y1
 	VDIVPD      Y1, Y5, Y1
 	VMULPD      Y1, Y1, Y2
 	VMULPD      Y2, Y2, Y4
-	VMOVUPD     constants<>+1728(SB), Y6
-	VFMADD213PD constants<>+1664(SB), Y4, Y6
-	VFMADD213PD constants<>+1600(SB), Y4, Y6
-	VFMADD213PD constants<>+1536(SB), Y4, Y6
-	VMOVUPD     constants<>+1696(SB), Y7
-	VFMADD213PD constants<>+1632(SB), Y4, Y7
-	VFMADD213PD constants<>+1568(SB), Y4, Y7
+	VMOVUPD     constants<>+1720(SB), Y6
+	VFMADD213PD constants<>+1656(SB), Y4, Y6
+	VFMADD213PD constants<>+1592(SB), Y4, Y6
+	VFMADD213PD constants<>+1528(SB), Y4, Y6
+	VMOVUPD     constants<>+1688(SB), Y7
+	VFMADD213PD constants<>+1624(SB), Y4, Y7
+	VFMADD213PD constants<>+1560(SB), Y4, Y7
 	VMULPD      Y3, Y5, Y3
 	VMULPD      Y5, Y3, Y3
 	VMOVAPD     Y3, Y8
 	VFMADD231PD Y7, Y4, Y8
 	VFMADD231PD Y6, Y2, Y8
-	VMULPD      constants<>+2368(SB), Y0, Y4
+	VMULPD      constants<>+2360(SB), Y0, Y4
 	VFMADD231PD Y8, Y1, Y4
 	VSUBPD      Y4, Y3, Y3
 	VSUBPD      Y5, Y3, Y3
-	VFMSUB132PD constants<>+2336(SB), Y3, Y0
+	VFMSUB132PD constants<>+2328(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done982:
+done1014:
 	CMPQ    DX, $0x04
-	JLT     partial983
+	JLT     partial1015
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored985
+	JMP     stored1017
 
-partial983:
+partial1015:
 	CMPQ         DX, $0x02
-	JLT          single984
+	JLT          single1016
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored985
+	JEQ          stored1017
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored985
+	JMP          stored1017
 
-single984:
+single1016:
 	VMOVSD X0, (AX)(BX*8)
 
-stored985:
-done980:
+stored1017:
+done1012:
 	VZEROUPPER
 	RET
 
@@ -12677,94 +12956,94 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest987
+	JLT          rest1019
 
-whole986:
+whole1018:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
-	VANDPD       constants<>+1952(SB), Y2, Y3
-	VCMPPD       $0x06, constants<>+2080(SB), Y3, Y3
+	VANDPD       constants<>+1944(SB), Y2, Y3
+	VCMPPD       $0x06, constants<>+2072(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick988
-	VMOVUPD      constants<>+2144(SB), Y3
+	JZ           quick1020
+	VMOVUPD      constants<>+2136(SB), Y3
 	VMAXPD       Y2, Y3, Y2
-	VMOVUPD      constants<>+2176(SB), Y3
+	VMOVUPD      constants<>+2168(SB), Y3
 	VMINPD       Y2, Y3, Y2
-	VMOVUPD      constants<>+2240(SB), Y3
-	VFMADD231PD  constants<>+2208(SB), Y2, Y3
-	VSUBPD       constants<>+2240(SB), Y3, Y3
-	VFNMADD231PD constants<>+2272(SB), Y3, Y2
-	VFNMADD231PD constants<>+2304(SB), Y3, Y2
+	VMOVUPD      constants<>+2232(SB), Y3
+	VFMADD231PD  constants<>+2200(SB), Y2, Y3
+	VSUBPD       constants<>+2232(SB), Y3, Y3
+	VFNMADD231PD constants<>+2264(SB), Y3, Y2
+	VFNMADD231PD constants<>+2296(SB), Y3, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1216(SB), Y6
-	VFMADD231PD  constants<>+1248(SB), Y2, Y6
-	VMOVUPD      constants<>+1280(SB), Y7
-	VFMADD231PD  constants<>+1312(SB), Y2, Y7
-	VMOVUPD      constants<>+1344(SB), Y8
-	VFMADD231PD  constants<>+1376(SB), Y2, Y8
-	VMOVUPD      constants<>+1408(SB), Y9
-	VFMADD231PD  constants<>+1440(SB), Y2, Y9
-	VMOVUPD      constants<>+1472(SB), Y10
-	VFMADD231PD  constants<>+1504(SB), Y2, Y10
+	VMOVUPD      constants<>+1208(SB), Y6
+	VFMADD231PD  constants<>+1240(SB), Y2, Y6
+	VMOVUPD      constants<>+1272(SB), Y7
+	VFMADD231PD  constants<>+1304(SB), Y2, Y7
+	VMOVUPD      constants<>+1336(SB), Y8
+	VFMADD231PD  constants<>+1368(SB), Y2, Y8
+	VMOVUPD      constants<>+1400(SB), Y9
+	VFMADD231PD  constants<>+1432(SB), Y2, Y9
+	VMOVUPD      constants<>+1464(SB), Y10
+	VFMADD231PD  constants<>+1496(SB), Y2, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y2
-	VADDPD       constants<>+1984(SB), Y2, Y2
-	VMULPD       constants<>+2048(SB), Y3, Y4
+	VADDPD       constants<>+1976(SB), Y2, Y2
+	VMULPD       constants<>+2040(SB), Y3, Y4
 	VROUNDPD     $0x01, Y4, Y4
 	VSUBPD       Y4, Y3, Y3
-	VADDPD       constants<>+2240(SB), Y4, Y4
+	VADDPD       constants<>+2232(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+1984(SB), Y4, Y4
-	VADDPD       constants<>+2240(SB), Y3, Y3
+	VPADDQ       constants<>+1976(SB), Y4, Y4
+	VADDPD       constants<>+2232(SB), Y3, Y3
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constants<>+1984(SB), Y3, Y3
+	VPADDQ       constants<>+1976(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done989
+	JMP          done1021
 
-quick988:
-	VMOVUPD      constants<>+2240(SB), Y3
-	VFMADD231PD  constants<>+2208(SB), Y2, Y3
-	VSUBPD       constants<>+2240(SB), Y3, Y4
-	VFNMADD231PD constants<>+2272(SB), Y4, Y2
-	VFNMADD231PD constants<>+2304(SB), Y4, Y2
+quick1020:
+	VMOVUPD      constants<>+2232(SB), Y3
+	VFMADD231PD  constants<>+2200(SB), Y2, Y3
+	VSUBPD       constants<>+2232(SB), Y3, Y4
+	VFNMADD231PD constants<>+2264(SB), Y4, Y2
+	VFNMADD231PD constants<>+2296(SB), Y4, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1216(SB), Y6
-	VFMADD231PD  constants<>+1248(SB), Y2, Y6
-	VMOVUPD      constants<>+1280(SB), Y7
-	VFMADD231PD  constants<>+1312(SB), Y2, Y7
-	VMOVUPD      constants<>+1344(SB), Y8
-	VFMADD231PD  constants<>+1376(SB), Y2, Y8
-	VMOVUPD      constants<>+1408(SB), Y9
-	VFMADD231PD  constants<>+1440(SB), Y2, Y9
-	VMOVUPD      constants<>+1472(SB), Y10
-	VFMADD231PD  constants<>+1504(SB), Y2, Y10
+	VMOVUPD      constants<>+1208(SB), Y6
+	VFMADD231PD  constants<>+1240(SB), Y2, Y6
+	VMOVUPD      constants<>+1272(SB), Y7
+	VFMADD231PD  constants<>+1304(SB), Y2, Y7
+	VMOVUPD      constants<>+1336(SB), Y8
+	VFMADD231PD  constants<>+1368(SB), Y2, Y8
+	VMOVUPD      constants<>+1400(SB), Y9
+	VFMADD231PD  constants<>+1432(SB), Y2, Y9
+	VMOVUPD      constants<>+1464(SB), Y10
+	VFMADD231PD  constants<>+1496(SB), Y2, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y2
-	VADDPD       constants<>+1984(SB), Y2, Y2
+	VADDPD       constants<>+1976(SB), Y2, Y2
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
-done989:
+done1021:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole986
+	JGE     whole1018
 
-rest987:
+rest1019:
 	TESTQ        DX, DX
-	JZ           done990
+	JZ           done1022
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -12772,101 +13051,101 @@ rest987:
 	VMASKMOVPD   (CX)(BX*8), Y2, Y3
 	VSUBPD       Y0, Y3, Y3
 	VANDPD       Y2, Y3, Y3
-	VANDPD       constants<>+1952(SB), Y3, Y0
-	VCMPPD       $0x06, constants<>+2080(SB), Y0, Y0
+	VANDPD       constants<>+1944(SB), Y3, Y0
+	VCMPPD       $0x06, constants<>+2072(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick991
-	VMOVUPD      constants<>+2144(SB), Y0
+	JZ           quick1023
+	VMOVUPD      constants<>+2136(SB), Y0
 	VMAXPD       Y3, Y0, Y3
-	VMOVUPD      constants<>+2176(SB), Y0
+	VMOVUPD      constants<>+2168(SB), Y0
 	VMINPD       Y3, Y0, Y3
-	VMOVUPD      constants<>+2240(SB), Y0
-	VFMADD231PD  constants<>+2208(SB), Y3, Y0
-	VSUBPD       constants<>+2240(SB), Y0, Y0
-	VFNMADD231PD constants<>+2272(SB), Y0, Y3
-	VFNMADD231PD constants<>+2304(SB), Y0, Y3
+	VMOVUPD      constants<>+2232(SB), Y0
+	VFMADD231PD  constants<>+2200(SB), Y3, Y0
+	VSUBPD       constants<>+2232(SB), Y0, Y0
+	VFNMADD231PD constants<>+2264(SB), Y0, Y3
+	VFNMADD231PD constants<>+2296(SB), Y0, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1216(SB), Y6
-	VFMADD231PD  constants<>+1248(SB), Y3, Y6
-	VMOVUPD      constants<>+1280(SB), Y7
-	VFMADD231PD  constants<>+1312(SB), Y3, Y7
-	VMOVUPD      constants<>+1344(SB), Y8
-	VFMADD231PD  constants<>+1376(SB), Y3, Y8
-	VMOVUPD      constants<>+1408(SB), Y9
-	VFMADD231PD  constants<>+1440(SB), Y3, Y9
-	VMOVUPD      constants<>+1472(SB), Y10
-	VFMADD231PD  constants<>+1504(SB), Y3, Y10
+	VMOVUPD      constants<>+1208(SB), Y6
+	VFMADD231PD  constants<>+1240(SB), Y3, Y6
+	VMOVUPD      constants<>+1272(SB), Y7
+	VFMADD231PD  constants<>+1304(SB), Y3, Y7
+	VMOVUPD      constants<>+1336(SB), Y8
+	VFMADD231PD  constants<>+1368(SB), Y3, Y8
+	VMOVUPD      constants<>+1400(SB), Y9
+	VFMADD231PD  constants<>+1432(SB), Y3, Y9
+	VMOVUPD      constants<>+1464(SB), Y10
+	VFMADD231PD  constants<>+1496(SB), Y3, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y3
-	VADDPD       constants<>+1984(SB), Y3, Y3
-	VMULPD       constants<>+2048(SB), Y0, Y4
+	VADDPD       constants<>+1976(SB), Y3, Y3
+	VMULPD       constants<>+2040(SB), Y0, Y4
 	VROUNDPD     $0x01, Y4, Y4
 	VSUBPD       Y4, Y0, Y0
-	VADDPD       constants<>+2240(SB), Y4, Y4
+	VADDPD       constants<>+2232(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+1984(SB), Y4, Y4
-	VADDPD       constants<>+2240(SB), Y0, Y0
+	VPADDQ       constants<>+1976(SB), Y4, Y4
+	VADDPD       constants<>+2232(SB), Y0, Y0
 	VPSLLQ       $0x34, Y0, Y0
-	VPADDQ       constants<>+1984(SB), Y0, Y0
+	VPADDQ       constants<>+1976(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done992
+	JMP          done1024
 
-quick991:
-	VMOVUPD      constants<>+2240(SB), Y0
-	VFMADD231PD  constants<>+2208(SB), Y3, Y0
-	VSUBPD       constants<>+2240(SB), Y0, Y4
-	VFNMADD231PD constants<>+2272(SB), Y4, Y3
-	VFNMADD231PD constants<>+2304(SB), Y4, Y3
+quick1023:
+	VMOVUPD      constants<>+2232(SB), Y0
+	VFMADD231PD  constants<>+2200(SB), Y3, Y0
+	VSUBPD       constants<>+2232(SB), Y0, Y4
+	VFNMADD231PD constants<>+2264(SB), Y4, Y3
+	VFNMADD231PD constants<>+2296(SB), Y4, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1216(SB), Y6
-	VFMADD231PD  constants<>+1248(SB), Y3, Y6
-	VMOVUPD      constants<>+1280(SB), Y7
-	VFMADD231PD  constants<>+1312(SB), Y3, Y7
-	VMOVUPD      constants<>+1344(SB), Y8
-	VFMADD231PD  constants<>+1376(SB), Y3, Y8
-	VMOVUPD      constants<>+1408(SB), Y9
-	VFMADD231PD  constants<>+1440(SB), Y3, Y9
-	VMOVUPD      constants<>+1472(SB), Y10
-	VFMADD231PD  constants<>+1504(SB), Y3, Y10
+	VMOVUPD      constants<>+1208(SB), Y6
+	VFMADD231PD  constants<>+1240(SB), Y3, Y6
+	VMOVUPD      constants<>+1272(SB), Y7
+	VFMADD231PD  constants<>+1304(SB), Y3, Y7
+	VMOVUPD      constants<>+1336(SB), Y8
+	VFMADD231PD  constants<>+1368(SB), Y3, Y8
+	VMOVUPD      constants<>+1400(SB), Y9
+	VFMADD231PD  constants<>+1432(SB), Y3, Y9
+	VMOVUPD      constants<>+1464(SB), Y10
+	VFMADD231PD  constants<>+1496(SB), Y3, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y3
-	VADDPD       constants<>+1984(SB), Y3, Y3
+	VADDPD       constants<>+1976(SB), Y3, Y3
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
-done992:
+done1024:
 	CMPQ    DX, $0x04
-	JLT     partial993
+	JLT     partial1025
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored995
+	JMP     stored1027
 
-partial993:
+partial1025:
 	CMPQ         DX, $0x02
-	JLT          single994
+	JLT          single1026
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored995
+	JEQ          stored1027
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored995
+	JMP          stored1027
 
-single994:
+single1026:
 	VMOVSD X0, (AX)(BX*8)
 
-stored995:
+stored1027:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done990:
+done1022:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -12880,13 +13159,13 @@ done990:
 TEXT ·max256(SB), $0-32
 	MOVQ    x_base+0(FP), AX
 	MOVQ    x_len+8(FP), CX
-	VMOVUPD constants<>+1760(SB), Y0
+	VMOVUPD constants<>+1752(SB), Y0
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest997
+	JLT     rest1029
 
-whole996:
+whole1028:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -12894,32 +13173,32 @@ whole996:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole996
+	JGE     whole1028
 
-rest997:
+rest1029:
 	TESTQ      CX, CX
-	JZ         done998
+	JZ         done1030
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
 	VMASKMOVPD (AX)(DX*8), Y2, Y3
-	VMOVUPD    constants<>+1760(SB), Y4
+	VMOVUPD    constants<>+1752(SB), Y4
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done998:
+done1030:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers999
-	VMOVUPD    constants<>+1824(SB), Y0
+	JZ         numbers1031
+	VMOVUPD    constants<>+1816(SB), Y0
 
-numbers999:
+numbers1031:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -12933,9 +13212,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1001
+	JLT          rest1033
 
-whole1000:
+whole1032:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -12951,24 +13230,24 @@ whole1000:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1000
+	JGE         whole1032
 
-rest1001:
+rest1033:
 	CMPQ DX, $0x00000004
-	JLT  rest1003
+	JLT  rest1035
 
-whole1002:
+whole1034:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1002
+	JGE         whole1034
 
-rest1003:
+rest1035:
 	TESTQ       DX, DX
-	JZ          done1004
+	JZ          done1036
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -12977,24 +13256,24 @@ rest1003:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1005
+	JLT         partial1037
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1007
+	JMP         stored1039
 
-partial1005:
+partial1037:
 	CMPQ         DX, $0x02
-	JLT          single1006
+	JLT          single1038
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1007
+	JEQ          stored1039
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1007
+	JMP          stored1039
 
-single1006:
+single1038:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1007:
-done1004:
+stored1039:
+done1036:
 	VZEROUPPER
 	RET
 
@@ -13012,9 +13291,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1009
+	JLT  rest1041
 
-panel1008:
+panel1040:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -13027,9 +13306,9 @@ panel1008:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1012
+	JLT    rows1044
 
-row1011:
+row1043:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -13043,9 +13322,9 @@ row1011:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1011
+	JGE          row1043
 
-rows1012:
+rows1044:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -13057,13 +13336,13 @@ rows1012:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1008
+	JGE     panel1040
 
-rest1009:
+rest1041:
 	TESTQ   R11, R11
-	JZ      done1010
+	JZ      done1042
 	CMPQ    R11, $0x00000004
-	JGT     wider1013
+	JGT     wider1045
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -13076,9 +13355,9 @@ rest1009:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1015
+	JLT     rows1047
 
-row1014:
+row1046:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -13095,13 +13374,13 @@ row1014:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1014
+	JGE          row1046
 
-rows1015:
+rows1047:
 	CMPQ DX, $0x00000001
-	JLT  rows1017
+	JLT  rows1049
 
-row1016:
+row1048:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -13109,35 +13388,35 @@ row1016:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1016
+	JGE          row1048
 
-rows1017:
+rows1049:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1018
+	JLT     partial1050
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1020
+	JMP     stored1052
 
-partial1018:
+partial1050:
 	CMPQ         R11, $0x02
-	JLT          single1019
+	JLT          single1051
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1020
+	JEQ          stored1052
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1020
+	JMP          stored1052
 
-single1019:
+single1051:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1020:
-	JMP done1010
+stored1052:
+	JMP done1042
 
-wider1013:
+wider1045:
 	CMPQ    R11, $0x00000008
-	JGT     wider1021
+	JGT     wider1053
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -13155,9 +13434,9 @@ wider1013:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1023
+	JLT     rows1055
 
-row1022:
+row1054:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -13178,13 +13457,13 @@ row1022:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1022
+	JGE          row1054
 
-rows1023:
+rows1055:
 	CMPQ DX, $0x00000001
-	JLT  rows1025
+	JLT  rows1057
 
-row1024:
+row1056:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -13193,9 +13472,9 @@ row1024:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1024
+	JGE          row1056
 
-rows1025:
+rows1057:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -13204,28 +13483,28 @@ rows1025:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1026
+	JLT     partial1058
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1028
+	JMP     stored1060
 
-partial1026:
+partial1058:
 	CMPQ         R11, $0x02
-	JLT          single1027
+	JLT          single1059
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1028
+	JEQ          stored1060
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1028
+	JMP          stored1060
 
-single1027:
+single1059:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1028:
-	JMP done1010
+stored1060:
+	JMP done1042
 
-wider1021:
+wider1053:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1029
+	JGT     wider1061
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13241,9 +13520,9 @@ wider1021:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1031
+	JLT     rows1063
 
-row1030:
+row1062:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -13258,13 +13537,13 @@ row1030:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1030
+	JGE          row1062
 
-rows1031:
+rows1063:
 	CMPQ DX, $0x00000001
-	JLT  rows1033
+	JLT  rows1065
 
-row1032:
+row1064:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -13274,37 +13553,37 @@ row1032:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1032
+	JGE          row1064
 
-rows1033:
+rows1065:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1034
+	JLT     partial1066
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1036
+	JMP     stored1068
 
-partial1034:
+partial1066:
 	CMPQ         R11, $0x02
-	JLT          single1035
+	JLT          single1067
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1036
+	JEQ          stored1068
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1036
+	JMP          stored1068
 
-single1035:
+single1067:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1036:
-	JMP done1010
+stored1068:
+	JMP done1042
 
-wider1029:
+wider1061:
 	CMPQ    R11, $0x00000010
-	JGT     wider1037
+	JGT     wider1069
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13322,9 +13601,9 @@ wider1029:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1039
+	JLT     rows1071
 
-row1038:
+row1070:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -13341,13 +13620,13 @@ row1038:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1038
+	JGE          row1070
 
-rows1039:
+rows1071:
 	CMPQ DX, $0x00000001
-	JLT  rows1041
+	JLT  rows1073
 
-row1040:
+row1072:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -13358,9 +13637,9 @@ row1040:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1040
+	JGE          row1072
 
-rows1041:
+rows1073:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -13369,28 +13648,28 @@ rows1041:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1042
+	JLT     partial1074
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1044
+	JMP     stored1076
 
-partial1042:
+partial1074:
 	CMPQ         R11, $0x02
-	JLT          single1043
+	JLT          single1075
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1044
+	JEQ          stored1076
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1044
+	JMP          stored1076
 
-single1043:
+single1075:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1044:
-	JMP done1010
+stored1076:
+	JMP done1042
 
-wider1037:
+wider1069:
 	CMPQ    R11, $0x00000014
-	JGT     wider1045
+	JGT     wider1077
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13405,9 +13684,9 @@ wider1037:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1047
+	JLT     rows1079
 
-row1046:
+row1078:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -13419,36 +13698,36 @@ row1046:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1046
+	JGE          row1078
 
-rows1047:
+rows1079:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1048
+	JLT     partial1080
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1050
+	JMP     stored1082
 
-partial1048:
+partial1080:
 	CMPQ         R11, $0x02
-	JLT          single1049
+	JLT          single1081
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1050
+	JEQ          stored1082
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1050
+	JMP          stored1082
 
-single1049:
+single1081:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1050:
-	JMP done1010
+stored1082:
+	JMP done1042
 
-wider1045:
+wider1077:
 	CMPQ    R11, $0x00000018
-	JGT     wider1051
+	JGT     wider1083
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13464,9 +13743,9 @@ wider1045:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1053
+	JLT     rows1085
 
-row1052:
+row1084:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -13479,37 +13758,37 @@ row1052:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1052
+	JGE          row1084
 
-rows1053:
+rows1085:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1054
+	JLT     partial1086
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1056
+	JMP     stored1088
 
-partial1054:
+partial1086:
 	CMPQ         R11, $0x02
-	JLT          single1055
+	JLT          single1087
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1056
+	JEQ          stored1088
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1056
+	JMP          stored1088
 
-single1055:
+single1087:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1056:
-	JMP done1010
+stored1088:
+	JMP done1042
 
-wider1051:
+wider1083:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1057
+	JGT     wider1089
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13526,9 +13805,9 @@ wider1051:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1059
+	JLT     rows1091
 
-row1058:
+row1090:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -13542,9 +13821,9 @@ row1058:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1058
+	JGE          row1090
 
-rows1059:
+rows1091:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -13552,26 +13831,26 @@ rows1059:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1060
+	JLT     partial1092
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1062
+	JMP     stored1094
 
-partial1060:
+partial1092:
 	CMPQ         R11, $0x02
-	JLT          single1061
+	JLT          single1093
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1062
+	JEQ          stored1094
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1062
+	JMP          stored1094
 
-single1061:
+single1093:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1062:
-	JMP done1010
+stored1094:
+	JMP done1042
 
-wider1057:
+wider1089:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13589,9 +13868,9 @@ wider1057:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1065
+	JLT     rows1097
 
-row1064:
+row1096:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -13606,9 +13885,9 @@ row1064:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1064
+	JGE          row1096
 
-rows1065:
+rows1097:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -13617,24 +13896,24 @@ rows1065:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1066
+	JLT     partial1098
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1068
+	JMP     stored1100
 
-partial1066:
+partial1098:
 	CMPQ         R11, $0x02
-	JLT          single1067
+	JLT          single1099
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1068
+	JEQ          stored1100
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1068
+	JMP          stored1100
 
-single1067:
+single1099:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1068:
-done1010:
+stored1100:
+done1042:
 	VZEROUPPER
 	RET
 
@@ -13652,9 +13931,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1070
+	JLT  rest1102
 
-block1069:
+block1101:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -13668,9 +13947,9 @@ block1069:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1074
+	JLT    rest1106
 
-whole1073:
+whole1105:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -13685,11 +13964,11 @@ whole1073:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1073
+	JGE         whole1105
 
-rest1074:
+rest1106:
 	TESTQ       R14, R14
-	JZ          done1076
+	JZ          done1108
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -13711,7 +13990,7 @@ rest1074:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1076:
+done1108:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -13736,11 +14015,11 @@ done1076:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1069
+	JGE        block1101
 
-rest1070:
+rest1102:
 	TESTQ  CX, CX
-	JZ     done1072
+	JZ     done1104
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -13753,44 +14032,44 @@ rest1070:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1079
+	JLT    rest1111
 
-whole1078:
+whole1110:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1080
+	JLE         column1112
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1080
+	JLE         column1112
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1080
+	JLE         column1112
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1080
+	JLE         column1112
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1080
+	JLE         column1112
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1080
+	JLE         column1112
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1080
+	JLE         column1112
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1080:
+column1112:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1078
+	JGE  whole1110
 
-rest1079:
+rest1111:
 	TESTQ       BX, BX
-	JZ          done1081
+	JZ          done1113
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -13798,36 +14077,36 @@ rest1079:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1082
+	JLE         column1114
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1082
+	JLE         column1114
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1082
+	JLE         column1114
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1082
+	JLE         column1114
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1082
+	JLE         column1114
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1082
+	JLE         column1114
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1082
+	JLE         column1114
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1082:
-done1081:
+column1114:
+done1113:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -13847,32 +14126,32 @@ done1081:
 	VPERM2F128 $0x20, Y6, Y4, Y4
 	VADDPD     Y1, Y4, Y4
 	CMPQ       CX, $0x00000004
-	JLE        few1071
+	JLE        few1103
 	VMOVUPD    Y0, (AX)
 	VMOVAPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1071:
+few1103:
 	CMPQ    CX, $0x04
-	JLT     partial1083
+	JLT     partial1115
 	VMOVUPD Y0, (AX)
-	JMP     stored1085
+	JMP     stored1117
 
-partial1083:
+partial1115:
 	CMPQ         CX, $0x02
-	JLT          single1084
+	JLT          single1116
 	VMOVUPD      X0, (AX)
-	JEQ          stored1085
+	JEQ          stored1117
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1085
+	JMP          stored1117
 
-single1084:
+single1116:
 	VMOVSD X0, (AX)
 
-stored1085:
-done1072:
+stored1117:
+done1104:
 	VZEROUPPER
 	RET
 
@@ -13889,9 +14168,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1087
+	JLT  rest1119
 
-panel1086:
+panel1118:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -13904,9 +14183,9 @@ panel1086:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1090
+	JLT     rows1122
 
-row1089:
+row1121:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -13936,19 +14215,19 @@ row1089:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1089
+	JGE          row1121
 
-rows1090:
+rows1122:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1086
+	JGE  panel1118
 
-rest1087:
+rest1119:
 	TESTQ      R10, R10
-	JZ         done1088
+	JZ         done1120
 	CMPQ       R10, $0x00000004
-	JGT        wider1091
+	JGT        wider1123
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -13958,50 +14237,50 @@ rest1087:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1093
+	JLT        rows1125
 
-row1092:
+row1124:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1094
+	JLT          partial1126
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1096
+	JMP          added1128
 
-partial1094:
+partial1126:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1095
+	JLT          single1127
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1096
+	JEQ          added1128
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1096
+	JMP          added1128
 
-single1095:
+single1127:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1096:
+added1128:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1092
+	JGE  row1124
 
-rows1093:
-	JMP done1088
+rows1125:
+	JMP done1120
 
-wider1091:
+wider1123:
 	CMPQ       R10, $0x00000008
-	JGT        wider1097
+	JGT        wider1129
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14013,53 +14292,53 @@ wider1091:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1099
+	JLT        rows1131
 
-row1098:
+row1130:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1100
+	JLT          partial1132
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1102
+	JMP          added1134
 
-partial1100:
+partial1132:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1101
+	JLT          single1133
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1102
+	JEQ          added1134
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1102
+	JMP          added1134
 
-single1101:
+single1133:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1102:
+added1134:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1098
+	JGE  row1130
 
-rows1099:
-	JMP done1088
+rows1131:
+	JMP done1120
 
-wider1097:
+wider1129:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1103
+	JGT        wider1135
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14072,9 +14351,9 @@ wider1097:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1105
+	JLT        rows1137
 
-row1104:
+row1136:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -14083,45 +14362,45 @@ row1104:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1106
+	JLT          partial1138
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1108
+	JMP          added1140
 
-partial1106:
+partial1138:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1107
+	JLT          single1139
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1108
+	JEQ          added1140
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1108
+	JMP          added1140
 
-single1107:
+single1139:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1108:
+added1140:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1104
+	JGE  row1136
 
-rows1105:
-	JMP done1088
+rows1137:
+	JMP done1120
 
-wider1103:
+wider1135:
 	CMPQ       R10, $0x00000010
-	JGT        wider1109
+	JGT        wider1141
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14135,9 +14414,9 @@ wider1103:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1111
+	JLT        rows1143
 
-row1110:
+row1142:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -14149,45 +14428,45 @@ row1110:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1112
+	JLT          partial1144
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1114
+	JMP          added1146
 
-partial1112:
+partial1144:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1113
+	JLT          single1145
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1114
+	JEQ          added1146
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1114
+	JMP          added1146
 
-single1113:
+single1145:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1114:
+added1146:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1110
+	JGE  row1142
 
-rows1111:
-	JMP done1088
+rows1143:
+	JMP done1120
 
-wider1109:
+wider1141:
 	CMPQ       R10, $0x00000014
-	JGT        wider1115
+	JGT        wider1147
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14202,9 +14481,9 @@ wider1109:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1117
+	JLT        rows1149
 
-row1116:
+row1148:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -14219,45 +14498,45 @@ row1116:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1118
+	JLT          partial1150
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1120
+	JMP          added1152
 
-partial1118:
+partial1150:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1119
+	JLT          single1151
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1120
+	JEQ          added1152
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1120
+	JMP          added1152
 
-single1119:
+single1151:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1120:
+added1152:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1116
+	JGE  row1148
 
-rows1117:
-	JMP done1088
+rows1149:
+	JMP done1120
 
-wider1115:
+wider1147:
 	CMPQ       R10, $0x00000018
-	JGT        wider1121
+	JGT        wider1153
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14273,9 +14552,9 @@ wider1115:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1123
+	JLT        rows1155
 
-row1122:
+row1154:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -14293,45 +14572,45 @@ row1122:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1124
+	JLT          partial1156
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1126
+	JMP          added1158
 
-partial1124:
+partial1156:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1125
+	JLT          single1157
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1126
+	JEQ          added1158
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1126
+	JMP          added1158
 
-single1125:
+single1157:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1126:
+added1158:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1122
+	JGE  row1154
 
-rows1123:
-	JMP done1088
+rows1155:
+	JMP done1120
 
-wider1121:
+wider1153:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1127
+	JGT        wider1159
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14348,9 +14627,9 @@ wider1121:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1129
+	JLT        rows1161
 
-row1128:
+row1160:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -14371,43 +14650,43 @@ row1128:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1130
+	JLT          partial1162
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1132
+	JMP          added1164
 
-partial1130:
+partial1162:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1131
+	JLT          single1163
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1132
+	JEQ          added1164
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1132
+	JMP          added1164
 
-single1131:
+single1163:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1132:
+added1164:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1128
+	JGE  row1160
 
-rows1129:
-	JMP done1088
+rows1161:
+	JMP done1120
 
-wider1127:
+wider1159:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14425,9 +14704,9 @@ wider1127:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1135
+	JLT        rows1167
 
-row1134:
+row1166:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -14451,41 +14730,41 @@ row1134:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1136
+	JLT          partial1168
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1138
+	JMP          added1170
 
-partial1136:
+partial1168:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1137
+	JLT          single1169
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1138
+	JEQ          added1170
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1138
+	JMP          added1170
 
-single1137:
+single1169:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1138:
+added1170:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1134
+	JGE  row1166
 
-rows1135:
-done1088:
+rows1167:
+done1120:
 	VZEROUPPER
 	RET
 
@@ -14504,9 +14783,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1140
+	JLT    rest1172
 
-panel1139:
+panel1171:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -14520,9 +14799,9 @@ panel1139:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1143
+	JLT     rows1175
 
-row1142:
+row1174:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -14562,13 +14841,13 @@ row1142:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1142
+	JGE          row1174
 
-rows1143:
+rows1175:
 	CMPQ R13, $0x00000001
-	JLT  rows1145
+	JLT  rows1177
 
-row1144:
+row1176:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -14591,9 +14870,9 @@ row1144:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1144
+	JGE          row1176
 
-rows1145:
+rows1177:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -14601,13 +14880,13 @@ rows1145:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1139
+	JGE    panel1171
 
-rest1140:
+rest1172:
 	TESTQ      R12, R12
-	JZ         done1141
+	JZ         done1173
 	CMPQ       R12, $0x00000004
-	JGT        wider1146
+	JGT        wider1178
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -14620,31 +14899,31 @@ rest1140:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1148
+	JLT        rows1180
 
-row1147:
+row1179:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1149
+	JLT          partial1181
 	VMOVUPD      Y5, (R11)
-	JMP          stored1151
+	JMP          stored1183
 
-partial1149:
+partial1181:
 	CMPQ         R12, $0x02
-	JLT          single1150
+	JLT          single1182
 	VMOVUPD      X5, (R11)
-	JEQ          stored1151
+	JEQ          stored1183
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1151
+	JMP          stored1183
 
-single1150:
+single1182:
 	VMOVSD X5, (R11)
 
-stored1151:
+stored1183:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -14652,23 +14931,23 @@ stored1151:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1152
+	JLT          partial1184
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1154
+	JMP          stored1186
 
-partial1152:
+partial1184:
 	CMPQ         R12, $0x02
-	JLT          single1153
+	JLT          single1185
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1154
+	JEQ          stored1186
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1154
+	JMP          stored1186
 
-single1153:
+single1185:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1154:
+stored1186:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -14676,35 +14955,35 @@ stored1154:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1147
+	JGE    row1179
 
-rows1148:
+rows1180:
 	CMPQ AX, $0x00000001
-	JLT  rows1156
+	JLT  rows1188
 
-row1155:
+row1187:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1157
+	JLT          partial1189
 	VMOVUPD      Y5, (R11)
-	JMP          stored1159
+	JMP          stored1191
 
-partial1157:
+partial1189:
 	CMPQ         R12, $0x02
-	JLT          single1158
+	JLT          single1190
 	VMOVUPD      X5, (R11)
-	JEQ          stored1159
+	JEQ          stored1191
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1159
+	JMP          stored1191
 
-single1158:
+single1190:
 	VMOVSD X5, (R11)
 
-stored1159:
+stored1191:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -14712,16 +14991,16 @@ stored1159:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1155
+	JGE    row1187
 
-rows1156:
+rows1188:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1141
+	JMP    done1173
 
-wider1146:
+wider1178:
 	CMPQ       R12, $0x00000008
-	JGT        wider1160
+	JGT        wider1192
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -14736,9 +15015,9 @@ wider1146:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1162
+	JLT        rows1194
 
-row1161:
+row1193:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -14748,23 +15027,23 @@ row1161:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1163
+	JLT          partial1195
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1165
+	JMP          stored1197
 
-partial1163:
+partial1195:
 	CMPQ         R12, $0x02
-	JLT          single1164
+	JLT          single1196
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1165
+	JEQ          stored1197
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1165
+	JMP          stored1197
 
-single1164:
+single1196:
 	VMOVSD X6, 32(R11)
 
-stored1165:
+stored1197:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -14776,23 +15055,23 @@ stored1165:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1166
+	JLT          partial1198
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1168
+	JMP          stored1200
 
-partial1166:
+partial1198:
 	CMPQ         R12, $0x02
-	JLT          single1167
+	JLT          single1199
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1168
+	JEQ          stored1200
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1168
+	JMP          stored1200
 
-single1167:
+single1199:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1168:
+stored1200:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -14800,13 +15079,13 @@ stored1168:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1161
+	JGE    row1193
 
-rows1162:
+rows1194:
 	CMPQ AX, $0x00000001
-	JLT  rows1170
+	JLT  rows1202
 
-row1169:
+row1201:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -14816,23 +15095,23 @@ row1169:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1171
+	JLT          partial1203
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1173
+	JMP          stored1205
 
-partial1171:
+partial1203:
 	CMPQ         R12, $0x02
-	JLT          single1172
+	JLT          single1204
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1173
+	JEQ          stored1205
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1173
+	JMP          stored1205
 
-single1172:
+single1204:
 	VMOVSD X6, 32(R11)
 
-stored1173:
+stored1205:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -14840,16 +15119,16 @@ stored1173:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1169
+	JGE    row1201
 
-rows1170:
+rows1202:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1141
+	JMP    done1173
 
-wider1160:
+wider1192:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1174
+	JGT        wider1206
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -14866,9 +15145,9 @@ wider1160:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1176
+	JLT        rows1208
 
-row1175:
+row1207:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -14882,23 +15161,23 @@ row1175:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1177
+	JLT          partial1209
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1179
+	JMP          stored1211
 
-partial1177:
+partial1209:
 	CMPQ         R12, $0x02
-	JLT          single1178
+	JLT          single1210
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1179
+	JEQ          stored1211
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1179
+	JMP          stored1211
 
-single1178:
+single1210:
 	VMOVSD X8, 64(R11)
 
-stored1179:
+stored1211:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -14914,23 +15193,23 @@ stored1179:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1180
+	JLT          partial1212
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1182
+	JMP          stored1214
 
-partial1180:
+partial1212:
 	CMPQ         R12, $0x02
-	JLT          single1181
+	JLT          single1213
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1182
+	JEQ          stored1214
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1182
+	JMP          stored1214
 
-single1181:
+single1213:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1182:
+stored1214:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -14938,13 +15217,13 @@ stored1182:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1175
+	JGE    row1207
 
-rows1176:
+rows1208:
 	CMPQ AX, $0x00000001
-	JLT  rows1184
+	JLT  rows1216
 
-row1183:
+row1215:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -14958,23 +15237,23 @@ row1183:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1185
+	JLT          partial1217
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1187
+	JMP          stored1219
 
-partial1185:
+partial1217:
 	CMPQ         R12, $0x02
-	JLT          single1186
+	JLT          single1218
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1187
+	JEQ          stored1219
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1187
+	JMP          stored1219
 
-single1186:
+single1218:
 	VMOVSD X8, 64(R11)
 
-stored1187:
+stored1219:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -14982,15 +15261,15 @@ stored1187:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1183
+	JGE    row1215
 
-rows1184:
+rows1216:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1141
+	JMP    done1173
 
-wider1174:
+wider1206:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -15009,9 +15288,9 @@ wider1174:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1190
+	JLT        rows1222
 
-row1189:
+row1221:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -15029,23 +15308,23 @@ row1189:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1191
+	JLT          partial1223
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1193
+	JMP          stored1225
 
-partial1191:
+partial1223:
 	CMPQ         R12, $0x02
-	JLT          single1192
+	JLT          single1224
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1193
+	JEQ          stored1225
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1193
+	JMP          stored1225
 
-single1192:
+single1224:
 	VMOVSD X10, 96(R11)
 
-stored1193:
+stored1225:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -15065,23 +15344,23 @@ stored1193:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1194
+	JLT          partial1226
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1196
+	JMP          stored1228
 
-partial1194:
+partial1226:
 	CMPQ         R12, $0x02
-	JLT          single1195
+	JLT          single1227
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1196
+	JEQ          stored1228
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1196
+	JMP          stored1228
 
-single1195:
+single1227:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1196:
+stored1228:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -15089,13 +15368,13 @@ stored1196:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1189
+	JGE    row1221
 
-rows1190:
+rows1222:
 	CMPQ AX, $0x00000001
-	JLT  rows1198
+	JLT  rows1230
 
-row1197:
+row1229:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -15113,23 +15392,23 @@ row1197:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1199
+	JLT          partial1231
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1201
+	JMP          stored1233
 
-partial1199:
+partial1231:
 	CMPQ         R12, $0x02
-	JLT          single1200
+	JLT          single1232
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1201
+	JEQ          stored1233
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1201
+	JMP          stored1233
 
-single1200:
+single1232:
 	VMOVSD X10, 96(R11)
 
-stored1201:
+stored1233:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -15137,15 +15416,15 @@ stored1201:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1197
+	JGE    row1229
 
-rows1198:
+rows1230:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1141:
+done1173:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -15160,17 +15439,17 @@ TEXT ·exponentiate256(SB), $0-73
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    theta_base+24(FP), CX
 	MOVQ    theta_len+32(FP), DX
-	VMOVUPD constants<>+1760(SB), Y0
-	VMOVUPD constants<>+1792(SB), Y1
+	VMOVUPD constants<>+1752(SB), Y0
+	VMOVUPD constants<>+1784(SB), Y1
 	VXORPD  Y2, Y2, Y2
-	VMOVUPD constants<>+1760(SB), Y3
-	VMOVUPD constants<>+1792(SB), Y4
+	VMOVUPD constants<>+1752(SB), Y3
+	VMOVUPD constants<>+1784(SB), Y4
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1203
+	JLT     rest1235
 
-whole1202:
+whole1234:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -15181,11 +15460,11 @@ whole1202:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1202
+	JGE       whole1234
 
-rest1203:
+rest1235:
 	TESTQ      SI, SI
-	JZ         done1204
+	JZ         done1236
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -15198,7 +15477,7 @@ rest1203:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1204:
+done1236:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -15209,10 +15488,10 @@ done1204:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1206
+	JNZ          nan1238
 	VBROADCASTSD inverse+48(FP), Y2
-	VANDPD       constants<>+1952(SB), Y0, Y3
-	VCMPPD       $0x1e, constants<>+1920(SB), Y3, Y3
+	VANDPD       constants<>+1944(SB), Y0, Y3
+	VCMPPD       $0x1e, constants<>+1912(SB), Y3, Y3
 	VSUBPD       Y0, Y1, Y1
 	VMULPD       Y2, Y1, Y1
 	VBROADCASTSD lowest+56(FP), Y4
@@ -15220,37 +15499,37 @@ done1204:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1205
-	VMOVUPD      constants<>+2240(SB), Y1
-	VMOVUPD      constants<>+1984(SB), Y3
+	JNZ          unsafe1237
+	VMOVUPD      constants<>+2232(SB), Y1
+	VMOVUPD      constants<>+1976(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1208
+	JLT          rest1240
 
-whole1207:
+whole1239:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2112(SB), Y6
+	VMOVUPD      constants<>+2104(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y1, Y6
-	VFMADD231PD  constants<>+2208(SB), Y4, Y6
+	VFMADD231PD  constants<>+2200(SB), Y4, Y6
 	VSUBPD       Y1, Y6, Y7
-	VFNMADD231PD constants<>+2272(SB), Y7, Y4
-	VFNMADD231PD constants<>+2304(SB), Y7, Y4
+	VFNMADD231PD constants<>+2264(SB), Y7, Y4
+	VFNMADD231PD constants<>+2296(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1216(SB), Y9
-	VFMADD231PD  constants<>+1248(SB), Y4, Y9
-	VMOVUPD      constants<>+1280(SB), Y10
-	VFMADD231PD  constants<>+1312(SB), Y4, Y10
-	VMOVUPD      constants<>+1344(SB), Y11
-	VFMADD231PD  constants<>+1376(SB), Y4, Y11
-	VMOVUPD      constants<>+1408(SB), Y12
-	VFMADD231PD  constants<>+1440(SB), Y4, Y12
-	VMOVUPD      constants<>+1472(SB), Y13
-	VFMADD231PD  constants<>+1504(SB), Y4, Y13
+	VMOVUPD      constants<>+1208(SB), Y9
+	VFMADD231PD  constants<>+1240(SB), Y4, Y9
+	VMOVUPD      constants<>+1272(SB), Y10
+	VFMADD231PD  constants<>+1304(SB), Y4, Y10
+	VMOVUPD      constants<>+1336(SB), Y11
+	VFMADD231PD  constants<>+1368(SB), Y4, Y11
+	VMOVUPD      constants<>+1400(SB), Y12
+	VFMADD231PD  constants<>+1432(SB), Y4, Y12
+	VMOVUPD      constants<>+1464(SB), Y13
+	VFMADD231PD  constants<>+1496(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -15265,26 +15544,26 @@ whole1207:
 	VMOVUPD      32(CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2112(SB), Y6
+	VMOVUPD      constants<>+2104(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y1, Y6
-	VFMADD231PD  constants<>+2208(SB), Y4, Y6
+	VFMADD231PD  constants<>+2200(SB), Y4, Y6
 	VSUBPD       Y1, Y6, Y7
-	VFNMADD231PD constants<>+2272(SB), Y7, Y4
-	VFNMADD231PD constants<>+2304(SB), Y7, Y4
+	VFNMADD231PD constants<>+2264(SB), Y7, Y4
+	VFNMADD231PD constants<>+2296(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1216(SB), Y9
-	VFMADD231PD  constants<>+1248(SB), Y4, Y9
-	VMOVUPD      constants<>+1280(SB), Y10
-	VFMADD231PD  constants<>+1312(SB), Y4, Y10
-	VMOVUPD      constants<>+1344(SB), Y11
-	VFMADD231PD  constants<>+1376(SB), Y4, Y11
-	VMOVUPD      constants<>+1408(SB), Y12
-	VFMADD231PD  constants<>+1440(SB), Y4, Y12
-	VMOVUPD      constants<>+1472(SB), Y13
-	VFMADD231PD  constants<>+1504(SB), Y4, Y13
+	VMOVUPD      constants<>+1208(SB), Y9
+	VFMADD231PD  constants<>+1240(SB), Y4, Y9
+	VMOVUPD      constants<>+1272(SB), Y10
+	VFMADD231PD  constants<>+1304(SB), Y4, Y10
+	VMOVUPD      constants<>+1336(SB), Y11
+	VFMADD231PD  constants<>+1368(SB), Y4, Y11
+	VMOVUPD      constants<>+1400(SB), Y12
+	VFMADD231PD  constants<>+1432(SB), Y4, Y12
+	VMOVUPD      constants<>+1464(SB), Y13
+	VFMADD231PD  constants<>+1496(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -15299,36 +15578,36 @@ whole1207:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1207
+	JGE          whole1239
 
-rest1208:
+rest1240:
 	CMPQ DX, $0x00000004
-	JLT  rest1210
+	JLT  rest1242
 
-whole1209:
+whole1241:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2112(SB), Y6
+	VMOVUPD      constants<>+2104(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y1, Y6
-	VFMADD231PD  constants<>+2208(SB), Y4, Y6
+	VFMADD231PD  constants<>+2200(SB), Y4, Y6
 	VSUBPD       Y1, Y6, Y7
-	VFNMADD231PD constants<>+2272(SB), Y7, Y4
-	VFNMADD231PD constants<>+2304(SB), Y7, Y4
+	VFNMADD231PD constants<>+2264(SB), Y7, Y4
+	VFNMADD231PD constants<>+2296(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1216(SB), Y9
-	VFMADD231PD  constants<>+1248(SB), Y4, Y9
-	VMOVUPD      constants<>+1280(SB), Y10
-	VFMADD231PD  constants<>+1312(SB), Y4, Y10
-	VMOVUPD      constants<>+1344(SB), Y11
-	VFMADD231PD  constants<>+1376(SB), Y4, Y11
-	VMOVUPD      constants<>+1408(SB), Y12
-	VFMADD231PD  constants<>+1440(SB), Y4, Y12
-	VMOVUPD      constants<>+1472(SB), Y13
-	VFMADD231PD  constants<>+1504(SB), Y4, Y13
+	VMOVUPD      constants<>+1208(SB), Y9
+	VFMADD231PD  constants<>+1240(SB), Y4, Y9
+	VMOVUPD      constants<>+1272(SB), Y10
+	VFMADD231PD  constants<>+1304(SB), Y4, Y10
+	VMOVUPD      constants<>+1336(SB), Y11
+	VFMADD231PD  constants<>+1368(SB), Y4, Y11
+	VMOVUPD      constants<>+1400(SB), Y12
+	VFMADD231PD  constants<>+1432(SB), Y4, Y12
+	VMOVUPD      constants<>+1464(SB), Y13
+	VFMADD231PD  constants<>+1496(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -15343,11 +15622,11 @@ whole1209:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1209
+	JGE          whole1241
 
-rest1210:
+rest1242:
 	TESTQ        DX, DX
-	JZ           done1211
+	JZ           done1243
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -15355,26 +15634,26 @@ rest1210:
 	VMASKMOVPD   (CX)(BX*8), Y4, Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2112(SB), Y5
+	VMOVUPD      constants<>+2104(SB), Y5
 	VCMPPD       $0x05, Y5, Y4, Y2
 	VMAXPD       Y4, Y5, Y4
 	VMOVUPD      Y1, Y5
-	VFMADD231PD  constants<>+2208(SB), Y4, Y5
+	VFMADD231PD  constants<>+2200(SB), Y4, Y5
 	VSUBPD       Y1, Y5, Y1
-	VFNMADD231PD constants<>+2272(SB), Y1, Y4
-	VFNMADD231PD constants<>+2304(SB), Y1, Y4
+	VFNMADD231PD constants<>+2264(SB), Y1, Y4
+	VFNMADD231PD constants<>+2296(SB), Y1, Y4
 	VMULPD       Y4, Y4, Y1
 	VMULPD       Y1, Y1, Y6
-	VMOVUPD      constants<>+1216(SB), Y7
-	VFMADD231PD  constants<>+1248(SB), Y4, Y7
-	VMOVUPD      constants<>+1280(SB), Y8
-	VFMADD231PD  constants<>+1312(SB), Y4, Y8
-	VMOVUPD      constants<>+1344(SB), Y9
-	VFMADD231PD  constants<>+1376(SB), Y4, Y9
-	VMOVUPD      constants<>+1408(SB), Y10
-	VFMADD231PD  constants<>+1440(SB), Y4, Y10
-	VMOVUPD      constants<>+1472(SB), Y11
-	VFMADD231PD  constants<>+1504(SB), Y4, Y11
+	VMOVUPD      constants<>+1208(SB), Y7
+	VFMADD231PD  constants<>+1240(SB), Y4, Y7
+	VMOVUPD      constants<>+1272(SB), Y8
+	VFMADD231PD  constants<>+1304(SB), Y4, Y8
+	VMOVUPD      constants<>+1336(SB), Y9
+	VFMADD231PD  constants<>+1368(SB), Y4, Y9
+	VMOVUPD      constants<>+1400(SB), Y10
+	VFMADD231PD  constants<>+1432(SB), Y4, Y10
+	VMOVUPD      constants<>+1464(SB), Y11
+	VFMADD231PD  constants<>+1496(SB), Y4, Y11
 	VFMADD231PD  Y8, Y1, Y7
 	VFMADD231PD  Y10, Y1, Y9
 	VFMADD231PD  Y11, Y6, Y9
@@ -15386,34 +15665,34 @@ rest1210:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y2, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1212
+	JLT          partial1244
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1214
+	JMP          stored1246
 
-partial1212:
+partial1244:
 	CMPQ         DX, $0x02
-	JLT          single1213
+	JLT          single1245
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1214
+	JEQ          stored1246
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1214
+	JMP          stored1246
 
-single1213:
+single1245:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1214:
-done1211:
+stored1246:
+done1243:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1206:
-	VMOVUPD constants<>+1824(SB), Y0
+nan1238:
+	VMOVUPD constants<>+1816(SB), Y0
 
-unsafe1205:
+unsafe1237:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -15429,29 +15708,29 @@ TEXT ·absorb256(SB), $0-96
 	MOVQ         old_len+8(FP), BX
 	VBROADCASTSD rho+72(FP), Y0
 	VBROADCASTSD damping+80(FP), Y1
-	VMOVUPD      constants<>+1984(SB), Y2
+	VMOVUPD      constants<>+1976(SB), Y2
 	VSUBPD       Y1, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1216
+	JLT          rest1248
 
-whole1215:
+whole1247:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1217
+	JBE       undamped1249
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1217:
+undamped1249:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
-	VANDPD      constants<>+1952(SB), Y5, Y5
+	VANDPD      constants<>+1944(SB), Y5, Y5
 	VANDPD      Y7, Y5, Y5
 	VPCMPGTQ    Y3, Y5, Y7
 	VBLENDVPD   Y7, Y5, Y3, Y3
@@ -15462,11 +15741,11 @@ undamped1217:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1215
+	JGE         whole1247
 
-rest1216:
+rest1248:
 	TESTQ      BX, BX
-	JZ         done1218
+	JZ         done1250
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -15474,59 +15753,59 @@ rest1216:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1219
+	JBE        undamped1251
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1219:
+undamped1251:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
-	VANDPD    constants<>+1952(SB), Y2, Y2
+	VANDPD    constants<>+1944(SB), Y2, Y2
 	VANDPD    Y1, Y2, Y2
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1220
+	JLT       partial1252
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1222
+	JMP       stored1254
 
-partial1220:
+partial1252:
 	CMPQ         BX, $0x02
-	JLT          single1221
+	JLT          single1253
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1222
+	JEQ          stored1254
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1222
+	JMP          stored1254
 
-single1221:
+single1253:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1222:
+stored1254:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1223
+	JLT         partial1255
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1225
+	JMP         stored1257
 
-partial1223:
+partial1255:
 	CMPQ         BX, $0x02
-	JLT          single1224
+	JLT          single1256
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1225
+	JEQ          stored1257
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1225
+	JMP          stored1257
 
-single1224:
+single1256:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1225:
-done1218:
+stored1257:
+done1250:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -15550,14 +15829,14 @@ TEXT ·edgeBelief256(SB), $2112-161
 	MOVQ    beliefV_len+80(FP), R9
 	LEAQ    63(SP), R10
 	ANDQ    $-64, R10
-	VMOVUPD constants<>+1760(SB), Y0
-	VMOVUPD constants<>+1760(SB), Y1
+	VMOVUPD constants<>+1752(SB), Y0
+	VMOVUPD constants<>+1752(SB), Y1
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1228
+	JLT     rest1260
 
-whole1227:
+whole1259:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -15568,11 +15847,11 @@ whole1227:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1227
+	JGE       whole1259
 
-rest1228:
+rest1260:
 	TESTQ      R12, R12
-	JZ         done1229
+	JZ         done1261
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -15585,19 +15864,19 @@ rest1228:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1229:
+done1261:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
-	VMOVUPD    constants<>+1760(SB), Y1
-	VMOVUPD    constants<>+1760(SB), Y2
+	VMOVUPD    constants<>+1752(SB), Y1
+	VMOVUPD    constants<>+1752(SB), Y2
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1231
+	JLT        rest1263
 
-whole1230:
+whole1262:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -15608,11 +15887,11 @@ whole1230:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1230
+	JGE       whole1262
 
-rest1231:
+rest1263:
 	TESTQ      DX, DX
-	JZ         done1232
+	JZ         done1264
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -15625,46 +15904,46 @@ rest1231:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1232:
+done1264:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1233:
+vector1265:
 	VMOVUPD      (R10)(CX*8), Y2
-	VCMPPD       $0x04, constants<>+1760(SB), Y2, Y3
+	VCMPPD       $0x04, constants<>+1752(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       Y2, Y3, Y3
-	VMOVUPD      constants<>+2112(SB), Y5
+	VMOVUPD      constants<>+2104(SB), Y5
 	VCMPPD       $0x05, Y5, Y2, Y4
 	VMAXPD       Y2, Y5, Y2
-	VMOVUPD      constants<>+2240(SB), Y5
-	VFMADD231PD  constants<>+2208(SB), Y2, Y5
-	VSUBPD       constants<>+2240(SB), Y5, Y6
-	VFNMADD231PD constants<>+2272(SB), Y6, Y2
-	VFNMADD231PD constants<>+2304(SB), Y6, Y2
+	VMOVUPD      constants<>+2232(SB), Y5
+	VFMADD231PD  constants<>+2200(SB), Y2, Y5
+	VSUBPD       constants<>+2232(SB), Y5, Y6
+	VFNMADD231PD constants<>+2264(SB), Y6, Y2
+	VFNMADD231PD constants<>+2296(SB), Y6, Y2
 	VMULPD       Y2, Y2, Y6
 	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+1216(SB), Y8
-	VFMADD231PD  constants<>+1248(SB), Y2, Y8
-	VMOVUPD      constants<>+1280(SB), Y9
-	VFMADD231PD  constants<>+1312(SB), Y2, Y9
-	VMOVUPD      constants<>+1344(SB), Y10
-	VFMADD231PD  constants<>+1376(SB), Y2, Y10
-	VMOVUPD      constants<>+1408(SB), Y11
-	VFMADD231PD  constants<>+1440(SB), Y2, Y11
-	VMOVUPD      constants<>+1472(SB), Y12
-	VFMADD231PD  constants<>+1504(SB), Y2, Y12
+	VMOVUPD      constants<>+1208(SB), Y8
+	VFMADD231PD  constants<>+1240(SB), Y2, Y8
+	VMOVUPD      constants<>+1272(SB), Y9
+	VFMADD231PD  constants<>+1304(SB), Y2, Y9
+	VMOVUPD      constants<>+1336(SB), Y10
+	VFMADD231PD  constants<>+1368(SB), Y2, Y10
+	VMOVUPD      constants<>+1400(SB), Y11
+	VFMADD231PD  constants<>+1432(SB), Y2, Y11
+	VMOVUPD      constants<>+1464(SB), Y12
+	VFMADD231PD  constants<>+1496(SB), Y2, Y12
 	VFMADD231PD  Y9, Y6, Y8
 	VFMADD231PD  Y11, Y6, Y10
 	VFMADD231PD  Y12, Y7, Y10
 	VFMADD231PD  Y10, Y7, Y8
 	VFMADD231PD  Y8, Y6, Y2
-	VADDPD       constants<>+1984(SB), Y2, Y2
+	VADDPD       constants<>+1976(SB), Y2, Y2
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+1984(SB), Y5, Y5
+	VPADDQ       constants<>+1976(SB), Y5, Y5
 	VMULPD       Y5, Y2, Y2
 	VANDPD       Y4, Y2, Y2
 	VMOVUPD      Y2, (R10)(CX*8)
@@ -15672,42 +15951,42 @@ vector1233:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1233
+	JLT          vector1265
 	XORQ         CX, CX
 
-vector1234:
+vector1266:
 	VMOVUPD      1024(R10)(CX*8), Y2
-	VCMPPD       $0x04, constants<>+1760(SB), Y2, Y3
+	VCMPPD       $0x04, constants<>+1752(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
 	VANDPD       Y2, Y3, Y3
-	VMOVUPD      constants<>+2112(SB), Y5
+	VMOVUPD      constants<>+2104(SB), Y5
 	VCMPPD       $0x05, Y5, Y2, Y4
 	VMAXPD       Y2, Y5, Y2
-	VMOVUPD      constants<>+2240(SB), Y5
-	VFMADD231PD  constants<>+2208(SB), Y2, Y5
-	VSUBPD       constants<>+2240(SB), Y5, Y6
-	VFNMADD231PD constants<>+2272(SB), Y6, Y2
-	VFNMADD231PD constants<>+2304(SB), Y6, Y2
+	VMOVUPD      constants<>+2232(SB), Y5
+	VFMADD231PD  constants<>+2200(SB), Y2, Y5
+	VSUBPD       constants<>+2232(SB), Y5, Y6
+	VFNMADD231PD constants<>+2264(SB), Y6, Y2
+	VFNMADD231PD constants<>+2296(SB), Y6, Y2
 	VMULPD       Y2, Y2, Y6
 	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+1216(SB), Y8
-	VFMADD231PD  constants<>+1248(SB), Y2, Y8
-	VMOVUPD      constants<>+1280(SB), Y9
-	VFMADD231PD  constants<>+1312(SB), Y2, Y9
-	VMOVUPD      constants<>+1344(SB), Y10
-	VFMADD231PD  constants<>+1376(SB), Y2, Y10
-	VMOVUPD      constants<>+1408(SB), Y11
-	VFMADD231PD  constants<>+1440(SB), Y2, Y11
-	VMOVUPD      constants<>+1472(SB), Y12
-	VFMADD231PD  constants<>+1504(SB), Y2, Y12
+	VMOVUPD      constants<>+1208(SB), Y8
+	VFMADD231PD  constants<>+1240(SB), Y2, Y8
+	VMOVUPD      constants<>+1272(SB), Y9
+	VFMADD231PD  constants<>+1304(SB), Y2, Y9
+	VMOVUPD      constants<>+1336(SB), Y10
+	VFMADD231PD  constants<>+1368(SB), Y2, Y10
+	VMOVUPD      constants<>+1400(SB), Y11
+	VFMADD231PD  constants<>+1432(SB), Y2, Y11
+	VMOVUPD      constants<>+1464(SB), Y12
+	VFMADD231PD  constants<>+1496(SB), Y2, Y12
 	VFMADD231PD  Y9, Y6, Y8
 	VFMADD231PD  Y11, Y6, Y10
 	VFMADD231PD  Y12, Y7, Y10
 	VFMADD231PD  Y10, Y7, Y8
 	VFMADD231PD  Y8, Y6, Y2
-	VADDPD       constants<>+1984(SB), Y2, Y2
+	VADDPD       constants<>+1976(SB), Y2, Y2
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+1984(SB), Y5, Y5
+	VPADDQ       constants<>+1976(SB), Y5, Y5
 	VMULPD       Y5, Y2, Y2
 	VANDPD       Y4, Y2, Y2
 	VMOVUPD      Y2, 1024(R10)(CX*8)
@@ -15715,7 +15994,7 @@ vector1234:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1234
+	JLT          vector1266
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -15724,9 +16003,9 @@ vector1234:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1236
+	JLT          rest1268
 
-panel1235:
+panel1267:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -15739,9 +16018,9 @@ panel1235:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1239
+	JLT    rows1271
 
-row1238:
+row1270:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -15760,9 +16039,9 @@ row1238:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1238
+	JGE          row1270
 
-rows1239:
+rows1271:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -15778,13 +16057,13 @@ rows1239:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1235
+	JGE         panel1267
 
-rest1236:
+rest1268:
 	TESTQ   R11, R11
-	JZ      done1237
+	JZ      done1269
 	CMPQ    R11, $0x00000004
-	JGT     wider1240
+	JGT     wider1272
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -15795,9 +16074,9 @@ rest1236:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1242
+	JLT     rows1274
 
-row1241:
+row1273:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -15807,17 +16086,17 @@ row1241:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1241
+	JGE          row1273
 
-rows1242:
+rows1274:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1237
+	JMP         done1269
 
-wider1240:
+wider1272:
 	CMPQ    R11, $0x00000008
-	JGT     wider1243
+	JGT     wider1275
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -15831,9 +16110,9 @@ wider1240:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1245
+	JLT     rows1277
 
-row1244:
+row1276:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -15846,20 +16125,20 @@ row1244:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1244
+	JGE          row1276
 
-rows1245:
+rows1277:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1237
+	JMP         done1269
 
-wider1243:
+wider1275:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1246
+	JGT     wider1278
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -15875,9 +16154,9 @@ wider1243:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1248
+	JLT     rows1280
 
-row1247:
+row1279:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -15893,9 +16172,9 @@ row1247:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1247
+	JGE          row1279
 
-rows1248:
+rows1280:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -15905,9 +16184,9 @@ rows1248:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1237
+	JMP         done1269
 
-wider1246:
+wider1278:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -15925,9 +16204,9 @@ wider1246:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1251
+	JLT     rows1283
 
-row1250:
+row1282:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -15946,9 +16225,9 @@ row1250:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1250
+	JGE          row1282
 
-rows1251:
+rows1283:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -15962,7 +16241,7 @@ rows1251:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1237:
+done1269:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -15972,96 +16251,96 @@ done1237:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe1226
-	VMOVUPD     constants<>+1920(SB), Y3
+	JCS         unsafe1258
+	VMOVUPD     constants<>+1912(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1226
-	VMOVUPD     constants<>+1984(SB), Y3
+	JCS         unsafe1258
+	VMOVUPD     constants<>+1976(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
 	MOVSD       X2, product+152(FP)
-	VCMPPD      $0x19, constants<>+2400(SB), Y1, Y2
-	VCMPPD      $0x1e, constants<>+1920(SB), Y1, Y4
+	VCMPPD      $0x19, constants<>+2392(SB), Y1, Y2
+	VCMPPD      $0x1e, constants<>+1912(SB), Y1, Y4
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JZ          quick1252
+	JZ          quick1284
 	VMOVAPD     Y1, Y2
-	VCMPPD      $0x19, constants<>+2400(SB), Y1, Y5
-	VMULPD      constants<>+2432(SB), Y1, Y4
+	VCMPPD      $0x19, constants<>+2392(SB), Y1, Y5
+	VMULPD      constants<>+2424(SB), Y1, Y4
 	VBLENDVPD   Y5, Y4, Y1, Y1
-	VANDPD      constants<>+2464(SB), Y5, Y4
-	VPADDQ      constants<>+2528(SB), Y1, Y1
+	VANDPD      constants<>+2456(SB), Y5, Y4
+	VPADDQ      constants<>+2520(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y5
-	VORPD       constants<>+2592(SB), Y5, Y5
-	VSUBPD      constants<>+2624(SB), Y5, Y5
-	VANDPD      constants<>+2560(SB), Y1, Y1
-	VPADDQ      constants<>+2496(SB), Y1, Y1
+	VORPD       constants<>+2584(SB), Y5, Y5
+	VSUBPD      constants<>+2616(SB), Y5, Y5
+	VANDPD      constants<>+2552(SB), Y1, Y1
+	VPADDQ      constants<>+2488(SB), Y1, Y1
 	VADDPD      Y4, Y5, Y5
-	VSUBPD      constants<>+1984(SB), Y1, Y1
-	VADDPD      constants<>+2016(SB), Y1, Y4
+	VSUBPD      constants<>+1976(SB), Y1, Y1
+	VADDPD      constants<>+2008(SB), Y1, Y4
 	VDIVPD      Y4, Y1, Y4
 	VMULPD      Y4, Y4, Y6
 	VMULPD      Y6, Y6, Y7
-	VMOVUPD     constants<>+1728(SB), Y8
-	VFMADD213PD constants<>+1664(SB), Y7, Y8
-	VFMADD213PD constants<>+1600(SB), Y7, Y8
-	VFMADD213PD constants<>+1536(SB), Y7, Y8
-	VMOVUPD     constants<>+1696(SB), Y9
-	VFMADD213PD constants<>+1632(SB), Y7, Y9
-	VFMADD213PD constants<>+1568(SB), Y7, Y9
-	VMULPD      constants<>+2048(SB), Y1, Y10
+	VMOVUPD     constants<>+1720(SB), Y8
+	VFMADD213PD constants<>+1656(SB), Y7, Y8
+	VFMADD213PD constants<>+1592(SB), Y7, Y8
+	VFMADD213PD constants<>+1528(SB), Y7, Y8
+	VMOVUPD     constants<>+1688(SB), Y9
+	VFMADD213PD constants<>+1624(SB), Y7, Y9
+	VFMADD213PD constants<>+1560(SB), Y7, Y9
+	VMULPD      constants<>+2040(SB), Y1, Y10
 	VMULPD      Y1, Y10, Y10
 	VMOVAPD     Y10, Y11
 	VFMADD231PD Y9, Y7, Y11
 	VFMADD231PD Y8, Y6, Y11
-	VMULPD      constants<>+2368(SB), Y5, Y7
+	VMULPD      constants<>+2360(SB), Y5, Y7
 	VFMADD231PD Y11, Y4, Y7
 	VSUBPD      Y7, Y10, Y10
 	VSUBPD      Y1, Y10, Y10
-	VFMSUB132PD constants<>+2336(SB), Y10, Y5
+	VFMSUB132PD constants<>+2328(SB), Y10, Y5
 	VMOVAPD     Y5, Y1
 	VXORPD      Y4, Y4, Y4
 	VCMPPD      $0x00, Y4, Y2, Y5
-	VBLENDVPD   Y5, constants<>+1760(SB), Y1, Y1
-	VCMPPD      $0x00, constants<>+1792(SB), Y2, Y5
-	VBLENDVPD   Y5, constants<>+1792(SB), Y1, Y1
+	VBLENDVPD   Y5, constants<>+1752(SB), Y1, Y1
+	VCMPPD      $0x00, constants<>+1784(SB), Y2, Y5
+	VBLENDVPD   Y5, constants<>+1784(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
-	VBLENDVPD   Y5, constants<>+1824(SB), Y1, Y1
-	JMP         done1253
+	VBLENDVPD   Y5, constants<>+1816(SB), Y1, Y1
+	JMP         done1285
 
-quick1252:
-	VPADDQ      constants<>+2528(SB), Y1, Y1
+quick1284:
+	VPADDQ      constants<>+2520(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
-	VORPD       constants<>+2592(SB), Y2, Y2
-	VSUBPD      constants<>+2624(SB), Y2, Y2
-	VANDPD      constants<>+2560(SB), Y1, Y1
-	VPADDQ      constants<>+2496(SB), Y1, Y1
-	VSUBPD      constants<>+1984(SB), Y1, Y1
-	VADDPD      constants<>+2016(SB), Y1, Y4
+	VORPD       constants<>+2584(SB), Y2, Y2
+	VSUBPD      constants<>+2616(SB), Y2, Y2
+	VANDPD      constants<>+2552(SB), Y1, Y1
+	VPADDQ      constants<>+2488(SB), Y1, Y1
+	VSUBPD      constants<>+1976(SB), Y1, Y1
+	VADDPD      constants<>+2008(SB), Y1, Y4
 	VDIVPD      Y4, Y1, Y4
 	VMULPD      Y4, Y4, Y5
 	VMULPD      Y5, Y5, Y6
-	VMOVUPD     constants<>+1728(SB), Y7
-	VFMADD213PD constants<>+1664(SB), Y6, Y7
-	VFMADD213PD constants<>+1600(SB), Y6, Y7
-	VFMADD213PD constants<>+1536(SB), Y6, Y7
-	VMOVUPD     constants<>+1696(SB), Y8
-	VFMADD213PD constants<>+1632(SB), Y6, Y8
-	VFMADD213PD constants<>+1568(SB), Y6, Y8
-	VMULPD      constants<>+2048(SB), Y1, Y9
+	VMOVUPD     constants<>+1720(SB), Y7
+	VFMADD213PD constants<>+1656(SB), Y6, Y7
+	VFMADD213PD constants<>+1592(SB), Y6, Y7
+	VFMADD213PD constants<>+1528(SB), Y6, Y7
+	VMOVUPD     constants<>+1688(SB), Y8
+	VFMADD213PD constants<>+1624(SB), Y6, Y8
+	VFMADD213PD constants<>+1560(SB), Y6, Y8
+	VMULPD      constants<>+2040(SB), Y1, Y9
 	VMULPD      Y1, Y9, Y9
 	VMOVAPD     Y9, Y10
 	VFMADD231PD Y8, Y6, Y10
 	VFMADD231PD Y7, Y5, Y10
-	VMULPD      constants<>+2368(SB), Y2, Y6
+	VMULPD      constants<>+2360(SB), Y2, Y6
 	VFMADD231PD Y10, Y4, Y6
 	VSUBPD      Y6, Y9, Y9
 	VSUBPD      Y1, Y9, Y9
-	VFMSUB132PD constants<>+2336(SB), Y9, Y2
+	VFMSUB132PD constants<>+2328(SB), Y9, Y2
 	VMOVAPD     Y2, Y1
 
-done1253:
+done1285:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -16070,15 +16349,15 @@ done1253:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1254:
+row1286:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1256
+	JLT          rest1288
 
-whole1255:
+whole1287:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -16086,11 +16365,11 @@ whole1255:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1255
+	JGE     whole1287
 
-rest1256:
+rest1288:
 	TESTQ      R11, R11
-	JZ         done1257
+	JZ         done1289
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -16100,42 +16379,42 @@ rest1256:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1258
+	JGT        pieces1290
 	VMOVUPD    Y1, (R8)
-	JMP        written1259
+	JMP        written1291
 
-pieces1258:
+pieces1290:
 	CMPQ    R11, $0x04
-	JLT     partial1260
+	JLT     partial1292
 	VMOVUPD Y1, (R8)
-	JMP     stored1262
+	JMP     stored1294
 
-partial1260:
+partial1292:
 	CMPQ         R11, $0x02
-	JLT          single1261
+	JLT          single1293
 	VMOVUPD      X1, (R8)
-	JEQ          stored1262
+	JEQ          stored1294
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1262
+	JMP          stored1294
 
-single1261:
+single1293:
 	VMOVSD X1, (R8)
 
-stored1262:
-written1259:
-done1257:
+stored1294:
+written1291:
+done1289:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1254
+	JNZ  row1286
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1226:
+unsafe1258:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -16152,17 +16431,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1264
+	JLT  rest1296
 
-panel1263:
+panel1295:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1267
+	JLT  tiles1299
 
-tile1266:
+tile1298:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -16179,9 +16458,9 @@ tile1266:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1269
+	JLE    done1301
 
-again1268:
+again1300:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -16211,9 +16490,9 @@ again1268:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1268
+	JNZ          again1300
 
-done1269:
+done1301:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -16237,13 +16516,13 @@ done1269:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1266
+	JGE     tile1298
 
-tiles1267:
+tiles1299:
 	CMPQ R10, $0x00000002
-	JLT  tiles1271
+	JLT  tiles1303
 
-tile1270:
+tile1302:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -16252,9 +16531,9 @@ tile1270:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1273
+	JLE    done1305
 
-again1272:
+again1304:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -16268,9 +16547,9 @@ again1272:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1272
+	JNZ          again1304
 
-done1273:
+done1305:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -16282,22 +16561,22 @@ done1273:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1270
+	JGE     tile1302
 
-tiles1271:
+tiles1303:
 	CMPQ R10, $0x00000001
-	JLT  tiles1275
+	JLT  tiles1307
 
-tile1274:
+tile1306:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1277
+	JLE    done1309
 
-again1276:
+again1308:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -16307,27 +16586,27 @@ again1276:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1276
+	JNZ          again1308
 
-done1277:
+done1309:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1274
+	JGE     tile1306
 
-tiles1275:
+tiles1307:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1263
+	JGE  panel1295
 
-rest1264:
+rest1296:
 	TESTQ   R9, R9
-	JZ      done1265
+	JZ      done1297
 	CMPQ    R9, $0x00000004
-	JGT     wider1278
+	JGT     wider1310
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -16337,9 +16616,9 @@ rest1264:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1280
+	JLT     tiles1312
 
-tile1279:
+tile1311:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -16350,9 +16629,9 @@ tile1279:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1282
+	JLE    done1314
 
-again1281:
+again1313:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -16375,225 +16654,12 @@ again1281:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1281
-
-done1282:
-	MOVQ    CX, SI
-	IMUL3Q  $0x05, SI, SI
-	ADDQ    SI, DX
-	CMPQ    R9, $0x04
-	JLT     partial1283
-	VMOVUPD Y1, (DI)
-	JMP     stored1285
-
-partial1283:
-	CMPQ         R9, $0x02
-	JLT          single1284
-	VMOVUPD      X1, (DI)
-	JEQ          stored1285
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1285
-
-single1284:
-	VMOVSD X1, (DI)
-
-stored1285:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1286
-	VMOVUPD Y2, (DI)
-	JMP     stored1288
-
-partial1286:
-	CMPQ         R9, $0x02
-	JLT          single1287
-	VMOVUPD      X2, (DI)
-	JEQ          stored1288
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1288
-
-single1287:
-	VMOVSD X2, (DI)
-
-stored1288:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1289
-	VMOVUPD Y3, (DI)
-	JMP     stored1291
-
-partial1289:
-	CMPQ         R9, $0x02
-	JLT          single1290
-	VMOVUPD      X3, (DI)
-	JEQ          stored1291
-	VEXTRACTF128 $0x01, Y3, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1291
-
-single1290:
-	VMOVSD X3, (DI)
-
-stored1291:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1292
-	VMOVUPD Y4, (DI)
-	JMP     stored1294
-
-partial1292:
-	CMPQ         R9, $0x02
-	JLT          single1293
-	VMOVUPD      X4, (DI)
-	JEQ          stored1294
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1294
-
-single1293:
-	VMOVSD X4, (DI)
-
-stored1294:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1295
-	VMOVUPD Y5, (DI)
-	JMP     stored1297
-
-partial1295:
-	CMPQ         R9, $0x02
-	JLT          single1296
-	VMOVUPD      X5, (DI)
-	JEQ          stored1297
-	VEXTRACTF128 $0x01, Y5, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1297
-
-single1296:
-	VMOVSD X5, (DI)
-
-stored1297:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1298
-	VMOVUPD Y6, (DI)
-	JMP     stored1300
-
-partial1298:
-	CMPQ         R9, $0x02
-	JLT          single1299
-	VMOVUPD      X6, (DI)
-	JEQ          stored1300
-	VEXTRACTF128 $0x01, Y6, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1300
-
-single1299:
-	VMOVSD X6, (DI)
-
-stored1300:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile1279
-
-tiles1280:
-	CMPQ R10, $0x00000002
-	JLT  tiles1302
-
-tile1301:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done1304
-
-again1303:
-	VMASKMOVPD   (BX), Y0, Y3
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y4
-	VFMADD231PD  Y3, Y4, Y1
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y4
-	VFMADD231PD  Y3, Y4, Y2
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again1303
-
-done1304:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	CMPQ    R9, $0x04
-	JLT     partial1305
-	VMOVUPD Y1, (DI)
-	JMP     stored1307
-
-partial1305:
-	CMPQ         R9, $0x02
-	JLT          single1306
-	VMOVUPD      X1, (DI)
-	JEQ          stored1307
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1307
-
-single1306:
-	VMOVSD X1, (DI)
-
-stored1307:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1308
-	VMOVUPD Y2, (DI)
-	JMP     stored1310
-
-partial1308:
-	CMPQ         R9, $0x02
-	JLT          single1309
-	VMOVUPD      X2, (DI)
-	JEQ          stored1310
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1310
-
-single1309:
-	VMOVSD X2, (DI)
-
-stored1310:
-	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile1301
-
-tiles1302:
-	CMPQ R10, $0x00000001
-	JLT  tiles1312
-
-tile1311:
-	VXORPD Y1, Y1, Y1
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), CX
-	TESTQ  CX, CX
-	JLE    done1314
-
-again1313:
-	VMASKMOVPD   (BX), Y0, Y2
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y3
-	VFMADD231PD  Y2, Y3, Y1
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         CX
 	JNZ          again1313
 
 done1314:
+	MOVQ    CX, SI
+	IMUL3Q  $0x05, SI, SI
+	ADDQ    SI, DX
 	CMPQ    R9, $0x04
 	JLT     partial1315
 	VMOVUPD Y1, (DI)
@@ -16612,15 +16678,228 @@ single1316:
 	VMOVSD X1, (DI)
 
 stored1317:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1318
+	VMOVUPD Y2, (DI)
+	JMP     stored1320
+
+partial1318:
+	CMPQ         R9, $0x02
+	JLT          single1319
+	VMOVUPD      X2, (DI)
+	JEQ          stored1320
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1320
+
+single1319:
+	VMOVSD X2, (DI)
+
+stored1320:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1321
+	VMOVUPD Y3, (DI)
+	JMP     stored1323
+
+partial1321:
+	CMPQ         R9, $0x02
+	JLT          single1322
+	VMOVUPD      X3, (DI)
+	JEQ          stored1323
+	VEXTRACTF128 $0x01, Y3, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1323
+
+single1322:
+	VMOVSD X3, (DI)
+
+stored1323:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1324
+	VMOVUPD Y4, (DI)
+	JMP     stored1326
+
+partial1324:
+	CMPQ         R9, $0x02
+	JLT          single1325
+	VMOVUPD      X4, (DI)
+	JEQ          stored1326
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1326
+
+single1325:
+	VMOVSD X4, (DI)
+
+stored1326:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1327
+	VMOVUPD Y5, (DI)
+	JMP     stored1329
+
+partial1327:
+	CMPQ         R9, $0x02
+	JLT          single1328
+	VMOVUPD      X5, (DI)
+	JEQ          stored1329
+	VEXTRACTF128 $0x01, Y5, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1329
+
+single1328:
+	VMOVSD X5, (DI)
+
+stored1329:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1330
+	VMOVUPD Y6, (DI)
+	JMP     stored1332
+
+partial1330:
+	CMPQ         R9, $0x02
+	JLT          single1331
+	VMOVUPD      X6, (DI)
+	JEQ          stored1332
+	VEXTRACTF128 $0x01, Y6, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1332
+
+single1331:
+	VMOVSD X6, (DI)
+
+stored1332:
 	ADDQ AX, DI
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
 	JGE  tile1311
 
 tiles1312:
-	JMP done1265
+	CMPQ R10, $0x00000002
+	JLT  tiles1334
 
-wider1278:
+tile1333:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1336
+
+again1335:
+	VMASKMOVPD   (BX), Y0, Y3
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1335
+
+done1336:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	CMPQ    R9, $0x04
+	JLT     partial1337
+	VMOVUPD Y1, (DI)
+	JMP     stored1339
+
+partial1337:
+	CMPQ         R9, $0x02
+	JLT          single1338
+	VMOVUPD      X1, (DI)
+	JEQ          stored1339
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1339
+
+single1338:
+	VMOVSD X1, (DI)
+
+stored1339:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1340
+	VMOVUPD Y2, (DI)
+	JMP     stored1342
+
+partial1340:
+	CMPQ         R9, $0x02
+	JLT          single1341
+	VMOVUPD      X2, (DI)
+	JEQ          stored1342
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1342
+
+single1341:
+	VMOVSD X2, (DI)
+
+stored1342:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile1333
+
+tiles1334:
+	CMPQ R10, $0x00000001
+	JLT  tiles1344
+
+tile1343:
+	VXORPD Y1, Y1, Y1
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), CX
+	TESTQ  CX, CX
+	JLE    done1346
+
+again1345:
+	VMASKMOVPD   (BX), Y0, Y2
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         CX
+	JNZ          again1345
+
+done1346:
+	CMPQ    R9, $0x04
+	JLT     partial1347
+	VMOVUPD Y1, (DI)
+	JMP     stored1349
+
+partial1347:
+	CMPQ         R9, $0x02
+	JLT          single1348
+	VMOVUPD      X1, (DI)
+	JEQ          stored1349
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1349
+
+single1348:
+	VMOVSD X1, (DI)
+
+stored1349:
+	ADDQ AX, DI
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile1343
+
+tiles1344:
+	JMP done1297
+
+wider1310:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -16631,9 +16910,9 @@ wider1278:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1320
+	JLT     tiles1352
 
-tile1319:
+tile1351:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -16650,9 +16929,9 @@ tile1319:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1322
+	JLE    done1354
 
-again1321:
+again1353:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -16682,241 +16961,12 @@ again1321:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1321
-
-done1322:
-	MOVQ    CX, SI
-	IMUL3Q  $0x05, SI, SI
-	ADDQ    SI, DX
-	VMOVUPD Y1, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1323
-	VMOVUPD Y2, 32(DI)
-	JMP     stored1325
-
-partial1323:
-	CMPQ         R9, $0x02
-	JLT          single1324
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored1325
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1325
-
-single1324:
-	VMOVSD X2, 32(DI)
-
-stored1325:
-	ADDQ    AX, DI
-	VMOVUPD Y3, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1326
-	VMOVUPD Y4, 32(DI)
-	JMP     stored1328
-
-partial1326:
-	CMPQ         R9, $0x02
-	JLT          single1327
-	VMOVUPD      X4, 32(DI)
-	JEQ          stored1328
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1328
-
-single1327:
-	VMOVSD X4, 32(DI)
-
-stored1328:
-	ADDQ    AX, DI
-	VMOVUPD Y5, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1329
-	VMOVUPD Y6, 32(DI)
-	JMP     stored1331
-
-partial1329:
-	CMPQ         R9, $0x02
-	JLT          single1330
-	VMOVUPD      X6, 32(DI)
-	JEQ          stored1331
-	VEXTRACTF128 $0x01, Y6, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1331
-
-single1330:
-	VMOVSD X6, 32(DI)
-
-stored1331:
-	ADDQ    AX, DI
-	VMOVUPD Y7, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1332
-	VMOVUPD Y8, 32(DI)
-	JMP     stored1334
-
-partial1332:
-	CMPQ         R9, $0x02
-	JLT          single1333
-	VMOVUPD      X8, 32(DI)
-	JEQ          stored1334
-	VEXTRACTF128 $0x01, Y8, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1334
-
-single1333:
-	VMOVSD X8, 32(DI)
-
-stored1334:
-	ADDQ    AX, DI
-	VMOVUPD Y9, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1335
-	VMOVUPD Y10, 32(DI)
-	JMP     stored1337
-
-partial1335:
-	CMPQ         R9, $0x02
-	JLT          single1336
-	VMOVUPD      X10, 32(DI)
-	JEQ          stored1337
-	VEXTRACTF128 $0x01, Y10, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1337
-
-single1336:
-	VMOVSD X10, 32(DI)
-
-stored1337:
-	ADDQ    AX, DI
-	VMOVUPD Y11, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1338
-	VMOVUPD Y12, 32(DI)
-	JMP     stored1340
-
-partial1338:
-	CMPQ         R9, $0x02
-	JLT          single1339
-	VMOVUPD      X12, 32(DI)
-	JEQ          stored1340
-	VEXTRACTF128 $0x01, Y12, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1340
-
-single1339:
-	VMOVSD X12, 32(DI)
-
-stored1340:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile1319
-
-tiles1320:
-	CMPQ R10, $0x00000002
-	JLT  tiles1342
-
-tile1341:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done1344
-
-again1343:
-	VMOVUPD      (BX), Y5
-	VMASKMOVPD   32(BX), Y0, Y6
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y7
-	VFMADD231PD  Y5, Y7, Y1
-	VFMADD231PD  Y6, Y7, Y2
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Y7
-	VFMADD231PD  Y5, Y7, Y3
-	VFMADD231PD  Y6, Y7, Y4
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again1343
-
-done1344:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPD Y1, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1345
-	VMOVUPD Y2, 32(DI)
-	JMP     stored1347
-
-partial1345:
-	CMPQ         R9, $0x02
-	JLT          single1346
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored1347
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1347
-
-single1346:
-	VMOVSD X2, 32(DI)
-
-stored1347:
-	ADDQ    AX, DI
-	VMOVUPD Y3, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1348
-	VMOVUPD Y4, 32(DI)
-	JMP     stored1350
-
-partial1348:
-	CMPQ         R9, $0x02
-	JLT          single1349
-	VMOVUPD      X4, 32(DI)
-	JEQ          stored1350
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1350
-
-single1349:
-	VMOVSD X4, 32(DI)
-
-stored1350:
-	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile1341
-
-tiles1342:
-	CMPQ R10, $0x00000001
-	JLT  tiles1352
-
-tile1351:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), CX
-	TESTQ  CX, CX
-	JLE    done1354
-
-again1353:
-	VMOVUPD      (BX), Y3
-	VMASKMOVPD   32(BX), Y0, Y4
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y5
-	VFMADD231PD  Y3, Y5, Y1
-	VFMADD231PD  Y4, Y5, Y2
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         CX
 	JNZ          again1353
 
 done1354:
+	MOVQ    CX, SI
+	IMUL3Q  $0x05, SI, SI
+	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
 	JLT     partial1355
@@ -16936,13 +16986,242 @@ single1356:
 	VMOVSD X2, 32(DI)
 
 stored1357:
+	ADDQ    AX, DI
+	VMOVUPD Y3, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1358
+	VMOVUPD Y4, 32(DI)
+	JMP     stored1360
+
+partial1358:
+	CMPQ         R9, $0x02
+	JLT          single1359
+	VMOVUPD      X4, 32(DI)
+	JEQ          stored1360
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1360
+
+single1359:
+	VMOVSD X4, 32(DI)
+
+stored1360:
+	ADDQ    AX, DI
+	VMOVUPD Y5, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1361
+	VMOVUPD Y6, 32(DI)
+	JMP     stored1363
+
+partial1361:
+	CMPQ         R9, $0x02
+	JLT          single1362
+	VMOVUPD      X6, 32(DI)
+	JEQ          stored1363
+	VEXTRACTF128 $0x01, Y6, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1363
+
+single1362:
+	VMOVSD X6, 32(DI)
+
+stored1363:
+	ADDQ    AX, DI
+	VMOVUPD Y7, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1364
+	VMOVUPD Y8, 32(DI)
+	JMP     stored1366
+
+partial1364:
+	CMPQ         R9, $0x02
+	JLT          single1365
+	VMOVUPD      X8, 32(DI)
+	JEQ          stored1366
+	VEXTRACTF128 $0x01, Y8, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1366
+
+single1365:
+	VMOVSD X8, 32(DI)
+
+stored1366:
+	ADDQ    AX, DI
+	VMOVUPD Y9, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1367
+	VMOVUPD Y10, 32(DI)
+	JMP     stored1369
+
+partial1367:
+	CMPQ         R9, $0x02
+	JLT          single1368
+	VMOVUPD      X10, 32(DI)
+	JEQ          stored1369
+	VEXTRACTF128 $0x01, Y10, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1369
+
+single1368:
+	VMOVSD X10, 32(DI)
+
+stored1369:
+	ADDQ    AX, DI
+	VMOVUPD Y11, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1370
+	VMOVUPD Y12, 32(DI)
+	JMP     stored1372
+
+partial1370:
+	CMPQ         R9, $0x02
+	JLT          single1371
+	VMOVUPD      X12, 32(DI)
+	JEQ          stored1372
+	VEXTRACTF128 $0x01, Y12, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1372
+
+single1371:
+	VMOVSD X12, 32(DI)
+
+stored1372:
 	ADDQ AX, DI
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
 	JGE  tile1351
 
 tiles1352:
-done1265:
+	CMPQ R10, $0x00000002
+	JLT  tiles1374
+
+tile1373:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done1376
+
+again1375:
+	VMOVUPD      (BX), Y5
+	VMASKMOVPD   32(BX), Y0, Y6
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y7
+	VFMADD231PD  Y5, Y7, Y1
+	VFMADD231PD  Y6, Y7, Y2
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Y7
+	VFMADD231PD  Y5, Y7, Y3
+	VFMADD231PD  Y6, Y7, Y4
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again1375
+
+done1376:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPD Y1, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1377
+	VMOVUPD Y2, 32(DI)
+	JMP     stored1379
+
+partial1377:
+	CMPQ         R9, $0x02
+	JLT          single1378
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1379
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1379
+
+single1378:
+	VMOVSD X2, 32(DI)
+
+stored1379:
+	ADDQ    AX, DI
+	VMOVUPD Y3, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1380
+	VMOVUPD Y4, 32(DI)
+	JMP     stored1382
+
+partial1380:
+	CMPQ         R9, $0x02
+	JLT          single1381
+	VMOVUPD      X4, 32(DI)
+	JEQ          stored1382
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1382
+
+single1381:
+	VMOVSD X4, 32(DI)
+
+stored1382:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile1373
+
+tiles1374:
+	CMPQ R10, $0x00000001
+	JLT  tiles1384
+
+tile1383:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), CX
+	TESTQ  CX, CX
+	JLE    done1386
+
+again1385:
+	VMOVUPD      (BX), Y3
+	VMASKMOVPD   32(BX), Y0, Y4
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         CX
+	JNZ          again1385
+
+done1386:
+	VMOVUPD Y1, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1387
+	VMOVUPD Y2, 32(DI)
+	JMP     stored1389
+
+partial1387:
+	CMPQ         R9, $0x02
+	JLT          single1388
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1389
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1389
+
+single1388:
+	VMOVSD X2, 32(DI)
+
+stored1389:
+	ADDQ AX, DI
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile1383
+
+tiles1384:
+done1297:
 	VZEROUPPER
 	RET
 
@@ -16957,17 +17236,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1359
+	JLT  rest1391
 
-panel1358:
+panel1390:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1362
+	JLT  tiles1394
 
-tile1361:
+tile1393:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -16983,9 +17262,9 @@ tile1361:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1364
+	JLE    done1396
 
-again1363:
+again1395:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -17006,9 +17285,9 @@ again1363:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1363
+	JNZ          again1395
 
-done1364:
+done1396:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -17047,13 +17326,13 @@ done1364:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1361
+	JGE     tile1393
 
-tiles1362:
+tiles1394:
 	CMPQ R10, $0x00000002
-	JLT  tiles1366
+	JLT  tiles1398
 
-tile1365:
+tile1397:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -17063,9 +17342,9 @@ tile1365:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1368
+	JLE    done1400
 
-again1367:
+again1399:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -17077,9 +17356,9 @@ again1367:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1367
+	JNZ          again1399
 
-done1368:
+done1400:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -17097,13 +17376,13 @@ done1368:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1365
+	JGE     tile1397
 
-tiles1366:
+tiles1398:
 	CMPQ R10, $0x00000001
-	JLT  tiles1370
+	JLT  tiles1402
 
-tile1369:
+tile1401:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -17111,9 +17390,9 @@ tile1369:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1372
+	JLE    done1404
 
-again1371:
+again1403:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -17122,9 +17401,9 @@ again1371:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1371
+	JNZ          again1403
 
-done1372:
+done1404:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -17135,19 +17414,19 @@ done1372:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1369
+	JGE     tile1401
 
-tiles1370:
+tiles1402:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1358
+	JGE  panel1390
 
-rest1359:
+rest1391:
 	TESTQ   R9, R9
-	JZ      done1360
+	JZ      done1392
 	CMPQ    R9, $0x00000004
-	JGT     wider1373
+	JGT     wider1405
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -17157,9 +17436,9 @@ rest1359:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1375
+	JLT     tiles1407
 
-tile1374:
+tile1406:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -17170,9 +17449,9 @@ tile1374:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1377
+	JLE    done1409
 
-again1376:
+again1408:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -17187,124 +17466,124 @@ again1376:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1376
+	JNZ          again1408
 
-done1377:
+done1409:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1378
+	JLT        partial1410
 	VMOVUPD    Y1, (DI)
-	JMP        stored1380
+	JMP        stored1412
 
-partial1378:
+partial1410:
 	CMPQ         R9, $0x02
-	JLT          single1379
+	JLT          single1411
 	VMOVUPD      X1, (DI)
-	JEQ          stored1380
+	JEQ          stored1412
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1380
+	JMP          stored1412
 
-single1379:
+single1411:
 	VMOVSD X1, (DI)
 
-stored1380:
+stored1412:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1381
+	JLT        partial1413
 	VMOVUPD    Y2, (DI)
-	JMP        stored1383
+	JMP        stored1415
 
-partial1381:
+partial1413:
 	CMPQ         R9, $0x02
-	JLT          single1382
+	JLT          single1414
 	VMOVUPD      X2, (DI)
-	JEQ          stored1383
+	JEQ          stored1415
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1383
+	JMP          stored1415
 
-single1382:
+single1414:
 	VMOVSD X2, (DI)
 
-stored1383:
+stored1415:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial1384
+	JLT        partial1416
 	VMOVUPD    Y3, (DI)
-	JMP        stored1386
+	JMP        stored1418
 
-partial1384:
+partial1416:
 	CMPQ         R9, $0x02
-	JLT          single1385
+	JLT          single1417
 	VMOVUPD      X3, (DI)
-	JEQ          stored1386
+	JEQ          stored1418
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1386
+	JMP          stored1418
 
-single1385:
+single1417:
 	VMOVSD X3, (DI)
 
-stored1386:
+stored1418:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1387
+	JLT        partial1419
 	VMOVUPD    Y4, (DI)
-	JMP        stored1389
+	JMP        stored1421
 
-partial1387:
+partial1419:
 	CMPQ         R9, $0x02
-	JLT          single1388
+	JLT          single1420
 	VMOVUPD      X4, (DI)
-	JEQ          stored1389
+	JEQ          stored1421
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1389
+	JMP          stored1421
 
-single1388:
+single1420:
 	VMOVSD X4, (DI)
 
-stored1389:
+stored1421:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial1390
+	JLT        partial1422
 	VMOVUPD    Y5, (DI)
-	JMP        stored1392
+	JMP        stored1424
 
-partial1390:
+partial1422:
 	CMPQ         R9, $0x02
-	JLT          single1391
+	JLT          single1423
 	VMOVUPD      X5, (DI)
-	JEQ          stored1392
+	JEQ          stored1424
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1392
+	JMP          stored1424
 
-single1391:
+single1423:
 	VMOVSD X5, (DI)
 
-stored1392:
+stored1424:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1374
+	JGE  tile1406
 
-tiles1375:
+tiles1407:
 	CMPQ R10, $0x00000002
-	JLT  tiles1394
+	JLT  tiles1426
 
-tile1393:
+tile1425:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -17312,9 +17591,9 @@ tile1393:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1396
+	JLE    done1428
 
-again1395:
+again1427:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -17323,109 +17602,109 @@ again1395:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1395
+	JNZ          again1427
 
-done1396:
+done1428:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1397
+	JLT        partial1429
 	VMOVUPD    Y1, (DI)
-	JMP        stored1399
+	JMP        stored1431
 
-partial1397:
+partial1429:
 	CMPQ         R9, $0x02
-	JLT          single1398
+	JLT          single1430
 	VMOVUPD      X1, (DI)
-	JEQ          stored1399
+	JEQ          stored1431
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1399
+	JMP          stored1431
 
-single1398:
+single1430:
 	VMOVSD X1, (DI)
 
-stored1399:
+stored1431:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1400
+	JLT        partial1432
 	VMOVUPD    Y2, (DI)
-	JMP        stored1402
+	JMP        stored1434
 
-partial1400:
+partial1432:
 	CMPQ         R9, $0x02
-	JLT          single1401
+	JLT          single1433
 	VMOVUPD      X2, (DI)
-	JEQ          stored1402
+	JEQ          stored1434
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1402
+	JMP          stored1434
 
-single1401:
+single1433:
 	VMOVSD X2, (DI)
 
-stored1402:
+stored1434:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1393
+	JGE  tile1425
 
-tiles1394:
+tiles1426:
 	CMPQ R10, $0x00000001
-	JLT  tiles1404
+	JLT  tiles1436
 
-tile1403:
+tile1435:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1406
+	JLE    done1438
 
-again1405:
+again1437:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1405
+	JNZ          again1437
 
-done1406:
+done1438:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1407
+	JLT        partial1439
 	VMOVUPD    Y1, (DI)
-	JMP        stored1409
+	JMP        stored1441
 
-partial1407:
+partial1439:
 	CMPQ         R9, $0x02
-	JLT          single1408
+	JLT          single1440
 	VMOVUPD      X1, (DI)
-	JEQ          stored1409
+	JEQ          stored1441
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1409
+	JMP          stored1441
 
-single1408:
+single1440:
 	VMOVSD X1, (DI)
 
-stored1409:
+stored1441:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1403
+	JGE  tile1435
 
-tiles1404:
-	JMP done1360
+tiles1436:
+	JMP done1392
 
-wider1373:
+wider1405:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -17436,9 +17715,9 @@ wider1373:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1412
+	JLT     tiles1444
 
-tile1411:
+tile1443:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -17454,9 +17733,9 @@ tile1411:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1414
+	JLE    done1446
 
-again1413:
+again1445:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -17477,32 +17756,32 @@ again1413:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1413
+	JNZ          again1445
 
-done1414:
+done1446:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1415
+	JLT        partial1447
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1417
+	JMP        stored1449
 
-partial1415:
+partial1447:
 	CMPQ         R9, $0x02
-	JLT          single1416
+	JLT          single1448
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1417
+	JEQ          stored1449
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1417
+	JMP          stored1449
 
-single1416:
+single1448:
 	VMOVSD X2, 32(DI)
 
-stored1417:
+stored1449:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -17510,23 +17789,23 @@ stored1417:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1418
+	JLT        partial1450
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1420
+	JMP        stored1452
 
-partial1418:
+partial1450:
 	CMPQ         R9, $0x02
-	JLT          single1419
+	JLT          single1451
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1420
+	JEQ          stored1452
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1420
+	JMP          stored1452
 
-single1419:
+single1451:
 	VMOVSD X4, 32(DI)
 
-stored1420:
+stored1452:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -17534,23 +17813,23 @@ stored1420:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1421
+	JLT        partial1453
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1423
+	JMP        stored1455
 
-partial1421:
+partial1453:
 	CMPQ         R9, $0x02
-	JLT          single1422
+	JLT          single1454
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1423
+	JEQ          stored1455
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1423
+	JMP          stored1455
 
-single1422:
+single1454:
 	VMOVSD X6, 32(DI)
 
-stored1423:
+stored1455:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -17558,23 +17837,23 @@ stored1423:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1424
+	JLT        partial1456
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1426
+	JMP        stored1458
 
-partial1424:
+partial1456:
 	CMPQ         R9, $0x02
-	JLT          single1425
+	JLT          single1457
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1426
+	JEQ          stored1458
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1426
+	JMP          stored1458
 
-single1425:
+single1457:
 	VMOVSD X8, 32(DI)
 
-stored1426:
+stored1458:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -17582,34 +17861,34 @@ stored1426:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1427
+	JLT        partial1459
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1429
+	JMP        stored1461
 
-partial1427:
+partial1459:
 	CMPQ         R9, $0x02
-	JLT          single1428
+	JLT          single1460
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1429
+	JEQ          stored1461
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1429
+	JMP          stored1461
 
-single1428:
+single1460:
 	VMOVSD X10, 32(DI)
 
-stored1429:
+stored1461:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1411
+	JGE  tile1443
 
-tiles1412:
+tiles1444:
 	CMPQ R10, $0x00000002
-	JLT  tiles1431
+	JLT  tiles1463
 
-tile1430:
+tile1462:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -17619,9 +17898,9 @@ tile1430:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1433
+	JLE    done1465
 
-again1432:
+again1464:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -17633,32 +17912,32 @@ again1432:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1432
+	JNZ          again1464
 
-done1433:
+done1465:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1434
+	JLT        partial1466
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1436
+	JMP        stored1468
 
-partial1434:
+partial1466:
 	CMPQ         R9, $0x02
-	JLT          single1435
+	JLT          single1467
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1436
+	JEQ          stored1468
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1436
+	JMP          stored1468
 
-single1435:
+single1467:
 	VMOVSD X2, 32(DI)
 
-stored1436:
+stored1468:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -17666,34 +17945,34 @@ stored1436:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1437
+	JLT        partial1469
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1439
+	JMP        stored1471
 
-partial1437:
+partial1469:
 	CMPQ         R9, $0x02
-	JLT          single1438
+	JLT          single1470
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1439
+	JEQ          stored1471
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1439
+	JMP          stored1471
 
-single1438:
+single1470:
 	VMOVSD X4, 32(DI)
 
-stored1439:
+stored1471:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1430
+	JGE  tile1462
 
-tiles1431:
+tiles1463:
 	CMPQ R10, $0x00000001
-	JLT  tiles1441
+	JLT  tiles1473
 
-tile1440:
+tile1472:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -17701,9 +17980,9 @@ tile1440:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1443
+	JLE    done1475
 
-again1442:
+again1474:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -17712,40 +17991,40 @@ again1442:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1442
+	JNZ          again1474
 
-done1443:
+done1475:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1444
+	JLT        partial1476
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1446
+	JMP        stored1478
 
-partial1444:
+partial1476:
 	CMPQ         R9, $0x02
-	JLT          single1445
+	JLT          single1477
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1446
+	JEQ          stored1478
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1446
+	JMP          stored1478
 
-single1445:
+single1477:
 	VMOVSD X2, 32(DI)
 
-stored1446:
+stored1478:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1440
+	JGE  tile1472
 
-tiles1441:
-done1360:
+tiles1473:
+done1392:
 	VZEROUPPER
 	RET
 
@@ -17755,13 +18034,13 @@ TEXT ·cavities256(SB), $0-88
 	MOVQ    weights_base+0(FP), AX
 	MOVQ    beliefs_base+24(FP), CX
 	MOVQ    messages_base+48(FP), DX
-	VMOVUPD constants<>+1760(SB), Y0
+	VMOVUPD constants<>+1752(SB), Y0
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done1448
+	JLE     done1480
 
-item1447:
+item1479:
 	MOVLQSX 40(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVQ    (BX), R8
@@ -17771,9 +18050,9 @@ item1447:
 	MOVLQSX 52(BX), R10
 	XORQ    R11, R11
 	CMPQ    R10, $0x00000004
-	JLT     rest1450
+	JLT     rest1482
 
-whole1449:
+whole1481:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -17783,11 +18062,11 @@ whole1449:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1449
+	JGE       whole1481
 
-rest1450:
+rest1482:
 	TESTQ      R10, R10
-	JZ         done1451
+	JZ         done1483
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -17798,12 +18077,12 @@ rest1450:
 	VBLENDVPD  Y3, Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)(R11*8)
 
-done1451:
+done1483:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1447
+	JNZ  item1479
 
-done1448:
+done1480:
 	VZEROUPPER
 	RET
 
@@ -17816,9 +18095,9 @@ TEXT ·products256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1454
+	JLE   done1486
 
-item1452:
+item1484:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 40(BX), R8
@@ -17828,10 +18107,10 @@ item1452:
 	MOVLQSX 52(BX), R10
 	MOVLQSX 56(BX), R11
 	CMPL    60(BX), $0x00
-	JNE     backward1455
+	JNE     backward1487
 	CMPQ    R11, $0x00000008
-	JLT     part1456
-	JG      done1454
+	JLT     part1488
+	JG      done1486
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -17839,9 +18118,9 @@ item1452:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1459
+	JLT     rows1491
 
-row1458:
+row1490:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -17852,13 +18131,13 @@ row1458:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1458
+	JGE          row1490
 
-rows1459:
+rows1491:
 	CMPQ R10, $0x00000001
-	JLT  rows1461
+	JLT  rows1493
 
-row1460:
+row1492:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -17866,19 +18145,19 @@ row1460:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1460
+	JGE          row1492
 
-rows1461:
+rows1493:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
-	JMP     next1453
+	JMP     next1485
 
-part1456:
+part1488:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1457
+	JLE     fewer1489
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -17889,9 +18168,9 @@ part1456:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1463
+	JLT     rows1495
 
-row1462:
+row1494:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -17904,13 +18183,13 @@ row1462:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1462
+	JGE          row1494
 
-rows1463:
+rows1495:
 	CMPQ R10, $0x00000001
-	JLT  rows1465
+	JLT  rows1497
 
-row1464:
+row1496:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -17919,26 +18198,26 @@ row1464:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1464
+	JGE          row1496
 
-rows1465:
+rows1497:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
-	JMP     next1453
+	JMP     next1485
 
-fewer1457:
+fewer1489:
 	CMPQ   R11, $0x00000004
-	JLT    part1466
+	JLT    part1498
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1469
+	JLT    rows1501
 
-row1468:
+row1500:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -17947,27 +18226,27 @@ row1468:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1468
+	JGE          row1500
 
-rows1469:
+rows1501:
 	CMPQ R10, $0x00000001
-	JLT  rows1471
+	JLT  rows1503
 
-row1470:
+row1502:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1470
+	JGE          row1502
 
-rows1471:
+rows1503:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
-	JMP     next1453
+	JMP     next1485
 
-part1466:
+part1498:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -17977,9 +18256,9 @@ part1466:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1473
+	JLT     rows1505
 
-row1472:
+row1504:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -17990,13 +18269,13 @@ row1472:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1472
+	JGE          row1504
 
-rows1473:
+rows1505:
 	CMPQ R10, $0x00000001
-	JLT  rows1475
+	JLT  rows1507
 
-row1474:
+row1506:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -18004,17 +18283,17 @@ row1474:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1474
+	JGE          row1506
 
-rows1475:
+rows1507:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
-	JMP     next1453
+	JMP     next1485
 
-backward1455:
+backward1487:
 	CMPQ    R10, $0x00000008
-	JLT     part1476
-	JG      done1454
+	JLT     part1508
+	JG      done1486
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
@@ -18022,9 +18301,9 @@ backward1455:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1479
+	JLT     few1511
 
-rows1478:
+rows1510:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -18051,11 +18330,11 @@ rows1478:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1478
+	JGE         rows1510
 	TESTQ       R9, R9
-	JZ          products1480
+	JZ          products1512
 
-few1479:
+few1511:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -18063,19 +18342,19 @@ few1479:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1482
+	JLE         end1514
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1482
+	JLE         end1514
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1482
+	JLE         end1514
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1482:
+end1514:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -18087,13 +18366,13 @@ end1482:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1480:
-	JMP next1453
+products1512:
+	JMP next1485
 
-part1476:
+part1508:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1477
+	JLE        fewer1509
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -18104,9 +18383,9 @@ part1476:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1484
+	JLT        few1516
 
-rows1483:
+rows1515:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -18137,11 +18416,11 @@ rows1483:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1483
+	JGE         rows1515
 	TESTQ       R9, R9
-	JZ          products1485
+	JZ          products1517
 
-few1484:
+few1516:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -18150,22 +18429,22 @@ few1484:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1487
+	JLE         end1519
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1487
+	JLE         end1519
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1487
+	JLE         end1519
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1487:
+end1519:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -18177,21 +18456,21 @@ end1487:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1485:
-	JMP next1453
+products1517:
+	JMP next1485
 
-fewer1477:
+fewer1509:
 	CMPQ    R10, $0x00000004
-	JLT     part1488
+	JLT     part1520
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1491
+	JLT     few1523
 
-rows1490:
+rows1522:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -18214,27 +18493,27 @@ rows1490:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1490
+	JGE        rows1522
 	TESTQ      R9, R9
-	JZ         products1492
+	JZ         products1524
 
-few1491:
+few1523:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1494
+	JLE    end1526
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1494
+	JLE    end1526
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1494
+	JLE    end1526
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1494:
+end1526:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -18246,10 +18525,10 @@ end1494:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1492:
-	JMP next1453
+products1524:
+	JMP next1485
 
-part1488:
+part1520:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -18260,9 +18539,9 @@ part1488:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1496
+	JLT        few1528
 
-rows1495:
+rows1527:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -18289,11 +18568,11 @@ rows1495:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1495
+	JGE         rows1527
 	TESTQ       R9, R9
-	JZ          products1497
+	JZ          products1529
 
-few1496:
+few1528:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -18301,19 +18580,19 @@ few1496:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1499
+	JLE         end1531
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1499
+	JLE         end1531
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1499
+	JLE         end1531
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1499:
+end1531:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -18325,13 +18604,13 @@ end1499:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1497:
-next1453:
+products1529:
+next1485:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1452
+	JNZ  item1484
 
-done1454:
+done1486:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -18349,12 +18628,12 @@ TEXT ·allSafe256(SB), $0-25
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 	VXORPD  Y7, Y7, Y7
-	VMOVUPD constants<>+1856(SB), Y8
+	VMOVUPD constants<>+1848(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1501
+	JLT     rest1533
 
-whole1500:
+whole1532:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -18374,13 +18653,13 @@ whole1500:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1500
+	JGE     whole1532
 
-rest1501:
+rest1533:
 	CMPQ CX, $0x00000004
-	JLT  rest1503
+	JLT  rest1535
 
-whole1502:
+whole1534:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -18388,11 +18667,11 @@ whole1502:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1502
+	JGE     whole1534
 
-rest1503:
+rest1535:
 	TESTQ      CX, CX
-	JZ         done1504
+	JZ         done1536
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -18402,28 +18681,28 @@ rest1503:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1504:
-	VCMPPD    $0x1e, constants<>+1920(SB), Y0, Y0
+done1536:
+	VCMPPD    $0x1e, constants<>+1912(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
-	VCMPPD    $0x1e, constants<>+1920(SB), Y1, Y0
+	VCMPPD    $0x1e, constants<>+1912(SB), Y1, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y5, Y4, Y4
-	VCMPPD    $0x1e, constants<>+1920(SB), Y2, Y0
+	VCMPPD    $0x1e, constants<>+1912(SB), Y2, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y6, Y4, Y4
-	VCMPPD    $0x1e, constants<>+1920(SB), Y3, Y0
+	VCMPPD    $0x1e, constants<>+1912(SB), Y3, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JZ        safe1505
+	JZ        safe1537
 	MOVB      $0x00, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1505:
+safe1537:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -18436,16 +18715,16 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         sums_base+24(FP), CX
 	MOVQ         out_base+48(FP), DX
 	VBROADCASTSD damping+88(FP), Y0
-	VMOVUPD      constants<>+1984(SB), Y1
+	VMOVUPD      constants<>+1976(SB), Y1
 	VSUBPD       Y0, Y1, Y1
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1507
+	JLE          done1539
 
-item1506:
+item1538:
 	MOVQ    16(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 48(BX), R8
@@ -18453,32 +18732,32 @@ item1506:
 	MOVLQSX 44(BX), R9
 	LEAQ    (DX)(R9*8), R9
 	MOVLQSX 56(BX), R10
-	VMOVUPD constants<>+1760(SB), Y4
+	VMOVUPD constants<>+1752(SB), Y4
 	XORQ    R11, R11
 	MOVQ    R10, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1509
+	JLT     rest1541
 
-whole1508:
+whole1540:
 	VMOVUPD (R9)(R11*8), Y5
 	VMAXPD  Y5, Y4, Y4
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R12
 	CMPQ    R12, $0x00000004
-	JGE     whole1508
+	JGE     whole1540
 
-rest1509:
+rest1541:
 	TESTQ      R12, R12
-	JZ         done1510
+	JZ         done1542
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y5
 	VMASKMOVPD (R9)(R11*8), Y5, Y6
-	VMOVUPD    constants<>+1760(SB), Y7
+	VMOVUPD    constants<>+1752(SB), Y7
 	VBLENDVPD  Y5, Y6, Y7, Y6
 	VMAXPD     Y6, Y4, Y4
 
-done1510:
+done1542:
 	VPERM2F128   $0x01, Y4, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VPERMILPD    $0x05, Y4, Y5
@@ -18486,24 +18765,24 @@ done1510:
 	VBROADCASTSD 32(BX), Y5
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1512
+	JLT          rest1544
 
-whole1511:
+whole1543:
 	VMOVUPD   (R9)(R11*8), Y6
 	VMOVUPD   (DI)(R11*8), Y7
 	VSUBPD    Y4, Y6, Y6
 	VUCOMISD  X3, X0
-	JBE       undamped1513
+	JBE       undamped1545
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped1513:
+undamped1545:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1952(SB), Y7, Y7
+	VANDPD      constants<>+1944(SB), Y7, Y7
 	VANDPD      Y8, Y7, Y7
 	VPCMPGTQ    Y2, Y7, Y8
 	VBLENDVPD   Y8, Y7, Y2, Y2
@@ -18514,11 +18793,11 @@ undamped1513:
 	ADDQ        $0x00000004, R11
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole1511
+	JGE         whole1543
 
-rest1512:
+rest1544:
 	TESTQ      R10, R10
-	JZ         done1514
+	JZ         done1546
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -18528,64 +18807,64 @@ rest1512:
 	VSUBPD     Y4, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X3, X0
-	JBE        undamped1515
+	JBE        undamped1547
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y4
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y4, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped1515:
+undamped1547:
 	VCMPPD    $0x04, Y8, Y7, Y4
 	VSUBPD    Y8, Y7, Y8
-	VANDPD    constants<>+1952(SB), Y8, Y8
+	VANDPD    constants<>+1944(SB), Y8, Y8
 	VANDPD    Y4, Y8, Y8
 	VPCMPGTQ  Y2, Y8, Y4
 	VBLENDVPD Y4, Y8, Y2, Y2
 	CMPQ      R10, $0x04
-	JLT       partial1516
+	JLT       partial1548
 	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored1518
+	JMP       stored1550
 
-partial1516:
+partial1548:
 	CMPQ         R10, $0x02
-	JLT          single1517
+	JLT          single1549
 	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored1518
+	JEQ          stored1550
 	VEXTRACTF128 $0x01, Y7, X4
 	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored1518
+	JMP          stored1550
 
-single1517:
+single1549:
 	VMOVSD X7, (DI)(R11*8)
 
-stored1518:
+stored1550:
 	VMASKMOVPD  (R8)(R11*8), Y6, Y4
 	VFMADD231PD Y7, Y5, Y4
 	CMPQ        R10, $0x04
-	JLT         partial1519
+	JLT         partial1551
 	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored1521
+	JMP         stored1553
 
-partial1519:
+partial1551:
 	CMPQ         R10, $0x02
-	JLT          single1520
+	JLT          single1552
 	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored1521
+	JEQ          stored1553
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored1521
+	JMP          stored1553
 
-single1520:
+single1552:
 	VMOVSD X4, (R8)(R11*8)
 
-stored1521:
-done1514:
+stored1553:
+done1546:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1506
+	JNZ  item1538
 
-done1507:
+done1539:
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VPCMPGTQ   Y2, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y2, Y2
@@ -18603,20 +18882,20 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1523
+	JLE   done1555
 
-item1522:
+item1554:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
-	VMOVUPD constants<>+1760(SB), Y0
+	VMOVUPD constants<>+1752(SB), Y0
 	VXORPD  Y1, Y1, Y1
 	XORQ    DI, DI
 	MOVQ    SI, R8
 	CMPQ    R8, $0x00000004
-	JLT     rest1525
+	JLT     rest1557
 
-whole1524:
+whole1556:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -18624,38 +18903,38 @@ whole1524:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1524
+	JGE     whole1556
 
-rest1525:
+rest1557:
 	TESTQ      R8, R8
-	JZ         done1526
+	JZ         done1558
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
 	VMASKMOVPD (BX)(DI*8), Y2, Y3
 	VCMPPD     $0x03, Y3, Y3, Y4
 	VORPD      Y4, Y1, Y1
-	VMOVUPD    constants<>+1760(SB), Y4
+	VMOVUPD    constants<>+1752(SB), Y4
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1526:
+done1558:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
-	VANDPD       constants<>+1952(SB), Y0, Y2
-	VCMPPD       $0x1e, constants<>+1920(SB), Y2, Y2
+	VANDPD       constants<>+1944(SB), Y0, Y2
+	VCMPPD       $0x1e, constants<>+1912(SB), Y2, Y2
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1523
+	JNZ          done1555
 	VBROADCASTSD 8(CX), Y1
 	XORQ         DI, DI
 	CMPQ         SI, $0x00000004
-	JLT          rest1528
+	JLT          rest1560
 
-whole1527:
+whole1559:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -18663,11 +18942,11 @@ whole1527:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1527
+	JGE     whole1559
 
-rest1528:
+rest1560:
 	TESTQ      SI, SI
-	JZ         done1529
+	JZ         done1561
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -18676,29 +18955,29 @@ rest1528:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1530
+	JLT        partial1562
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1532
+	JMP        stored1564
 
-partial1530:
+partial1562:
 	CMPQ         SI, $0x02
-	JLT          single1531
+	JLT          single1563
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1532
+	JEQ          stored1564
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1532
+	JMP          stored1564
 
-single1531:
+single1563:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1532:
-done1529:
+stored1564:
+done1561:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1522
+	JNZ  item1554
 
-done1523:
+done1555:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -18711,35 +18990,35 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1534
+	JLE   done1566
 
-item1533:
+item1565:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x00000004
-	JLT     rest1536
+	JLT     rest1568
 
-whole1535:
+whole1567:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1535
+	JGE     whole1567
 
-rest1536:
+rest1568:
 	TESTQ      DI, DI
-	JZ         done1537
+	JZ         done1569
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1537:
+done1569:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -18748,9 +19027,9 @@ done1537:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1533
+	JNZ        item1565
 
-done1534:
+done1566:
 	VZEROUPPER
 	RET
 
@@ -18764,9 +19043,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1539
+	JLE    done1571
 
-item1538:
+item1570:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -18776,15 +19055,15 @@ item1538:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x00000004
-	JLT          rest1541
+	JLT          rest1573
 
-whole1540:
+whole1572:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
 	VCMPPD    $0x04, Y3, Y2, Y4
 	VSUBPD    Y3, Y2, Y3
-	VANDPD    constants<>+1952(SB), Y3, Y3
+	VANDPD    constants<>+1944(SB), Y3, Y3
 	VANDPD    Y4, Y3, Y3
 	VPCMPGTQ  Y0, Y3, Y4
 	VBLENDVPD Y4, Y3, Y0, Y0
@@ -18792,11 +19071,11 @@ whole1540:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1540
+	JGE       whole1572
 
-rest1541:
+rest1573:
 	TESTQ      R9, R9
-	JZ         done1542
+	JZ         done1574
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -18807,34 +19086,34 @@ rest1541:
 	VANDPD     Y2, Y3, Y3
 	VCMPPD     $0x04, Y4, Y3, Y1
 	VSUBPD     Y4, Y3, Y2
-	VANDPD     constants<>+1952(SB), Y2, Y2
+	VANDPD     constants<>+1944(SB), Y2, Y2
 	VANDPD     Y1, Y2, Y2
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1543
+	JLT        partial1575
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1545
+	JMP        stored1577
 
-partial1543:
+partial1575:
 	CMPQ         R9, $0x02
-	JLT          single1544
+	JLT          single1576
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1545
+	JEQ          stored1577
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1545
+	JMP          stored1577
 
-single1544:
+single1576:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1545:
-done1542:
+stored1577:
+done1574:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1538
+	JNZ  item1570
 
-done1539:
+done1571:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -18852,96 +19131,95 @@ TEXT ·exponentials256(SB), $0-64
 	MOVQ    size+24(FP), CX
 	MOVQ    inverse_base+32(FP), DX
 	MOVQ    inverse_len+40(FP), BX
-	VMOVUPD constants<>+2240(SB), Y0
-	VMOVUPD constants<>+1984(SB), Y1
-	VMOVUPD constants<>+1952(SB), Y2
+	VMOVUPD constants<>+2232(SB), Y0
+	VMOVUPD constants<>+1976(SB), Y1
+	VMOVUPD constants<>+1944(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1547
+	JLE     done1579
 
-table1546:
+table1578:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1549
+	JLT          rest1581
 
-whole1548:
+whole1580:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1888(SB), Y5, Y5
+	VCMPPD  $0x06, constants<>+1880(SB), Y5, Y5
 	VORPD   Y5, Y4, Y4
 	VMOVUPD 32(AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1888(SB), Y5, Y5
+	VCMPPD  $0x06, constants<>+1880(SB), Y5, Y5
 	VORPD   Y5, Y4, Y4
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1548
+	JGE     whole1580
 
-rest1549:
+rest1581:
 	CMPQ DI, $0x00000004
-	JLT  rest1551
+	JLT  rest1583
 
-whole1550:
+whole1582:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1888(SB), Y5, Y5
+	VCMPPD  $0x06, constants<>+1880(SB), Y5, Y5
 	VORPD   Y5, Y4, Y4
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1550
+	JGE     whole1582
 
-rest1551:
+rest1583:
 	TESTQ      DI, DI
-	JZ         done1552
+	JZ         done1584
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
-	VMASKMOVPD (AX)(SI*8), Y5, Y6
-	VMULPD     Y3, Y6, Y6
-	VANDPD     Y5, Y6, Y6
-	VANDPD     Y2, Y6, Y6
-	VCMPPD     $0x06, constants<>+1888(SB), Y6, Y6
-	VORPD      Y6, Y4, Y4
+	VMASKMOVPD (AX)(SI*8), Y5, Y5
+	VMULPD     Y3, Y5, Y5
+	VANDPD     Y2, Y5, Y5
+	VCMPPD     $0x06, constants<>+1880(SB), Y5, Y5
+	VORPD      Y5, Y4, Y4
 
-done1552:
+done1584:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1547
+	JNZ       done1579
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1554
+	JLT       rest1586
 
-whole1553:
+whole1585:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
-	VMOVUPD      constants<>+2112(SB), Y6
+	VMOVUPD      constants<>+2104(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y0, Y6
-	VFMADD231PD  constants<>+2208(SB), Y4, Y6
+	VFMADD231PD  constants<>+2200(SB), Y4, Y6
 	VSUBPD       Y0, Y6, Y7
-	VFNMADD231PD constants<>+2272(SB), Y7, Y4
-	VFNMADD231PD constants<>+2304(SB), Y7, Y4
+	VFNMADD231PD constants<>+2264(SB), Y7, Y4
+	VFNMADD231PD constants<>+2296(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1216(SB), Y9
-	VFMADD231PD  constants<>+1248(SB), Y4, Y9
-	VMOVUPD      constants<>+1280(SB), Y10
-	VFMADD231PD  constants<>+1312(SB), Y4, Y10
-	VMOVUPD      constants<>+1344(SB), Y11
-	VFMADD231PD  constants<>+1376(SB), Y4, Y11
-	VMOVUPD      constants<>+1408(SB), Y12
-	VFMADD231PD  constants<>+1440(SB), Y4, Y12
-	VMOVUPD      constants<>+1472(SB), Y13
-	VFMADD231PD  constants<>+1504(SB), Y4, Y13
+	VMOVUPD      constants<>+1208(SB), Y9
+	VFMADD231PD  constants<>+1240(SB), Y4, Y9
+	VMOVUPD      constants<>+1272(SB), Y10
+	VFMADD231PD  constants<>+1304(SB), Y4, Y10
+	VMOVUPD      constants<>+1336(SB), Y11
+	VFMADD231PD  constants<>+1368(SB), Y4, Y11
+	VMOVUPD      constants<>+1400(SB), Y12
+	VFMADD231PD  constants<>+1432(SB), Y4, Y12
+	VMOVUPD      constants<>+1464(SB), Y13
+	VFMADD231PD  constants<>+1496(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -18955,26 +19233,26 @@ whole1553:
 	VMOVUPD      Y4, (AX)(SI*8)
 	VMOVUPD      32(AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
-	VMOVUPD      constants<>+2112(SB), Y6
+	VMOVUPD      constants<>+2104(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y0, Y6
-	VFMADD231PD  constants<>+2208(SB), Y4, Y6
+	VFMADD231PD  constants<>+2200(SB), Y4, Y6
 	VSUBPD       Y0, Y6, Y7
-	VFNMADD231PD constants<>+2272(SB), Y7, Y4
-	VFNMADD231PD constants<>+2304(SB), Y7, Y4
+	VFNMADD231PD constants<>+2264(SB), Y7, Y4
+	VFNMADD231PD constants<>+2296(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1216(SB), Y9
-	VFMADD231PD  constants<>+1248(SB), Y4, Y9
-	VMOVUPD      constants<>+1280(SB), Y10
-	VFMADD231PD  constants<>+1312(SB), Y4, Y10
-	VMOVUPD      constants<>+1344(SB), Y11
-	VFMADD231PD  constants<>+1376(SB), Y4, Y11
-	VMOVUPD      constants<>+1408(SB), Y12
-	VFMADD231PD  constants<>+1440(SB), Y4, Y12
-	VMOVUPD      constants<>+1472(SB), Y13
-	VFMADD231PD  constants<>+1504(SB), Y4, Y13
+	VMOVUPD      constants<>+1208(SB), Y9
+	VFMADD231PD  constants<>+1240(SB), Y4, Y9
+	VMOVUPD      constants<>+1272(SB), Y10
+	VFMADD231PD  constants<>+1304(SB), Y4, Y10
+	VMOVUPD      constants<>+1336(SB), Y11
+	VFMADD231PD  constants<>+1368(SB), Y4, Y11
+	VMOVUPD      constants<>+1400(SB), Y12
+	VFMADD231PD  constants<>+1432(SB), Y4, Y12
+	VMOVUPD      constants<>+1464(SB), Y13
+	VFMADD231PD  constants<>+1496(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -18989,35 +19267,35 @@ whole1553:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1553
+	JGE          whole1585
 
-rest1554:
+rest1586:
 	CMPQ DI, $0x00000004
-	JLT  rest1556
+	JLT  rest1588
 
-whole1555:
+whole1587:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
-	VMOVUPD      constants<>+2112(SB), Y6
+	VMOVUPD      constants<>+2104(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y0, Y6
-	VFMADD231PD  constants<>+2208(SB), Y4, Y6
+	VFMADD231PD  constants<>+2200(SB), Y4, Y6
 	VSUBPD       Y0, Y6, Y7
-	VFNMADD231PD constants<>+2272(SB), Y7, Y4
-	VFNMADD231PD constants<>+2304(SB), Y7, Y4
+	VFNMADD231PD constants<>+2264(SB), Y7, Y4
+	VFNMADD231PD constants<>+2296(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1216(SB), Y9
-	VFMADD231PD  constants<>+1248(SB), Y4, Y9
-	VMOVUPD      constants<>+1280(SB), Y10
-	VFMADD231PD  constants<>+1312(SB), Y4, Y10
-	VMOVUPD      constants<>+1344(SB), Y11
-	VFMADD231PD  constants<>+1376(SB), Y4, Y11
-	VMOVUPD      constants<>+1408(SB), Y12
-	VFMADD231PD  constants<>+1440(SB), Y4, Y12
-	VMOVUPD      constants<>+1472(SB), Y13
-	VFMADD231PD  constants<>+1504(SB), Y4, Y13
+	VMOVUPD      constants<>+1208(SB), Y9
+	VFMADD231PD  constants<>+1240(SB), Y4, Y9
+	VMOVUPD      constants<>+1272(SB), Y10
+	VFMADD231PD  constants<>+1304(SB), Y4, Y10
+	VMOVUPD      constants<>+1336(SB), Y11
+	VFMADD231PD  constants<>+1368(SB), Y4, Y11
+	VMOVUPD      constants<>+1400(SB), Y12
+	VFMADD231PD  constants<>+1432(SB), Y4, Y12
+	VMOVUPD      constants<>+1464(SB), Y13
+	VFMADD231PD  constants<>+1496(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -19032,37 +19310,37 @@ whole1555:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1555
+	JGE          whole1587
 
-rest1556:
+rest1588:
 	TESTQ        DI, DI
-	JZ           done1557
+	JZ           done1589
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
 	VMOVUPD      (R8)(R9*8), Y4
 	VMASKMOVPD   (AX)(SI*8), Y4, Y4
 	VMULPD       Y3, Y4, Y4
-	VMOVUPD      constants<>+2112(SB), Y5
+	VMOVUPD      constants<>+2104(SB), Y5
 	VCMPPD       $0x05, Y5, Y4, Y3
 	VMAXPD       Y4, Y5, Y4
 	VMOVUPD      Y0, Y5
-	VFMADD231PD  constants<>+2208(SB), Y4, Y5
+	VFMADD231PD  constants<>+2200(SB), Y4, Y5
 	VSUBPD       Y0, Y5, Y6
-	VFNMADD231PD constants<>+2272(SB), Y6, Y4
-	VFNMADD231PD constants<>+2304(SB), Y6, Y4
+	VFNMADD231PD constants<>+2264(SB), Y6, Y4
+	VFNMADD231PD constants<>+2296(SB), Y6, Y4
 	VMULPD       Y4, Y4, Y6
 	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+1216(SB), Y8
-	VFMADD231PD  constants<>+1248(SB), Y4, Y8
-	VMOVUPD      constants<>+1280(SB), Y9
-	VFMADD231PD  constants<>+1312(SB), Y4, Y9
-	VMOVUPD      constants<>+1344(SB), Y10
-	VFMADD231PD  constants<>+1376(SB), Y4, Y10
-	VMOVUPD      constants<>+1408(SB), Y11
-	VFMADD231PD  constants<>+1440(SB), Y4, Y11
-	VMOVUPD      constants<>+1472(SB), Y12
-	VFMADD231PD  constants<>+1504(SB), Y4, Y12
+	VMOVUPD      constants<>+1208(SB), Y8
+	VFMADD231PD  constants<>+1240(SB), Y4, Y8
+	VMOVUPD      constants<>+1272(SB), Y9
+	VFMADD231PD  constants<>+1304(SB), Y4, Y9
+	VMOVUPD      constants<>+1336(SB), Y10
+	VFMADD231PD  constants<>+1368(SB), Y4, Y10
+	VMOVUPD      constants<>+1400(SB), Y11
+	VFMADD231PD  constants<>+1432(SB), Y4, Y11
+	VMOVUPD      constants<>+1464(SB), Y12
+	VFMADD231PD  constants<>+1496(SB), Y4, Y12
 	VFMADD231PD  Y9, Y6, Y8
 	VFMADD231PD  Y11, Y6, Y10
 	VFMADD231PD  Y12, Y7, Y10
@@ -19074,30 +19352,30 @@ rest1556:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1558
+	JLT          partial1590
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1560
+	JMP          stored1592
 
-partial1558:
+partial1590:
 	CMPQ         DI, $0x02
-	JLT          single1559
+	JLT          single1591
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1560
+	JEQ          stored1592
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1560
+	JMP          stored1592
 
-single1559:
+single1591:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1560:
-done1557:
+stored1592:
+done1589:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1546
+	JNZ  table1578
 
-done1547:
+done1579:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -19108,21 +19386,21 @@ TEXT ·exp32x512(SB), $0-48
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+3256(SB), Z0
-	VBROADCASTSD constants<>+3264(SB), Z1
-	VBROADCASTSD constants<>+3280(SB), Z2
-	VBROADCASTSD constants<>+3288(SB), Z3
-	VBROADCASTSD constants<>+3296(SB), Z4
-	VBROADCASTSD constants<>+3304(SB), Z5
-	VBROADCASTSD constants<>+3248(SB), Z6
-	VBROADCASTSD constants<>+3312(SB), Z7
-	VBROADCASTSD constants<>+3320(SB), Z8
-	VMOVUPS      constants<>+2656(SB), Z9
+	VBROADCASTSD constants<>+3248(SB), Z0
+	VBROADCASTSD constants<>+3256(SB), Z1
+	VBROADCASTSD constants<>+3272(SB), Z2
+	VBROADCASTSD constants<>+3280(SB), Z3
+	VBROADCASTSD constants<>+3288(SB), Z4
+	VBROADCASTSD constants<>+3296(SB), Z5
+	VBROADCASTSD constants<>+3240(SB), Z6
+	VBROADCASTSD constants<>+3304(SB), Z7
+	VBROADCASTSD constants<>+3312(SB), Z8
+	VMOVUPS      constants<>+2648(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1562
+	JLT          rest1594
 
-whole1561:
+whole1593:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -19190,13 +19468,13 @@ whole1561:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole1561
+	JGE          whole1593
 
-rest1562:
+rest1594:
 	CMPQ DX, $0x00000010
-	JLT  rest1564
+	JLT  rest1596
 
-whole1563:
+whole1595:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -19216,11 +19494,11 @@ whole1563:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole1563
+	JGE          whole1595
 
-rest1564:
+rest1596:
 	TESTQ        DX, DX
-	JZ           done1565
+	JZ           done1597
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -19240,41 +19518,41 @@ rest1564:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial1566
+	JNZ          partial1598
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored1567
+	JMP          stored1599
 
-partial1566:
+partial1598:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1568
+	JZ         without1600
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1568:
+without1600:
 	TESTQ      $0x00000004, DX
-	JZ         without1569
+	JZ         without1601
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1569:
+without1601:
 	TESTQ     $0x00000002, DX
-	JZ        without1570
+	JZ        without1602
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1570:
+without1602:
 	TESTQ  $0x00000001, DX
-	JZ     without1571
+	JZ     without1603
 	VMOVSS X0, (AX)
 
-without1571:
-stored1567:
-done1565:
+without1603:
+stored1599:
+done1597:
 	VZEROUPPER
 	RET
 
@@ -19284,20 +19562,20 @@ TEXT ·log32x512(SB), $0-48
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+3248(SB), Z0
-	VBROADCASTSD constants<>+3296(SB), Z1
-	VBROADCASTSD constants<>+3376(SB), Z2
-	VBROADCASTSD constants<>+3328(SB), Z3
-	VBROADCASTSD constants<>+3336(SB), Z4
-	VBROADCASTSD constants<>+3344(SB), Z5
-	VBROADCASTSD constants<>+3352(SB), Z6
-	VMOVUPS      constants<>+2720(SB), Z7
-	VMOVUPS      constants<>+2784(SB), Z8
+	VBROADCASTSD constants<>+3240(SB), Z0
+	VBROADCASTSD constants<>+3288(SB), Z1
+	VBROADCASTSD constants<>+3368(SB), Z2
+	VBROADCASTSD constants<>+3320(SB), Z3
+	VBROADCASTSD constants<>+3328(SB), Z4
+	VBROADCASTSD constants<>+3336(SB), Z5
+	VBROADCASTSD constants<>+3344(SB), Z6
+	VMOVUPS      constants<>+2712(SB), Z7
+	VMOVUPS      constants<>+2776(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1573
+	JLT          rest1605
 
-whole1572:
+whole1604:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -19377,13 +19655,13 @@ whole1572:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole1572
+	JGE         whole1604
 
-rest1573:
+rest1605:
 	CMPQ DX, $0x00000010
-	JLT  rest1575
+	JLT  rest1607
 
-whole1574:
+whole1606:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -19406,11 +19684,11 @@ whole1574:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1574
+	JGE         whole1606
 
-rest1575:
+rest1607:
 	TESTQ       DX, DX
-	JZ          done1576
+	JZ          done1608
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -19433,41 +19711,41 @@ rest1575:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial1577
+	JNZ         partial1609
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored1578
+	JMP         stored1610
 
-partial1577:
+partial1609:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1579
+	JZ         without1611
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1579:
+without1611:
 	TESTQ      $0x00000004, DX
-	JZ         without1580
+	JZ         without1612
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1580:
+without1612:
 	TESTQ     $0x00000002, DX
-	JZ        without1581
+	JZ        without1613
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1581:
+without1613:
 	TESTQ  $0x00000001, DX
-	JZ     without1582
+	JZ     without1614
 	VMOVSS X0, (AX)
 
-without1582:
-stored1578:
-done1576:
+without1614:
+stored1610:
+done1608:
 	VZEROUPPER
 	RET
 
@@ -19477,12 +19755,12 @@ TEXT ·allSafe32x512(SB), $0-25
 	MOVQ         x_base+0(FP), AX
 	MOVQ         x_len+8(FP), CX
 	VXORPD       Z0, Z0, Z0
-	VBROADCASTSD constants<>+3240(SB), Z1
+	VBROADCASTSD constants<>+3232(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest1584
+	JLT          rest1616
 
-whole1583:
+whole1615:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -19498,24 +19776,24 @@ whole1583:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole1583
+	JGE     whole1615
 
-rest1584:
+rest1616:
 	CMPQ CX, $0x00000010
-	JLT  rest1586
+	JLT  rest1618
 
-whole1585:
+whole1617:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1585
+	JGE     whole1617
 
-rest1586:
+rest1618:
 	TESTQ   CX, CX
-	JZ      done1587
+	JZ      done1619
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -19524,16 +19802,16 @@ rest1586:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done1587:
-	VPCMPUD.BCST $0x06, constants<>+3368(SB), Z0, K1
+done1619:
+	VPCMPUD.BCST $0x06, constants<>+3360(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe1588
+	JZ           safe1620
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1588:
+safe1620:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -19548,9 +19826,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1590
+	JLE   done1622
 
-item1589:
+item1621:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -19560,7 +19838,7 @@ item1589:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1591
+	JNE          wide1623
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -19568,13 +19846,13 @@ item1589:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row1594
+	JMP          row1626
 
-wide1591:
+wide1623:
 	CMPQ R10, $0x08
-	JLE  rest1593
+	JLE  rest1625
 
-vector1592:
+vector1624:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -19585,9 +19863,9 @@ vector1592:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector1592
+	JG           vector1624
 
-rest1593:
+rest1625:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -19599,12 +19877,12 @@ rest1593:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row1594:
+row1626:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1589
+	JNZ  item1621
 
-done1590:
+done1622:
 	VZEROUPPER
 	RET
 
@@ -19622,9 +19900,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1596
+	JLT  rest1628
 
-panel1595:
+panel1627:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -19637,9 +19915,9 @@ panel1595:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1599
+	JLT    rows1631
 
-row1598:
+row1630:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -19654,13 +19932,13 @@ row1598:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row1598
+	JGE          row1630
 
-rows1599:
+rows1631:
 	CMPQ R12, $0x00000001
-	JLT  rows1601
+	JLT  rows1633
 
-row1600:
+row1632:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -19670,9 +19948,9 @@ row1600:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1600
+	JGE          row1632
 
-rows1601:
+rows1633:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -19684,13 +19962,13 @@ rows1601:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1595
+	JGE     panel1627
 
-rest1596:
+rest1628:
 	TESTQ  R11, R11
-	JZ     done1597
+	JZ     done1629
 	CMPQ   R11, $0x00000010
-	JGT    wider1602
+	JGT    wider1634
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -19702,9 +19980,9 @@ rest1596:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1604
+	JLT    rows1636
 
-row1603:
+row1635:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -19717,65 +19995,65 @@ row1603:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1603
+	JGE          row1635
 
-rows1604:
+rows1636:
 	CMPQ DX, $0x00000001
-	JLT  rows1606
+	JLT  rows1638
 
-row1605:
+row1637:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1605
+	JGE          row1637
 
-rows1606:
+rows1638:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1607
+	JNZ     partial1639
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored1608
+	JMP     stored1640
 
-partial1607:
+partial1639:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1609
+	JZ         without1641
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1609:
+without1641:
 	TESTQ      $0x00000004, R11
-	JZ         without1610
+	JZ         without1642
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1610:
+without1642:
 	TESTQ     $0x00000002, R11
-	JZ        without1611
+	JZ        without1643
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1611:
+without1643:
 	TESTQ  $0x00000001, R11
-	JZ     without1612
+	JZ     without1644
 	VMOVSS X0, (AX)
 
-without1612:
-stored1608:
-	JMP done1597
+without1644:
+stored1640:
+	JMP done1629
 
-wider1602:
+wider1634:
 	CMPQ   R11, $0x00000020
-	JGT    wider1613
+	JGT    wider1645
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -19792,9 +20070,9 @@ wider1602:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1615
+	JLT    rows1647
 
-row1614:
+row1646:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -19811,13 +20089,13 @@ row1614:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1614
+	JGE          row1646
 
-rows1615:
+rows1647:
 	CMPQ DX, $0x00000001
-	JLT  rows1617
+	JLT  rows1649
 
-row1616:
+row1648:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -19825,9 +20103,9 @@ row1616:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1616
+	JGE          row1648
 
-rows1617:
+rows1649:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -19836,45 +20114,45 @@ rows1617:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1618
+	JNZ     partial1650
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored1619
+	JMP     stored1651
 
-partial1618:
+partial1650:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1620
+	JZ         without1652
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1620:
+without1652:
 	TESTQ      $0x00000004, R11
-	JZ         without1621
+	JZ         without1653
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1621:
+without1653:
 	TESTQ     $0x00000002, R11
-	JZ        without1622
+	JZ        without1654
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1622:
+without1654:
 	TESTQ  $0x00000001, R11
-	JZ     without1623
+	JZ     without1655
 	VMOVSS X0, (AX)
 
-without1623:
-stored1619:
-	JMP done1597
+without1655:
+stored1651:
+	JMP done1629
 
-wider1613:
+wider1645:
 	CMPQ   R11, $0x00000030
-	JGT    wider1624
+	JGT    wider1656
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -19889,9 +20167,9 @@ wider1613:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1626
+	JLT    rows1658
 
-row1625:
+row1657:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -19904,13 +20182,13 @@ row1625:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1625
+	JGE          row1657
 
-rows1626:
+rows1658:
 	CMPQ DX, $0x00000001
-	JLT  rows1628
+	JLT  rows1660
 
-row1627:
+row1659:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -19919,52 +20197,52 @@ row1627:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1627
+	JGE          row1659
 
-rows1628:
+rows1660:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1629
+	JNZ     partial1661
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored1630
+	JMP     stored1662
 
-partial1629:
+partial1661:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1631
+	JZ         without1663
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1631:
+without1663:
 	TESTQ      $0x00000004, R11
-	JZ         without1632
+	JZ         without1664
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1632:
+without1664:
 	TESTQ     $0x00000002, R11
-	JZ        without1633
+	JZ        without1665
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1633:
+without1665:
 	TESTQ  $0x00000001, R11
-	JZ     without1634
+	JZ     without1666
 	VMOVSS X0, (AX)
 
-without1634:
-stored1630:
-	JMP done1597
+without1666:
+stored1662:
+	JMP done1629
 
-wider1624:
+wider1656:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -19981,9 +20259,9 @@ wider1624:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1637
+	JLT    rows1669
 
-row1636:
+row1668:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -19998,13 +20276,13 @@ row1636:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1636
+	JGE          row1668
 
-rows1637:
+rows1669:
 	CMPQ DX, $0x00000001
-	JLT  rows1639
+	JLT  rows1671
 
-row1638:
+row1670:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -20014,9 +20292,9 @@ row1638:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1638
+	JGE          row1670
 
-rows1639:
+rows1671:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -20025,41 +20303,41 @@ rows1639:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1640
+	JNZ     partial1672
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored1641
+	JMP     stored1673
 
-partial1640:
+partial1672:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1642
+	JZ         without1674
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1642:
+without1674:
 	TESTQ      $0x00000004, R11
-	JZ         without1643
+	JZ         without1675
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1643:
+without1675:
 	TESTQ     $0x00000002, R11
-	JZ        without1644
+	JZ        without1676
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1644:
+without1676:
 	TESTQ  $0x00000001, R11
-	JZ     without1645
+	JZ     without1677
 	VMOVSS X0, (AX)
 
-without1645:
-stored1641:
-done1597:
+without1677:
+stored1673:
+done1629:
 	VZEROUPPER
 	RET
 
@@ -20077,9 +20355,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1647
+	JLT  rest1679
 
-block1646:
+block1678:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -20093,9 +20371,9 @@ block1646:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest1650
+	JLT    rest1682
 
-whole1649:
+whole1681:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -20110,11 +20388,11 @@ whole1649:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole1649
+	JGE         whole1681
 
-rest1650:
+rest1682:
 	TESTQ       R14, R14
-	JZ          done1652
+	JZ          done1684
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -20128,7 +20406,7 @@ rest1650:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done1652:
+done1684:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -20158,11 +20436,11 @@ done1652:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1646
+	JGE        block1678
 
-rest1647:
+rest1679:
 	TESTQ  CX, CX
-	JZ     done1648
+	JZ     done1680
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -20177,73 +20455,73 @@ rest1647:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest1655
+	JLT    rest1687
 
-whole1654:
+whole1686:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1656
+	JLE         column1688
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1656
+	JLE         column1688
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1656
+	JLE         column1688
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1656
+	JLE         column1688
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1656
+	JLE         column1688
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1656
+	JLE         column1688
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1656
+	JLE         column1688
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column1656:
+column1688:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole1654
+	JGE  whole1686
 
-rest1655:
+rest1687:
 	TESTQ       BX, BX
-	JZ          done1657
+	JZ          done1689
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1658
+	JLE         column1690
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1658
+	JLE         column1690
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1658
+	JLE         column1690
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1658
+	JLE         column1690
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1658
+	JLE         column1690
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1658
+	JLE         column1690
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1658
+	JLE         column1690
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column1658:
-done1657:
+column1690:
+done1689:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -20269,41 +20547,41 @@ done1657:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial1659
+	JNZ        partial1691
 	VMOVUPS    Z0, (AX)
-	JMP        stored1660
+	JMP        stored1692
 
-partial1659:
+partial1691:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without1661
+	JZ         without1693
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1661:
+without1693:
 	TESTQ      $0x00000004, CX
-	JZ         without1662
+	JZ         without1694
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1662:
+without1694:
 	TESTQ     $0x00000002, CX
-	JZ        without1663
+	JZ        without1695
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1663:
+without1695:
 	TESTQ  $0x00000001, CX
-	JZ     without1664
+	JZ     without1696
 	VMOVSS X0, (AX)
 
-without1664:
-stored1660:
-done1648:
+without1696:
+stored1692:
+done1680:
 	VZEROUPPER
 	RET
 
@@ -20315,16 +20593,16 @@ TEXT ·products32x512(SB), $0-96
 	MOVQ    tables_base+48(FP), DX
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
-	VMOVUPS constants<>+3104(SB), Z0
-	VMOVUPS constants<>+3168(SB), Z1
-	VMOVUPS constants<>+2848(SB), Z2
-	VMOVUPS constants<>+2912(SB), Z3
-	VMOVUPS constants<>+2976(SB), Z4
-	VMOVUPS constants<>+3040(SB), Z5
+	VMOVUPS constants<>+3096(SB), Z0
+	VMOVUPS constants<>+3160(SB), Z1
+	VMOVUPS constants<>+2840(SB), Z2
+	VMOVUPS constants<>+2904(SB), Z3
+	VMOVUPS constants<>+2968(SB), Z4
+	VMOVUPS constants<>+3032(SB), Z5
 	TESTQ   SI, SI
-	JLE     done1667
+	JLE     done1699
 
-item1665:
+item1697:
 	MOVLQSX       44(BX), DI
 	LEAQ          (AX)(DI*4), DI
 	MOVLQSX       40(BX), R8
@@ -20334,11 +20612,11 @@ item1665:
 	MOVLQSX       52(BX), R10
 	MOVLQSX       56(BX), R11
 	CMPQ          R10, $0x08
-	JNE           some1668
+	JNE           some1700
 	CMPQ          R11, $0x08
-	JNE           some1668
+	JNE           some1700
 	CMPL          60(BX), $0x00
-	JNE           backward1669
+	JNE           backward1701
 	VMOVUPS       (R8), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R9), Z7, Z7
@@ -20352,9 +20630,9 @@ item1665:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (DI)
-	JMP           next1666
+	JMP           next1698
 
-backward1669:
+backward1701:
 	VBROADCASTF64X4 (R8), Z7
 	VMULPS          (R9), Z7, Z8
 	VMULPS          64(R9), Z7, Z9
@@ -20373,15 +20651,15 @@ backward1669:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (DI)
-	JMP             next1666
+	JMP             next1698
 
-some1668:
+some1700:
 	CMPQ         R10, $0x08
-	JG           done1667
+	JG           done1699
 	CMPQ         R11, $0x08
-	JG           done1667
+	JG           done1699
 	CMPL         60(BX), $0x00
-	JNE          fewBackward1670
+	JNE          fewBackward1702
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -20394,40 +20672,40 @@ some1668:
 	VBROADCASTSS (R8), Y8
 	VFMADD231PS  (R9), Y8, K1, Y6
 	CMPQ         R10, $0x00000001
-	JLE          end1671
+	JLE          end1703
 	VBROADCASTSS 4(R8), Y8
 	VFMADD231PS  (R9)(R11*1), Y8, K1, Y7
 	CMPQ         R10, $0x00000002
-	JLE          end1671
+	JLE          end1703
 	VBROADCASTSS 8(R8), Y8
 	VFMADD231PS  (R9)(R11*2), Y8, K1, Y6
 	CMPQ         R10, $0x00000003
-	JLE          end1671
+	JLE          end1703
 	VBROADCASTSS 12(R8), Y8
 	VFMADD231PS  (R9)(R12*1), Y8, K1, Y7
 	CMPQ         R10, $0x00000004
-	JLE          end1671
+	JLE          end1703
 	VBROADCASTSS 16(R8), Y8
 	VFMADD231PS  (R9)(R11*4), Y8, K1, Y6
 	CMPQ         R10, $0x00000005
-	JLE          end1671
+	JLE          end1703
 	VBROADCASTSS 20(R8), Y8
 	VFMADD231PS  (R9)(R13*1), Y8, K1, Y7
 	CMPQ         R10, $0x00000006
-	JLE          end1671
+	JLE          end1703
 	VBROADCASTSS 24(R8), Y8
 	VFMADD231PS  (R9)(R12*2), Y8, K1, Y6
 	CMPQ         R10, $0x00000007
-	JLE          end1671
+	JLE          end1703
 	VBROADCASTSS 28(R8), Y8
 	VFMADD231PS  (R9)(R14*1), Y8, K1, Y7
 
-end1671:
+end1703:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (DI)
-	JMP     next1666
+	JMP     next1698
 
-fewBackward1670:
+fewBackward1702:
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -20446,28 +20724,28 @@ fewBackward1670:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R9), Y6, K1, Y7
 	CMPQ      R11, $0x00000001
-	JLE       end1672
+	JLE       end1704
 	VMULPS.Z  (R9)(R10*1), Y6, K1, Y8
 	CMPQ      R11, $0x00000002
-	JLE       end1672
+	JLE       end1704
 	VMULPS.Z  (R9)(R10*2), Y6, K1, Y9
 	CMPQ      R11, $0x00000003
-	JLE       end1672
+	JLE       end1704
 	VMULPS.Z  (R9)(R12*1), Y6, K1, Y10
 	CMPQ      R11, $0x00000004
-	JLE       end1672
+	JLE       end1704
 	VMULPS.Z  (R9)(R10*4), Y6, K1, Y11
 	CMPQ      R11, $0x00000005
-	JLE       end1672
+	JLE       end1704
 	VMULPS.Z  (R9)(R13*1), Y6, K1, Y12
 	CMPQ      R11, $0x00000006
-	JLE       end1672
+	JLE       end1704
 	VMULPS.Z  (R9)(R12*2), Y6, K1, Y13
 	CMPQ      R11, $0x00000007
-	JLE       end1672
+	JLE       end1704
 	VMULPS.Z  (R9)(R14*1), Y6, K1, Y14
 
-end1672:
+end1704:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -20491,12 +20769,12 @@ end1672:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (DI)
 
-next1666:
+next1698:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1665
+	JNZ  item1697
 
-done1667:
+done1699:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -20515,9 +20793,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1674
+	JLE          done1706
 
-item1673:
+item1705:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -20528,25 +20806,25 @@ item1673:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1675
+	JNE          wide1707
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row1678
+	JMP          row1710
 
-wide1675:
+wide1707:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest1677
+	JLE  rest1709
 
-vector1676:
+vector1708:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector1676
+	JG        vector1708
 
-rest1677:
+rest1709:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -20555,7 +20833,7 @@ rest1677:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row1678:
+row1710:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -20565,18 +20843,18 @@ row1678:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1679
+	JNE          wide1711
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped1683
+	JBE          undamped1715
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped1683:
+undamped1715:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -20585,24 +20863,24 @@ undamped1683:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row1682
+	JMP         row1714
 
-wide1679:
+wide1711:
 	CMPQ R10, $0x08
-	JLE  rest1681
+	JLE  rest1713
 
-vector1680:
+vector1712:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped1684
+	JBE       undamped1716
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped1684:
+undamped1716:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -20614,9 +20892,9 @@ undamped1684:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector1680
+	JG          vector1712
 
-rest1681:
+rest1713:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -20624,79 +20902,79 @@ rest1681:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped1685
+	JBE         undamped1717
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped1685:
+undamped1717:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial1686
+	JNZ         partial1718
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored1689
+	JMP         stored1721
 
-partial1686:
+partial1718:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1687
+	JZ         noFour1719
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1687:
+noFour1719:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1688
+	JZ         noTwo1720
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1688:
+noTwo1720:
 	TESTQ  $0x00000001, R10
-	JZ     stored1689
+	JZ     stored1721
 	VMOVSD X4, (DI)
 
-stored1689:
+stored1721:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial1690
+	JNZ         partial1722
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored1693
+	JMP         stored1725
 
-partial1690:
+partial1722:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1691
+	JZ         noFour1723
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1691:
+noFour1723:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1692
+	JZ         noTwo1724
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1692:
+noTwo1724:
 	TESTQ  $0x00000001, R10
-	JZ     stored1693
+	JZ     stored1725
 	VMOVSD X4, (DI)
 
-stored1693:
-row1682:
+stored1725:
+row1714:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1673
+	JNZ  item1705
 
-done1674:
+done1706:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -20714,31 +20992,31 @@ TEXT ·exponentials32x512(SB), $0-64
 	MOVQ         size+24(FP), CX
 	MOVQ         inverse_base+32(FP), DX
 	MOVQ         inverse_len+40(FP), BX
+	VBROADCASTSD constants<>+3248(SB), Z0
 	VBROADCASTSD constants<>+3256(SB), Z0
-	VBROADCASTSD constants<>+3264(SB), Z0
-	VBROADCASTSD constants<>+3280(SB), Z0
-	VBROADCASTSD constants<>+3288(SB), Z2
-	VBROADCASTSD constants<>+3296(SB), Z3
-	VBROADCASTSD constants<>+3304(SB), Z4
-	VBROADCASTSD constants<>+3248(SB), Z5
-	VBROADCASTSD constants<>+3312(SB), Z6
-	VBROADCASTSD constants<>+3320(SB), Z7
-	VMOVUPS      constants<>+2656(SB), Z8
-	VBROADCASTSD constants<>+3272(SB), Z9
-	VBROADCASTSD constants<>+3360(SB), Z10
+	VBROADCASTSD constants<>+3272(SB), Z0
+	VBROADCASTSD constants<>+3280(SB), Z2
+	VBROADCASTSD constants<>+3288(SB), Z3
+	VBROADCASTSD constants<>+3296(SB), Z4
+	VBROADCASTSD constants<>+3240(SB), Z5
+	VBROADCASTSD constants<>+3304(SB), Z6
+	VBROADCASTSD constants<>+3312(SB), Z7
+	VMOVUPS      constants<>+2648(SB), Z8
+	VBROADCASTSD constants<>+3264(SB), Z9
+	VBROADCASTSD constants<>+3352(SB), Z10
 	TESTQ        BX, BX
-	JLE          done1695
+	JLE          done1727
 
-table1694:
+table1726:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest1697
+	JLT          rest1729
 
-whole1696:
+whole1728:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -20758,13 +21036,13 @@ whole1696:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole1696
+	JGE     whole1728
 
-rest1697:
+rest1729:
 	CMPQ DI, $0x00000010
-	JLT  rest1699
+	JLT  rest1731
 
-whole1698:
+whole1730:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -20772,11 +21050,11 @@ whole1698:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole1698
+	JGE     whole1730
 
-rest1699:
+rest1731:
 	TESTQ     DI, DI
-	JZ        done1700
+	JZ        done1732
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -20786,16 +21064,16 @@ rest1699:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done1700:
+done1732:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done1695
+	JNZ      done1727
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest1702
+	JLT      rest1734
 
-whole1701:
+whole1733:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -20859,13 +21137,13 @@ whole1701:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole1701
+	JGE          whole1733
 
-rest1702:
+rest1734:
 	CMPQ DI, $0x00000010
-	JLT  rest1704
+	JLT  rest1736
 
-whole1703:
+whole1735:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -20884,11 +21162,11 @@ whole1703:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole1703
+	JGE          whole1735
 
-rest1704:
+rest1736:
 	TESTQ        DI, DI
-	JZ           done1705
+	JZ           done1737
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -20907,47 +21185,47 @@ rest1704:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial1706
+	JNZ          partial1738
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored1707
+	JMP          stored1739
 
-partial1706:
+partial1738:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without1708
+	JZ         without1740
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without1708:
+without1740:
 	TESTQ      $0x00000004, DI
-	JZ         without1709
+	JZ         without1741
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without1709:
+without1741:
 	TESTQ     $0x00000002, DI
-	JZ        without1710
+	JZ        without1742
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without1710:
+without1742:
 	TESTQ  $0x00000001, DI
-	JZ     without1711
+	JZ     without1743
 	VMOVSS X11, (SI)
 
-without1711:
-stored1707:
-done1705:
+without1743:
+stored1739:
+done1737:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1694
+	JNZ  table1726
 
-done1695:
+done1727:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -20962,153 +21240,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done1714
+	JLT  done1746
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done1714
+	JLT  done1746
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done1714
+	JLT  done1746
 	MOVQ BX, 32(SI)
 
-chunk1712:
+chunk1744:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done1714
+	JZ   done1746
 	CMPQ BX, $0x40
-	JLE  whole1713
+	JLE  whole1745
 	MOVQ $0x00000040, BX
 
-whole1713:
+whole1745:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1715:
+pass1747:
 	CMPQ          R9, BX
-	JGE           passed1717
+	JGE           passed1749
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1716
+	JHI           stop1748
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -21354,23 +21632,23 @@ pass1715:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass1715
+	JMP           pass1747
 
-stop1716:
+stop1748:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1717:
-	VBROADCASTSD constants<>+3288(SB), Z0
-	VBROADCASTSD constants<>+3320(SB), Z1
-	VMOVUPS      constants<>+2656(SB), Z2
+passed1749:
+	VBROADCASTSD constants<>+3280(SB), Z0
+	VBROADCASTSD constants<>+3312(SB), Z1
+	VMOVUPS      constants<>+2648(SB), Z2
 	MOVQ         AX, DI
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass1718:
+pass1750:
 	CMPQ              R9, BX
-	JGE               passed1720
+	JGE               passed1752
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -21379,46 +21657,46 @@ pass1718:
 	VMOVAPS           Z12, Z16
 	VMOVAPS           Z13, Z17
 	VMOVAPS           Z14, Z18
-	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z11, K1
-	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z12, K2
-	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z13, K3
-	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z14, K4
+	VCMPPS.BCST       $0x05, constants<>+3248(SB), Z11, K1
+	VCMPPS.BCST       $0x05, constants<>+3248(SB), Z12, K2
+	VCMPPS.BCST       $0x05, constants<>+3248(SB), Z13, K3
+	VCMPPS.BCST       $0x05, constants<>+3248(SB), Z14, K4
 	VMOVAPD           Z0, Z23
-	VFMADD231PS.BCST  constants<>+3280(SB), Z11, Z23
+	VFMADD231PS.BCST  constants<>+3272(SB), Z11, Z23
 	VMOVAPD           Z0, Z24
-	VFMADD231PS.BCST  constants<>+3280(SB), Z12, Z24
+	VFMADD231PS.BCST  constants<>+3272(SB), Z12, Z24
 	VMOVAPD           Z0, Z25
-	VFMADD231PS.BCST  constants<>+3280(SB), Z13, Z25
+	VFMADD231PS.BCST  constants<>+3272(SB), Z13, Z25
 	VMOVAPD           Z0, Z26
-	VFMADD231PS.BCST  constants<>+3280(SB), Z14, Z26
+	VFMADD231PS.BCST  constants<>+3272(SB), Z14, Z26
 	VSUBPS            Z0, Z23, Z19
 	VSUBPS            Z0, Z24, Z20
 	VSUBPS            Z0, Z25, Z21
 	VSUBPS            Z0, Z26, Z22
-	VFNMADD231PS.BCST constants<>+3296(SB), Z19, Z11
-	VFNMADD231PS.BCST constants<>+3296(SB), Z20, Z12
-	VFNMADD231PS.BCST constants<>+3296(SB), Z21, Z13
-	VFNMADD231PS.BCST constants<>+3296(SB), Z22, Z14
+	VFNMADD231PS.BCST constants<>+3288(SB), Z19, Z11
+	VFNMADD231PS.BCST constants<>+3288(SB), Z20, Z12
+	VFNMADD231PS.BCST constants<>+3288(SB), Z21, Z13
+	VFNMADD231PS.BCST constants<>+3288(SB), Z22, Z14
 	VPERMPS           Z2, Z23, Z23
 	VPERMPS           Z2, Z24, Z24
 	VPERMPS           Z2, Z25, Z25
 	VPERMPS           Z2, Z26, Z26
-	VFNMADD231PS.BCST constants<>+3304(SB), Z19, Z11
-	VFNMADD231PS.BCST constants<>+3304(SB), Z20, Z12
-	VFNMADD231PS.BCST constants<>+3304(SB), Z21, Z13
-	VFNMADD231PS.BCST constants<>+3304(SB), Z22, Z14
+	VFNMADD231PS.BCST constants<>+3296(SB), Z19, Z11
+	VFNMADD231PS.BCST constants<>+3296(SB), Z20, Z12
+	VFNMADD231PS.BCST constants<>+3296(SB), Z21, Z13
+	VFNMADD231PS.BCST constants<>+3296(SB), Z22, Z14
 	VMOVAPD           Z1, Z27
-	VFMADD213PS.BCST  constants<>+3312(SB), Z11, Z27
+	VFMADD213PS.BCST  constants<>+3304(SB), Z11, Z27
 	VMOVAPD           Z1, Z28
-	VFMADD213PS.BCST  constants<>+3312(SB), Z12, Z28
+	VFMADD213PS.BCST  constants<>+3304(SB), Z12, Z28
 	VMOVAPD           Z1, Z29
-	VFMADD213PS.BCST  constants<>+3312(SB), Z13, Z29
+	VFMADD213PS.BCST  constants<>+3304(SB), Z13, Z29
 	VMOVAPD           Z1, Z30
-	VFMADD213PS.BCST  constants<>+3312(SB), Z14, Z30
-	VFMADD213PS.BCST  constants<>+3248(SB), Z11, Z27
-	VFMADD213PS.BCST  constants<>+3248(SB), Z12, Z28
-	VFMADD213PS.BCST  constants<>+3248(SB), Z13, Z29
-	VFMADD213PS.BCST  constants<>+3248(SB), Z14, Z30
+	VFMADD213PS.BCST  constants<>+3304(SB), Z14, Z30
+	VFMADD213PS.BCST  constants<>+3240(SB), Z11, Z27
+	VFMADD213PS.BCST  constants<>+3240(SB), Z12, Z28
+	VFMADD213PS.BCST  constants<>+3240(SB), Z13, Z29
+	VFMADD213PS.BCST  constants<>+3240(SB), Z14, Z30
 	VMULPS            Z23, Z11, Z11
 	VMULPS            Z24, Z12, Z12
 	VMULPS            Z25, Z13, Z13
@@ -21446,22 +21724,22 @@ pass1718:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass1718
+	JMP               pass1750
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1720:
+passed1752:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1721:
+pass1753:
 	CMPQ            R9, BX
-	JGE             passed1723
-	VMOVUPS         constants<>+2848(SB), Z0
-	VMOVUPS         constants<>+2912(SB), Z1
-	VMOVUPS         constants<>+2976(SB), Z2
-	VMOVUPS         constants<>+3040(SB), Z11
+	JGE             passed1755
+	VMOVUPS         constants<>+2840(SB), Z0
+	VMOVUPS         constants<>+2904(SB), Z1
+	VMOVUPS         constants<>+2968(SB), Z2
+	VMOVUPS         constants<>+3032(SB), Z11
 	MOVQ            dst_base+0(FP), R11
 	LEAQ            (CX)(R9*1), R10
 	SHLQ            $0x08, R10
@@ -21808,32 +22086,32 @@ pass1721:
 	VSHUFF64X2      $0x88, Z0, Z12, Z1
 	VSHUFF64X2      $0xdd, Z0, Z12, Z0
 	VADDPS          Z0, Z1, Z1
-	VPSUBD.BCST     constants<>+3240(SB), Y1, Y0
-	VPCMPUD.BCST    $0x06, constants<>+3368(SB), Y0, K1
+	VPSUBD.BCST     constants<>+3232(SB), Y1, Y0
+	VPCMPUD.BCST    $0x06, constants<>+3360(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop1722
+	JNZ             stop1754
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass1721
+	JMP             pass1753
 
-stop1722:
+stop1754:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1723:
+passed1755:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1724:
+pass1756:
 	CMPQ             R9, BX
-	JGE              passed1726
+	JGE              passed1758
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
-	VBROADCASTSS     constants<>+3248(SB), Y3
+	VBROADCASTSS     constants<>+3240(SB), Y3
 	VDIVPS           Y0, Y3, Y3
 	VMOVUPS          Y3, 640(SI)(R9*4)
 	VMOVUPD          128(SI)(R9*8), Z2
@@ -21841,33 +22119,34 @@ pass1724:
 	VCVTPS2PD        Y1, Z1
 	VADDPD           Z2, Z1, Z1
 	VCVTPS2PD        Y0, Z0
-	VGETMANTPD       $0x08, Z0, Z11
-	VRCP14PD         Z11, Z12
+	VGETMANTPD       $0x0b, Z0, Z11
 	VGETEXPPD        Z0, Z0
-	VRNDSCALEPD      $0x58, Z12, Z12
+	VPSRLQ           $0x30, Z11, Z13
+	VGETEXPPD        Z11, Z12
+	VSUBPD           Z12, Z0, Z0
+	VMOVAPD          Z13, Z12
+	VMOVUPD          constants<>+384(SB), Z14
+	VPERMI2PD        constants<>+448(SB), Z14, Z12
+	VMOVUPD          constants<>+512(SB), Z14
+	VPERMI2PD        constants<>+576(SB), Z14, Z13
 	VFMSUB213PD.BCST constants<>+760(SB), Z12, Z11
-	VGETEXPPD        Z12, Z13
-	VSUBPD           Z13, Z0, Z0
-	VPSRLQ           $0x30, Z12, Z12
-	VMOVUPD          constants<>+512(SB), Z13
-	VPERMI2PD        constants<>+576(SB), Z13, Z12
-	VFMADD231PD.BCST constants<>+1008(SB), Z0, Z12
-	VMULPD           Z11, Z11, Z0
-	VBROADCASTSD     constants<>+1064(SB), Z13
-	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z13
-	VFMADD231PD.BCST constants<>+1080(SB), Z0, Z13
-	VBROADCASTSD     constants<>+1048(SB), Z14
-	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z14
-	VFMADD213PD      Z14, Z0, Z13
-	VBROADCASTSD     constants<>+1016(SB), Z14
-	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z14
-	VBROADCASTSD     constants<>+1032(SB), Z15
-	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z15
-	VFMADD231PD      Z15, Z0, Z14
-	VADDPD           Z11, Z12, Z12
-	VMULPD           Z0, Z0, Z11
-	VFMADD231PD      Z13, Z11, Z14
-	VFMADD213PD      Z12, Z0, Z14
+	VFMADD231PD.BCST constants<>+992(SB), Z0, Z13
+	VMULPD           Z11, Z11, Z12
+	VBROADCASTSD     constants<>+1056(SB), Z14
+	VFMADD231PD.BCST constants<>+1064(SB), Z11, Z14
+	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z14
+	VBROADCASTSD     constants<>+1040(SB), Z15
+	VFMADD231PD.BCST constants<>+1048(SB), Z11, Z15
+	VFMADD213PD      Z15, Z12, Z14
+	VBROADCASTSD     constants<>+1024(SB), Z15
+	VFMADD231PD.BCST constants<>+1032(SB), Z11, Z15
+	VFMADD213PD      Z15, Z12, Z14
+	VBROADCASTSD     constants<>+1008(SB), Z15
+	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z15
+	VFMADD213PD      Z15, Z12, Z14
+	VFMADD213PD      Z11, Z12, Z14
+	VFMADD231PD.BCST constants<>+1000(SB), Z0, Z14
+	VADDPD           Z13, Z14, Z14
 	VADDPD           Z2, Z14, Z14
 	LEAQ             (CX)(R9*1), R10
 	MOVQ             product_base+48(FP), R11
@@ -21877,18 +22156,18 @@ pass1724:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass1724
+	JMP              pass1756
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1726:
+passed1758:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1727:
+pass1759:
 	CMPQ            R9, BX
-	JGE             passed1729
+	JGE             passed1761
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -21918,17 +22197,17 @@ pass1727:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass1727
+	JMP             pass1759
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1729:
+passed1761:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk1712
+	JMP  chunk1744
 
-done1714:
+done1746:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -21949,9 +22228,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest1732
+	JLT          rest1764
 
-whole1731:
+whole1763:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -21962,11 +22241,11 @@ whole1731:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1731
+	JGE          whole1763
 
-rest1732:
+rest1764:
 	TESTQ        R11, R11
-	JZ           done1733
+	JZ           done1765
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -21978,7 +22257,7 @@ rest1732:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done1733:
+done1765:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -21991,7 +22270,7 @@ done1733:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector1734:
+vector1766:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -22000,16 +22279,16 @@ vector1734:
 	VCVTPD2PS         Z2, Y1
 	VINSERTF64X4      $0x01, Y1, Z4, Z4
 	VMOVAPS           Z4, Z1
-	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z4, K1
-	VBROADCASTSD      constants<>+3288(SB), Z3
-	VFMADD231PS.BCST  constants<>+3280(SB), Z4, Z3
-	VSUBPS.BCST       constants<>+3288(SB), Z3, Z2
+	VCMPPS.BCST       $0x05, constants<>+3248(SB), Z4, K1
+	VBROADCASTSD      constants<>+3280(SB), Z3
+	VFMADD231PS.BCST  constants<>+3272(SB), Z4, Z3
+	VSUBPS.BCST       constants<>+3280(SB), Z3, Z2
+	VFNMADD231PS.BCST constants<>+3288(SB), Z2, Z4
+	VPERMPS           constants<>+2648(SB), Z3, Z3
 	VFNMADD231PS.BCST constants<>+3296(SB), Z2, Z4
-	VPERMPS           constants<>+2656(SB), Z3, Z3
-	VFNMADD231PS.BCST constants<>+3304(SB), Z2, Z4
-	VBROADCASTSD      constants<>+3320(SB), Z6
-	VFMADD213PS.BCST  constants<>+3312(SB), Z4, Z6
-	VFMADD213PS.BCST  constants<>+3248(SB), Z4, Z6
+	VBROADCASTSD      constants<>+3312(SB), Z6
+	VFMADD213PS.BCST  constants<>+3304(SB), Z4, Z6
+	VFMADD213PS.BCST  constants<>+3240(SB), Z4, Z6
 	VMULPS            Z3, Z4, Z4
 	VFMADD213PS       Z3, Z4, Z6
 	VSCALEFPS.Z       Z2, Z6, K1, Z6
@@ -22018,7 +22297,7 @@ vector1734:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector1734
+	JLT               vector1766
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -22026,9 +22305,9 @@ vector1734:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest1736
+	JLT               rest1768
 
-whole1735:
+whole1767:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -22039,11 +22318,11 @@ whole1735:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1735
+	JGE          whole1767
 
-rest1736:
+rest1768:
 	TESTQ        R11, R11
-	JZ           done1737
+	JZ           done1769
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -22055,7 +22334,7 @@ rest1736:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done1737:
+done1769:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -22068,7 +22347,7 @@ done1737:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector1738:
+vector1770:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -22077,16 +22356,16 @@ vector1738:
 	VCVTPD2PS         Z3, Y2
 	VINSERTF64X4      $0x01, Y2, Z5, Z5
 	VMOVAPS           Z5, Z2
-	VCMPPS.BCST       $0x05, constants<>+3256(SB), Z5, K1
-	VBROADCASTSD      constants<>+3288(SB), Z4
-	VFMADD231PS.BCST  constants<>+3280(SB), Z5, Z4
-	VSUBPS.BCST       constants<>+3288(SB), Z4, Z3
+	VCMPPS.BCST       $0x05, constants<>+3248(SB), Z5, K1
+	VBROADCASTSD      constants<>+3280(SB), Z4
+	VFMADD231PS.BCST  constants<>+3272(SB), Z5, Z4
+	VSUBPS.BCST       constants<>+3280(SB), Z4, Z3
+	VFNMADD231PS.BCST constants<>+3288(SB), Z3, Z5
+	VPERMPS           constants<>+2648(SB), Z4, Z4
 	VFNMADD231PS.BCST constants<>+3296(SB), Z3, Z5
-	VPERMPS           constants<>+2656(SB), Z4, Z4
-	VFNMADD231PS.BCST constants<>+3304(SB), Z3, Z5
-	VBROADCASTSD      constants<>+3320(SB), Z6
-	VFMADD213PS.BCST  constants<>+3312(SB), Z5, Z6
-	VFMADD213PS.BCST  constants<>+3248(SB), Z5, Z6
+	VBROADCASTSD      constants<>+3312(SB), Z6
+	VFMADD213PS.BCST  constants<>+3304(SB), Z5, Z6
+	VFMADD213PS.BCST  constants<>+3240(SB), Z5, Z6
 	VMULPS            Z4, Z5, Z5
 	VFMADD213PS       Z4, Z5, Z6
 	VSCALEFPS.Z       Z3, Z6, K1, Z6
@@ -22095,7 +22374,7 @@ vector1738:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector1738
+	JLT               vector1770
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -22104,9 +22383,9 @@ vector1738:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest1740
+	JLT               rest1772
 
-panel1739:
+panel1771:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -22127,9 +22406,9 @@ panel1739:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1743
+	JLT    rows1775
 
-row1742:
+row1774:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22158,13 +22437,13 @@ row1742:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row1742
+	JGE              row1774
 
-rows1743:
+rows1775:
 	CMPQ R12, $0x00000001
-	JLT  rows1745
+	JLT  rows1777
 
-row1744:
+row1776:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22181,9 +22460,9 @@ row1744:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row1744
+	JGE              row1776
 
-rows1745:
+rows1777:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22207,13 +22486,13 @@ rows1745:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel1739
+	JGE         panel1771
 
-rest1740:
+rest1772:
 	TESTQ  R11, R11
-	JZ     done1741
+	JZ     done1773
 	CMPQ   R11, $0x00000010
-	JGT    wider1746
+	JGT    wider1778
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -22225,9 +22504,9 @@ rest1740:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1748
+	JLT    rows1780
 
-row1747:
+row1779:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -22238,13 +22517,13 @@ row1747:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1747
+	JGE              row1779
 
-rows1748:
+rows1780:
 	CMPQ R11, $0x00000001
-	JLT  rows1750
+	JLT  rows1782
 
-row1749:
+row1781:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -22252,19 +22531,19 @@ row1749:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1749
+	JGE              row1781
 
-rows1750:
+rows1782:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done1741
+	JMP         done1773
 
-wider1746:
+wider1778:
 	CMPQ   R11, $0x00000020
-	JGT    wider1751
+	JGT    wider1783
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -22281,9 +22560,9 @@ wider1746:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1753
+	JLT    rows1785
 
-row1752:
+row1784:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -22300,13 +22579,13 @@ row1752:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1752
+	JGE              row1784
 
-rows1753:
+rows1785:
 	CMPQ R11, $0x00000001
-	JLT  rows1755
+	JLT  rows1787
 
-row1754:
+row1786:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -22317,9 +22596,9 @@ row1754:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1754
+	JGE              row1786
 
-rows1755:
+rows1787:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22330,11 +22609,11 @@ rows1755:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done1741
+	JMP         done1773
 
-wider1751:
+wider1783:
 	CMPQ   R11, $0x00000030
-	JGT    wider1756
+	JGT    wider1788
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -22355,9 +22634,9 @@ wider1751:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1758
+	JLT    rows1790
 
-row1757:
+row1789:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -22380,13 +22659,13 @@ row1757:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1757
+	JGE              row1789
 
-rows1758:
+rows1790:
 	CMPQ R11, $0x00000001
-	JLT  rows1760
+	JLT  rows1792
 
-row1759:
+row1791:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -22400,9 +22679,9 @@ row1759:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1759
+	JGE              row1791
 
-rows1760:
+rows1792:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22418,9 +22697,9 @@ rows1760:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done1741
+	JMP         done1773
 
-wider1756:
+wider1788:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -22445,9 +22724,9 @@ wider1756:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1763
+	JLT    rows1795
 
-row1762:
+row1794:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22476,13 +22755,13 @@ row1762:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1762
+	JGE              row1794
 
-rows1763:
+rows1795:
 	CMPQ R11, $0x00000001
-	JLT  rows1765
+	JLT  rows1797
 
-row1764:
+row1796:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22499,9 +22778,9 @@ row1764:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1764
+	JGE              row1796
 
-rows1765:
+rows1797:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22523,7 +22802,7 @@ rows1765:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done1741:
+done1773:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -22540,11 +22819,11 @@ done1741:
 	VADDPS           Z3, Z2, Z2
 	VPERMILPS        $0xb1, Z2, Z3
 	VADDPS           Z3, Z2, Z2
-	VPSUBD.BCST      constants<>+3240(SB), Z1, Z3
-	VPCMPUD.BCST     $0x06, constants<>+3368(SB), Z3, K1
+	VPSUBD.BCST      constants<>+3232(SB), Z1, Z3
+	VPCMPUD.BCST     $0x06, constants<>+3360(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe1730
-	VMOVSS           constants<>+3248(SB), X3
+	JNZ              unsafe1762
+	VMOVSS           constants<>+3240(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
 	VMULPS           Z3, Z2, Z2
@@ -22552,56 +22831,57 @@ done1741:
 	VADDPD           Z0, Z2, Z2
 	MOVSD            X2, product+152(FP)
 	VCVTPS2PD        Y1, Z1
-	VGETMANTPD       $0x08, Z1, Z2
-	VRCP14PD         Z2, Z4
+	VGETMANTPD       $0x0b, Z1, Z2
 	VGETEXPPD        Z1, Z1
-	VRNDSCALEPD      $0x58, Z4, Z4
+	VPSRLQ           $0x30, Z2, Z5
+	VGETEXPPD        Z2, Z4
+	VSUBPD           Z4, Z1, Z1
+	VMOVAPD          Z5, Z4
+	VMOVUPD          constants<>+384(SB), Z6
+	VPERMI2PD        constants<>+448(SB), Z6, Z4
+	VMOVUPD          constants<>+512(SB), Z6
+	VPERMI2PD        constants<>+576(SB), Z6, Z5
 	VFMSUB213PD.BCST constants<>+760(SB), Z4, Z2
-	VGETEXPPD        Z4, Z5
-	VSUBPD           Z5, Z1, Z1
-	VPSRLQ           $0x30, Z4, Z4
-	VMOVUPD          constants<>+512(SB), Z5
-	VPERMI2PD        constants<>+576(SB), Z5, Z4
-	VFMADD231PD.BCST constants<>+1008(SB), Z1, Z4
-	VMULPD           Z2, Z2, Z1
-	VBROADCASTSD     constants<>+1064(SB), Z5
-	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z5
-	VFMADD231PD.BCST constants<>+1080(SB), Z1, Z5
-	VBROADCASTSD     constants<>+1048(SB), Z6
-	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z6
-	VFMADD213PD      Z6, Z1, Z5
-	VBROADCASTSD     constants<>+1016(SB), Z6
-	VFMADD231PD.BCST constants<>+1024(SB), Z2, Z6
-	VBROADCASTSD     constants<>+1032(SB), Z7
-	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
-	VFMADD231PD      Z7, Z1, Z6
-	VADDPD           Z2, Z4, Z4
-	VMULPD           Z1, Z1, Z2
-	VFMADD231PD      Z5, Z2, Z6
-	VFMADD213PD      Z4, Z1, Z6
+	VFMADD231PD.BCST constants<>+992(SB), Z1, Z5
+	VMULPD           Z2, Z2, Z4
+	VBROADCASTSD     constants<>+1056(SB), Z6
+	VFMADD231PD.BCST constants<>+1064(SB), Z2, Z6
+	VFMADD231PD.BCST constants<>+1072(SB), Z4, Z6
+	VBROADCASTSD     constants<>+1040(SB), Z7
+	VFMADD231PD.BCST constants<>+1048(SB), Z2, Z7
+	VFMADD213PD      Z7, Z4, Z6
+	VBROADCASTSD     constants<>+1024(SB), Z7
+	VFMADD231PD.BCST constants<>+1032(SB), Z2, Z7
+	VFMADD213PD      Z7, Z4, Z6
+	VBROADCASTSD     constants<>+1008(SB), Z7
+	VFMADD231PD.BCST constants<>+1016(SB), Z2, Z7
+	VFMADD213PD      Z7, Z4, Z6
+	VFMADD213PD      Z2, Z4, Z6
+	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z6
+	VADDPD           Z5, Z6, Z6
 	VADDPD           Z0, Z6, Z6
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector1766:
+vector1798:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector1766
+	JLT     vector1798
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row1767:
+row1799:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1769
+	JLT          rest1801
 
-whole1768:
+whole1800:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -22609,11 +22889,11 @@ whole1768:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole1768
+	JGE     whole1800
 
-rest1769:
+rest1801:
 	TESTQ     R11, R11
-	JZ        done1770
+	JZ        done1802
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -22622,59 +22902,59 @@ rest1769:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces1771
+	JGT       pieces1803
 	VMOVUPS   Z1, (R10)
-	JMP       written1772
+	JMP       written1804
 
-pieces1771:
+pieces1803:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1773
+	JNZ     partial1805
 	VMOVUPS Z1, (R10)
-	JMP     stored1774
+	JMP     stored1806
 
-partial1773:
+partial1805:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1775
+	JZ         without1807
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without1775:
+without1807:
 	TESTQ      $0x00000004, R11
-	JZ         without1776
+	JZ         without1808
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without1776:
+without1808:
 	TESTQ     $0x00000002, R11
-	JZ        without1777
+	JZ        without1809
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without1777:
+without1809:
 	TESTQ  $0x00000001, R11
-	JZ     without1778
+	JZ     without1810
 	VMOVSS X0, (R10)
 
-without1778:
-stored1774:
-written1772:
-done1770:
+without1810:
+stored1806:
+written1804:
+done1802:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row1767
+	JNZ  row1799
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1730:
+unsafe1762:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -22691,17 +22971,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest1780
+	JLT  rest1812
 
-panel1779:
+panel1811:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1783
+	JLT  tiles1815
 
-tile1782:
+tile1814:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -22730,9 +23010,9 @@ tile1782:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1785
+	JLE    done1817
 
-again1784:
+again1816:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -22776,9 +23056,9 @@ again1784:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1784
+	JNZ          again1816
 
-done1785:
+done1817:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -22814,13 +23094,13 @@ done1785:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1782
+	JGE     tile1814
 
-tiles1783:
+tiles1815:
 	CMPQ R10, $0x00000002
-	JLT  tiles1787
+	JLT  tiles1819
 
-tile1786:
+tile1818:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -22833,9 +23113,9 @@ tile1786:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1789
+	JLE    done1821
 
-again1788:
+again1820:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -22855,9 +23135,9 @@ again1788:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1788
+	JNZ          again1820
 
-done1789:
+done1821:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -22873,13 +23153,13 @@ done1789:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1786
+	JGE     tile1818
 
-tiles1787:
+tiles1819:
 	CMPQ R10, $0x00000001
-	JLT  tiles1791
+	JLT  tiles1823
 
-tile1790:
+tile1822:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -22888,9 +23168,9 @@ tile1790:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1793
+	JLE    done1825
 
-again1792:
+again1824:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -22904,9 +23184,9 @@ again1792:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1792
+	JNZ          again1824
 
-done1793:
+done1825:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -22914,19 +23194,19 @@ done1793:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1790
+	JGE     tile1822
 
-tiles1791:
+tiles1823:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel1779
+	JGE  panel1811
 
-rest1780:
+rest1812:
 	TESTQ R9, R9
-	JZ    done1781
+	JZ    done1813
 	CMPQ  R9, $0x00000010
-	JGT   wider1794
+	JGT   wider1826
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -22935,9 +23215,9 @@ rest1780:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles1796
+	JLT   tiles1828
 
-tile1795:
+tile1827:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -22954,9 +23234,9 @@ tile1795:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1798
+	JLE    done1830
 
-again1797:
+again1829:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -22997,453 +23277,453 @@ again1797:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1797
+	JNZ          again1829
 
-done1798:
+done1830:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1799
+	JNZ     partial1831
 	VMOVUPS Z0, (DI)
-	JMP     stored1800
+	JMP     stored1832
 
-partial1799:
+partial1831:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1801
+	JZ         without1833
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1801:
+without1833:
 	TESTQ      $0x00000004, R9
-	JZ         without1802
+	JZ         without1834
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1802:
+without1834:
 	TESTQ     $0x00000002, R9
-	JZ        without1803
+	JZ        without1835
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1803:
+without1835:
 	TESTQ  $0x00000001, R9
-	JZ     without1804
+	JZ     without1836
 	VMOVSS X0, (BX)
 
-without1804:
-stored1800:
+without1836:
+stored1832:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1805
+	JNZ     partial1837
 	VMOVUPS Z1, (DI)
-	JMP     stored1806
+	JMP     stored1838
 
-partial1805:
+partial1837:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1807
+	JZ         without1839
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1807:
+without1839:
 	TESTQ      $0x00000004, R9
-	JZ         without1808
+	JZ         without1840
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1808:
+without1840:
 	TESTQ     $0x00000002, R9
-	JZ        without1809
+	JZ        without1841
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1809:
+without1841:
 	TESTQ  $0x00000001, R9
-	JZ     without1810
+	JZ     without1842
 	VMOVSS X0, (BX)
 
-without1810:
-stored1806:
+without1842:
+stored1838:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1811
+	JNZ     partial1843
 	VMOVUPS Z2, (DI)
-	JMP     stored1812
+	JMP     stored1844
 
-partial1811:
+partial1843:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1813
+	JZ         without1845
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1813:
+without1845:
 	TESTQ      $0x00000004, R9
-	JZ         without1814
+	JZ         without1846
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1814:
+without1846:
 	TESTQ     $0x00000002, R9
-	JZ        without1815
+	JZ        without1847
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1815:
+without1847:
 	TESTQ  $0x00000001, R9
-	JZ     without1816
+	JZ     without1848
 	VMOVSS X0, (BX)
 
-without1816:
-stored1812:
+without1848:
+stored1844:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1817
+	JNZ     partial1849
 	VMOVUPS Z3, (DI)
-	JMP     stored1818
+	JMP     stored1850
 
-partial1817:
+partial1849:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1819
+	JZ         without1851
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1819:
+without1851:
 	TESTQ      $0x00000004, R9
-	JZ         without1820
+	JZ         without1852
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1820:
+without1852:
 	TESTQ     $0x00000002, R9
-	JZ        without1821
+	JZ        without1853
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1821:
+without1853:
 	TESTQ  $0x00000001, R9
-	JZ     without1822
+	JZ     without1854
 	VMOVSS X0, (BX)
 
-without1822:
-stored1818:
+without1854:
+stored1850:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1823
+	JNZ     partial1855
 	VMOVUPS Z4, (DI)
-	JMP     stored1824
+	JMP     stored1856
 
-partial1823:
+partial1855:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1825
+	JZ         without1857
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1825:
+without1857:
 	TESTQ      $0x00000004, R9
-	JZ         without1826
+	JZ         without1858
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1826:
+without1858:
 	TESTQ     $0x00000002, R9
-	JZ        without1827
+	JZ        without1859
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1827:
+without1859:
 	TESTQ  $0x00000001, R9
-	JZ     without1828
+	JZ     without1860
 	VMOVSS X0, (BX)
 
-without1828:
-stored1824:
+without1860:
+stored1856:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1829
+	JNZ     partial1861
 	VMOVUPS Z5, (DI)
-	JMP     stored1830
+	JMP     stored1862
 
-partial1829:
+partial1861:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1831
+	JZ         without1863
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1831:
+without1863:
 	TESTQ      $0x00000004, R9
-	JZ         without1832
+	JZ         without1864
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1832:
+without1864:
 	TESTQ     $0x00000002, R9
-	JZ        without1833
+	JZ        without1865
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1833:
+without1865:
 	TESTQ  $0x00000001, R9
-	JZ     without1834
+	JZ     without1866
 	VMOVSS X0, (BX)
 
-without1834:
-stored1830:
+without1866:
+stored1862:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1835
+	JNZ     partial1867
 	VMOVUPS Z6, (DI)
-	JMP     stored1836
+	JMP     stored1868
 
-partial1835:
+partial1867:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1837
+	JZ         without1869
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1837:
+without1869:
 	TESTQ      $0x00000004, R9
-	JZ         without1838
+	JZ         without1870
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1838:
+without1870:
 	TESTQ     $0x00000002, R9
-	JZ        without1839
+	JZ        without1871
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1839:
+without1871:
 	TESTQ  $0x00000001, R9
-	JZ     without1840
+	JZ     without1872
 	VMOVSS X0, (BX)
 
-without1840:
-stored1836:
+without1872:
+stored1868:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1841
+	JNZ     partial1873
 	VMOVUPS Z7, (DI)
-	JMP     stored1842
+	JMP     stored1874
 
-partial1841:
+partial1873:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1843
+	JZ         without1875
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1843:
+without1875:
 	TESTQ      $0x00000004, R9
-	JZ         without1844
+	JZ         without1876
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1844:
+without1876:
 	TESTQ     $0x00000002, R9
-	JZ        without1845
+	JZ        without1877
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1845:
+without1877:
 	TESTQ  $0x00000001, R9
-	JZ     without1846
+	JZ     without1878
 	VMOVSS X0, (BX)
 
-without1846:
-stored1842:
+without1878:
+stored1874:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1847
+	JNZ     partial1879
 	VMOVUPS Z8, (DI)
-	JMP     stored1848
+	JMP     stored1880
 
-partial1847:
+partial1879:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1849
+	JZ         without1881
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1849:
+without1881:
 	TESTQ      $0x00000004, R9
-	JZ         without1850
+	JZ         without1882
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1850:
+without1882:
 	TESTQ     $0x00000002, R9
-	JZ        without1851
+	JZ        without1883
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1851:
+without1883:
 	TESTQ  $0x00000001, R9
-	JZ     without1852
+	JZ     without1884
 	VMOVSS X0, (BX)
 
-without1852:
-stored1848:
+without1884:
+stored1880:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1853
+	JNZ     partial1885
 	VMOVUPS Z9, (DI)
-	JMP     stored1854
+	JMP     stored1886
 
-partial1853:
+partial1885:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1855
+	JZ         without1887
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1855:
+without1887:
 	TESTQ      $0x00000004, R9
-	JZ         without1856
+	JZ         without1888
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1856:
+without1888:
 	TESTQ     $0x00000002, R9
-	JZ        without1857
+	JZ        without1889
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1857:
+without1889:
 	TESTQ  $0x00000001, R9
-	JZ     without1858
+	JZ     without1890
 	VMOVSS X0, (BX)
 
-without1858:
-stored1854:
+without1890:
+stored1886:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1859
+	JNZ     partial1891
 	VMOVUPS Z10, (DI)
-	JMP     stored1860
+	JMP     stored1892
 
-partial1859:
+partial1891:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1861
+	JZ         without1893
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1861:
+without1893:
 	TESTQ      $0x00000004, R9
-	JZ         without1862
+	JZ         without1894
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1862:
+without1894:
 	TESTQ     $0x00000002, R9
-	JZ        without1863
+	JZ        without1895
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1863:
+without1895:
 	TESTQ  $0x00000001, R9
-	JZ     without1864
+	JZ     without1896
 	VMOVSS X0, (BX)
 
-without1864:
-stored1860:
+without1896:
+stored1892:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1865
+	JNZ     partial1897
 	VMOVUPS Z11, (DI)
-	JMP     stored1866
+	JMP     stored1898
 
-partial1865:
+partial1897:
 	LEAQ       (DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1867
+	JZ         without1899
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1867:
+without1899:
 	TESTQ      $0x00000004, R9
-	JZ         without1868
+	JZ         without1900
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1868:
+without1900:
 	TESTQ     $0x00000002, R9
-	JZ        without1869
+	JZ        without1901
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1869:
+without1901:
 	TESTQ  $0x00000001, R9
-	JZ     without1870
+	JZ     without1902
 	VMOVSS X0, (BX)
 
-without1870:
-stored1866:
+without1902:
+stored1898:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile1795
+	JGE  tile1827
 
-tiles1796:
+tiles1828:
 	CMPQ R10, $0x00000004
-	JLT  tiles1872
+	JLT  tiles1904
 
-tile1871:
+tile1903:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23452,9 +23732,9 @@ tile1871:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1874
+	JLE    done1906
 
-again1873:
+again1905:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -23471,173 +23751,173 @@ again1873:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1873
+	JNZ          again1905
 
-done1874:
+done1906:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1875
+	JNZ     partial1907
 	VMOVUPS Z0, (DI)
-	JMP     stored1876
+	JMP     stored1908
 
-partial1875:
+partial1907:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1877
+	JZ         without1909
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1877:
+without1909:
 	TESTQ      $0x00000004, R9
-	JZ         without1878
+	JZ         without1910
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1878:
+without1910:
 	TESTQ     $0x00000002, R9
-	JZ        without1879
+	JZ        without1911
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1879:
+without1911:
 	TESTQ  $0x00000001, R9
-	JZ     without1880
+	JZ     without1912
 	VMOVSS X0, (BX)
 
-without1880:
-stored1876:
+without1912:
+stored1908:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1881
+	JNZ     partial1913
 	VMOVUPS Z1, (DI)
-	JMP     stored1882
+	JMP     stored1914
 
-partial1881:
+partial1913:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1883
+	JZ         without1915
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1883:
+without1915:
 	TESTQ      $0x00000004, R9
-	JZ         without1884
+	JZ         without1916
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1884:
+without1916:
 	TESTQ     $0x00000002, R9
-	JZ        without1885
+	JZ        without1917
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1885:
+without1917:
 	TESTQ  $0x00000001, R9
-	JZ     without1886
+	JZ     without1918
 	VMOVSS X0, (BX)
 
-without1886:
-stored1882:
+without1918:
+stored1914:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1887
+	JNZ     partial1919
 	VMOVUPS Z2, (DI)
-	JMP     stored1888
+	JMP     stored1920
 
-partial1887:
+partial1919:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1889
+	JZ         without1921
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1889:
+without1921:
 	TESTQ      $0x00000004, R9
-	JZ         without1890
+	JZ         without1922
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1890:
+without1922:
 	TESTQ     $0x00000002, R9
-	JZ        without1891
+	JZ        without1923
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1891:
+without1923:
 	TESTQ  $0x00000001, R9
-	JZ     without1892
+	JZ     without1924
 	VMOVSS X0, (BX)
 
-without1892:
-stored1888:
+without1924:
+stored1920:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1893
+	JNZ     partial1925
 	VMOVUPS Z3, (DI)
-	JMP     stored1894
+	JMP     stored1926
 
-partial1893:
+partial1925:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1895
+	JZ         without1927
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1895:
+without1927:
 	TESTQ      $0x00000004, R9
-	JZ         without1896
+	JZ         without1928
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1896:
+without1928:
 	TESTQ     $0x00000002, R9
-	JZ        without1897
+	JZ        without1929
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1897:
+without1929:
 	TESTQ  $0x00000001, R9
-	JZ     without1898
+	JZ     without1930
 	VMOVSS X0, (BX)
 
-without1898:
-stored1894:
+without1930:
+stored1926:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile1871
+	JGE  tile1903
 
-tiles1872:
+tiles1904:
 	CMPQ R10, $0x00000001
-	JLT  tiles1900
+	JLT  tiles1932
 
-tile1899:
+tile1931:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1902
+	JLE    done1934
 
-again1901:
+again1933:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -23645,55 +23925,55 @@ again1901:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1901
+	JNZ          again1933
 
-done1902:
+done1934:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1903
+	JNZ     partial1935
 	VMOVUPS Z0, (DI)
-	JMP     stored1904
+	JMP     stored1936
 
-partial1903:
+partial1935:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1905
+	JZ         without1937
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without1905:
+without1937:
 	TESTQ      $0x00000004, R9
-	JZ         without1906
+	JZ         without1938
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without1906:
+without1938:
 	TESTQ     $0x00000002, R9
-	JZ        without1907
+	JZ        without1939
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without1907:
+without1939:
 	TESTQ  $0x00000001, R9
-	JZ     without1908
+	JZ     without1940
 	VMOVSS X0, (CX)
 
-without1908:
-stored1904:
+without1940:
+stored1936:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1899
+	JGE  tile1931
 
-tiles1900:
-	JMP done1781
+tiles1932:
+	JMP done1813
 
-wider1794:
+wider1826:
 	CMPQ  R9, $0x00000020
-	JGT   wider1909
+	JGT   wider1941
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -23703,9 +23983,9 @@ wider1794:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles1911
+	JLT   tiles1943
 
-tile1910:
+tile1942:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23726,9 +24006,9 @@ tile1910:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1913
+	JLE    done1945
 
-again1912:
+again1944:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -23766,317 +24046,317 @@ again1912:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1912
+	JNZ          again1944
 
-done1913:
+done1945:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1914
+	JNZ     partial1946
 	VMOVUPS Z1, 64(DI)
-	JMP     stored1915
+	JMP     stored1947
 
-partial1914:
+partial1946:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1916
+	JZ         without1948
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1916:
+without1948:
 	TESTQ      $0x00000004, R9
-	JZ         without1917
+	JZ         without1949
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1917:
+without1949:
 	TESTQ     $0x00000002, R9
-	JZ        without1918
+	JZ        without1950
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1918:
+without1950:
 	TESTQ  $0x00000001, R9
-	JZ     without1919
+	JZ     without1951
 	VMOVSS X0, (BX)
 
-without1919:
-stored1915:
+without1951:
+stored1947:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1920
+	JNZ     partial1952
 	VMOVUPS Z3, 64(DI)
-	JMP     stored1921
+	JMP     stored1953
 
-partial1920:
+partial1952:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1922
+	JZ         without1954
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1922:
+without1954:
 	TESTQ      $0x00000004, R9
-	JZ         without1923
+	JZ         without1955
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1923:
+without1955:
 	TESTQ     $0x00000002, R9
-	JZ        without1924
+	JZ        without1956
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1924:
+without1956:
 	TESTQ  $0x00000001, R9
-	JZ     without1925
+	JZ     without1957
 	VMOVSS X0, (BX)
 
-without1925:
-stored1921:
+without1957:
+stored1953:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1926
+	JNZ     partial1958
 	VMOVUPS Z5, 64(DI)
-	JMP     stored1927
+	JMP     stored1959
 
-partial1926:
+partial1958:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1928
+	JZ         without1960
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1928:
+without1960:
 	TESTQ      $0x00000004, R9
-	JZ         without1929
+	JZ         without1961
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1929:
+without1961:
 	TESTQ     $0x00000002, R9
-	JZ        without1930
+	JZ        without1962
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1930:
+without1962:
 	TESTQ  $0x00000001, R9
-	JZ     without1931
+	JZ     without1963
 	VMOVSS X0, (BX)
 
-without1931:
-stored1927:
+without1963:
+stored1959:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1932
+	JNZ     partial1964
 	VMOVUPS Z7, 64(DI)
-	JMP     stored1933
+	JMP     stored1965
 
-partial1932:
+partial1964:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1934
+	JZ         without1966
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1934:
+without1966:
 	TESTQ      $0x00000004, R9
-	JZ         without1935
+	JZ         without1967
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1935:
+without1967:
 	TESTQ     $0x00000002, R9
-	JZ        without1936
+	JZ        without1968
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1936:
+without1968:
 	TESTQ  $0x00000001, R9
-	JZ     without1937
+	JZ     without1969
 	VMOVSS X0, (BX)
 
-without1937:
-stored1933:
+without1969:
+stored1965:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1938
+	JNZ     partial1970
 	VMOVUPS Z9, 64(DI)
-	JMP     stored1939
+	JMP     stored1971
 
-partial1938:
+partial1970:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1940
+	JZ         without1972
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1940:
+without1972:
 	TESTQ      $0x00000004, R9
-	JZ         without1941
+	JZ         without1973
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1941:
+without1973:
 	TESTQ     $0x00000002, R9
-	JZ        without1942
+	JZ        without1974
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1942:
+without1974:
 	TESTQ  $0x00000001, R9
-	JZ     without1943
+	JZ     without1975
 	VMOVSS X0, (BX)
 
-without1943:
-stored1939:
+without1975:
+stored1971:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1944
+	JNZ     partial1976
 	VMOVUPS Z11, 64(DI)
-	JMP     stored1945
+	JMP     stored1977
 
-partial1944:
+partial1976:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1946
+	JZ         without1978
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1946:
+without1978:
 	TESTQ      $0x00000004, R9
-	JZ         without1947
+	JZ         without1979
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1947:
+without1979:
 	TESTQ     $0x00000002, R9
-	JZ        without1948
+	JZ        without1980
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1948:
+without1980:
 	TESTQ  $0x00000001, R9
-	JZ     without1949
+	JZ     without1981
 	VMOVSS X0, (BX)
 
-without1949:
-stored1945:
+without1981:
+stored1977:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1950
+	JNZ     partial1982
 	VMOVUPS Z13, 64(DI)
-	JMP     stored1951
+	JMP     stored1983
 
-partial1950:
+partial1982:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1952
+	JZ         without1984
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1952:
+without1984:
 	TESTQ      $0x00000004, R9
-	JZ         without1953
+	JZ         without1985
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1953:
+without1985:
 	TESTQ     $0x00000002, R9
-	JZ        without1954
+	JZ        without1986
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1954:
+without1986:
 	TESTQ  $0x00000001, R9
-	JZ     without1955
+	JZ     without1987
 	VMOVSS X0, (BX)
 
-without1955:
-stored1951:
+without1987:
+stored1983:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1956
+	JNZ     partial1988
 	VMOVUPS Z15, 64(DI)
-	JMP     stored1957
+	JMP     stored1989
 
-partial1956:
+partial1988:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1958
+	JZ         without1990
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1958:
+without1990:
 	TESTQ      $0x00000004, R9
-	JZ         without1959
+	JZ         without1991
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1959:
+without1991:
 	TESTQ     $0x00000002, R9
-	JZ        without1960
+	JZ        without1992
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1960:
+without1992:
 	TESTQ  $0x00000001, R9
-	JZ     without1961
+	JZ     without1993
 	VMOVSS X0, (BX)
 
-without1961:
-stored1957:
+without1993:
+stored1989:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile1910
+	JGE  tile1942
 
-tiles1911:
+tiles1943:
 	CMPQ R10, $0x00000004
-	JLT  tiles1963
+	JLT  tiles1995
 
-tile1962:
+tile1994:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24089,9 +24369,9 @@ tile1962:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1965
+	JLE    done1997
 
-again1964:
+again1996:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -24113,178 +24393,178 @@ again1964:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1964
+	JNZ          again1996
 
-done1965:
+done1997:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1966
+	JNZ     partial1998
 	VMOVUPS Z1, 64(DI)
-	JMP     stored1967
+	JMP     stored1999
 
-partial1966:
+partial1998:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1968
+	JZ         without2000
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1968:
+without2000:
 	TESTQ      $0x00000004, R9
-	JZ         without1969
+	JZ         without2001
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1969:
+without2001:
 	TESTQ     $0x00000002, R9
-	JZ        without1970
+	JZ        without2002
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1970:
+without2002:
 	TESTQ  $0x00000001, R9
-	JZ     without1971
+	JZ     without2003
 	VMOVSS X0, (BX)
 
-without1971:
-stored1967:
+without2003:
+stored1999:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1972
+	JNZ     partial2004
 	VMOVUPS Z3, 64(DI)
-	JMP     stored1973
+	JMP     stored2005
 
-partial1972:
+partial2004:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1974
+	JZ         without2006
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1974:
+without2006:
 	TESTQ      $0x00000004, R9
-	JZ         without1975
+	JZ         without2007
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1975:
+without2007:
 	TESTQ     $0x00000002, R9
-	JZ        without1976
+	JZ        without2008
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1976:
+without2008:
 	TESTQ  $0x00000001, R9
-	JZ     without1977
+	JZ     without2009
 	VMOVSS X0, (BX)
 
-without1977:
-stored1973:
+without2009:
+stored2005:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1978
+	JNZ     partial2010
 	VMOVUPS Z5, 64(DI)
-	JMP     stored1979
+	JMP     stored2011
 
-partial1978:
+partial2010:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1980
+	JZ         without2012
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1980:
+without2012:
 	TESTQ      $0x00000004, R9
-	JZ         without1981
+	JZ         without2013
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1981:
+without2013:
 	TESTQ     $0x00000002, R9
-	JZ        without1982
+	JZ        without2014
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1982:
+without2014:
 	TESTQ  $0x00000001, R9
-	JZ     without1983
+	JZ     without2015
 	VMOVSS X0, (BX)
 
-without1983:
-stored1979:
+without2015:
+stored2011:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1984
+	JNZ     partial2016
 	VMOVUPS Z7, 64(DI)
-	JMP     stored1985
+	JMP     stored2017
 
-partial1984:
+partial2016:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1986
+	JZ         without2018
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1986:
+without2018:
 	TESTQ      $0x00000004, R9
-	JZ         without1987
+	JZ         without2019
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1987:
+without2019:
 	TESTQ     $0x00000002, R9
-	JZ        without1988
+	JZ        without2020
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1988:
+without2020:
 	TESTQ  $0x00000001, R9
-	JZ     without1989
+	JZ     without2021
 	VMOVSS X0, (BX)
 
-without1989:
-stored1985:
+without2021:
+stored2017:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile1962
+	JGE  tile1994
 
-tiles1963:
+tiles1995:
 	CMPQ R10, $0x00000001
-	JLT  tiles1991
+	JLT  tiles2023
 
-tile1990:
+tile2022:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1993
+	JLE    done2025
 
-again1992:
+again2024:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -24294,56 +24574,56 @@ again1992:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1992
+	JNZ          again2024
 
-done1993:
+done2025:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1994
+	JNZ     partial2026
 	VMOVUPS Z1, 64(DI)
-	JMP     stored1995
+	JMP     stored2027
 
-partial1994:
+partial2026:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1996
+	JZ         without2028
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without1996:
+without2028:
 	TESTQ      $0x00000004, R9
-	JZ         without1997
+	JZ         without2029
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without1997:
+without2029:
 	TESTQ     $0x00000002, R9
-	JZ        without1998
+	JZ        without2030
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without1998:
+without2030:
 	TESTQ  $0x00000001, R9
-	JZ     without1999
+	JZ     without2031
 	VMOVSS X0, (CX)
 
-without1999:
-stored1995:
+without2031:
+stored2027:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1990
+	JGE  tile2022
 
-tiles1991:
-	JMP done1781
+tiles2023:
+	JMP done1813
 
-wider1909:
+wider1941:
 	CMPQ  R9, $0x00000030
-	JGT   wider2000
+	JGT   wider2032
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -24353,9 +24633,9 @@ wider1909:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2002
+	JLT   tiles2034
 
-tile2001:
+tile2033:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24384,9 +24664,9 @@ tile2001:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2004
+	JLE    done2036
 
-again2003:
+again2035:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -24433,325 +24713,325 @@ again2003:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2003
+	JNZ          again2035
 
-done2004:
+done2036:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2005
+	JNZ     partial2037
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2006
+	JMP     stored2038
 
-partial2005:
+partial2037:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2007
+	JZ         without2039
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2007:
+without2039:
 	TESTQ      $0x00000004, R9
-	JZ         without2008
+	JZ         without2040
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2008:
+without2040:
 	TESTQ     $0x00000002, R9
-	JZ        without2009
+	JZ        without2041
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2009:
+without2041:
 	TESTQ  $0x00000001, R9
-	JZ     without2010
+	JZ     without2042
 	VMOVSS X0, (BX)
 
-without2010:
-stored2006:
+without2042:
+stored2038:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2011
+	JNZ     partial2043
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2012
+	JMP     stored2044
 
-partial2011:
+partial2043:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2013
+	JZ         without2045
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2013:
+without2045:
 	TESTQ      $0x00000004, R9
-	JZ         without2014
+	JZ         without2046
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2014:
+without2046:
 	TESTQ     $0x00000002, R9
-	JZ        without2015
+	JZ        without2047
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2015:
+without2047:
 	TESTQ  $0x00000001, R9
-	JZ     without2016
+	JZ     without2048
 	VMOVSS X0, (BX)
 
-without2016:
-stored2012:
+without2048:
+stored2044:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2017
+	JNZ     partial2049
 	VMOVUPS Z8, 128(DI)
-	JMP     stored2018
+	JMP     stored2050
 
-partial2017:
+partial2049:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2019
+	JZ         without2051
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2019:
+without2051:
 	TESTQ      $0x00000004, R9
-	JZ         without2020
+	JZ         without2052
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2020:
+without2052:
 	TESTQ     $0x00000002, R9
-	JZ        without2021
+	JZ        without2053
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2021:
+without2053:
 	TESTQ  $0x00000001, R9
-	JZ     without2022
+	JZ     without2054
 	VMOVSS X0, (BX)
 
-without2022:
-stored2018:
+without2054:
+stored2050:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2023
+	JNZ     partial2055
 	VMOVUPS Z11, 128(DI)
-	JMP     stored2024
+	JMP     stored2056
 
-partial2023:
+partial2055:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2025
+	JZ         without2057
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2025:
+without2057:
 	TESTQ      $0x00000004, R9
-	JZ         without2026
+	JZ         without2058
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2026:
+without2058:
 	TESTQ     $0x00000002, R9
-	JZ        without2027
+	JZ        without2059
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2027:
+without2059:
 	TESTQ  $0x00000001, R9
-	JZ     without2028
+	JZ     without2060
 	VMOVSS X0, (BX)
 
-without2028:
-stored2024:
+without2060:
+stored2056:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2029
+	JNZ     partial2061
 	VMOVUPS Z14, 128(DI)
-	JMP     stored2030
+	JMP     stored2062
 
-partial2029:
+partial2061:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2031
+	JZ         without2063
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2031:
+without2063:
 	TESTQ      $0x00000004, R9
-	JZ         without2032
+	JZ         without2064
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2032:
+without2064:
 	TESTQ     $0x00000002, R9
-	JZ        without2033
+	JZ        without2065
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2033:
+without2065:
 	TESTQ  $0x00000001, R9
-	JZ     without2034
+	JZ     without2066
 	VMOVSS X0, (BX)
 
-without2034:
-stored2030:
+without2066:
+stored2062:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2035
+	JNZ     partial2067
 	VMOVUPS Z17, 128(DI)
-	JMP     stored2036
+	JMP     stored2068
 
-partial2035:
+partial2067:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2037
+	JZ         without2069
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2037:
+without2069:
 	TESTQ      $0x00000004, R9
-	JZ         without2038
+	JZ         without2070
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2038:
+without2070:
 	TESTQ     $0x00000002, R9
-	JZ        without2039
+	JZ        without2071
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2039:
+without2071:
 	TESTQ  $0x00000001, R9
-	JZ     without2040
+	JZ     without2072
 	VMOVSS X0, (BX)
 
-without2040:
-stored2036:
+without2072:
+stored2068:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2041
+	JNZ     partial2073
 	VMOVUPS Z20, 128(DI)
-	JMP     stored2042
+	JMP     stored2074
 
-partial2041:
+partial2073:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2043
+	JZ         without2075
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2043:
+without2075:
 	TESTQ      $0x00000004, R9
-	JZ         without2044
+	JZ         without2076
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2044:
+without2076:
 	TESTQ     $0x00000002, R9
-	JZ        without2045
+	JZ        without2077
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2045:
+without2077:
 	TESTQ  $0x00000001, R9
-	JZ     without2046
+	JZ     without2078
 	VMOVSS X0, (BX)
 
-without2046:
-stored2042:
+without2078:
+stored2074:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2047
+	JNZ     partial2079
 	VMOVUPS Z23, 128(DI)
-	JMP     stored2048
+	JMP     stored2080
 
-partial2047:
+partial2079:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2049
+	JZ         without2081
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2049:
+without2081:
 	TESTQ      $0x00000004, R9
-	JZ         without2050
+	JZ         without2082
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2050:
+without2082:
 	TESTQ     $0x00000002, R9
-	JZ        without2051
+	JZ        without2083
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2051:
+without2083:
 	TESTQ  $0x00000001, R9
-	JZ     without2052
+	JZ     without2084
 	VMOVSS X0, (BX)
 
-without2052:
-stored2048:
+without2084:
+stored2080:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2001
+	JGE  tile2033
 
-tiles2002:
+tiles2034:
 	CMPQ R10, $0x00000002
-	JLT  tiles2054
+	JLT  tiles2086
 
-tile2053:
+tile2085:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24762,9 +25042,9 @@ tile2053:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2056
+	JLE    done2088
 
-again2055:
+again2087:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -24781,97 +25061,97 @@ again2055:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2055
+	JNZ          again2087
 
-done2056:
+done2088:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2057
+	JNZ     partial2089
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2058
+	JMP     stored2090
 
-partial2057:
+partial2089:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2059
+	JZ         without2091
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2059:
+without2091:
 	TESTQ      $0x00000004, R9
-	JZ         without2060
+	JZ         without2092
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2060:
+without2092:
 	TESTQ     $0x00000002, R9
-	JZ        without2061
+	JZ        without2093
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2061:
+without2093:
 	TESTQ  $0x00000001, R9
-	JZ     without2062
+	JZ     without2094
 	VMOVSS X0, (BX)
 
-without2062:
-stored2058:
+without2094:
+stored2090:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2063
+	JNZ     partial2095
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2064
+	JMP     stored2096
 
-partial2063:
+partial2095:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2065
+	JZ         without2097
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2065:
+without2097:
 	TESTQ      $0x00000004, R9
-	JZ         without2066
+	JZ         without2098
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2066:
+without2098:
 	TESTQ     $0x00000002, R9
-	JZ        without2067
+	JZ        without2099
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2067:
+without2099:
 	TESTQ  $0x00000001, R9
-	JZ     without2068
+	JZ     without2100
 	VMOVSS X0, (BX)
 
-without2068:
-stored2064:
+without2100:
+stored2096:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2053
+	JGE  tile2085
 
-tiles2054:
+tiles2086:
 	CMPQ R10, $0x00000001
-	JLT  tiles2070
+	JLT  tiles2102
 
-tile2069:
+tile2101:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24879,9 +25159,9 @@ tile2069:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2072
+	JLE    done2104
 
-again2071:
+again2103:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -24893,55 +25173,55 @@ again2071:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2071
+	JNZ          again2103
 
-done2072:
+done2104:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2073
+	JNZ     partial2105
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2074
+	JMP     stored2106
 
-partial2073:
+partial2105:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2075
+	JZ         without2107
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2075:
+without2107:
 	TESTQ      $0x00000004, R9
-	JZ         without2076
+	JZ         without2108
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2076:
+without2108:
 	TESTQ     $0x00000002, R9
-	JZ        without2077
+	JZ        without2109
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2077:
+without2109:
 	TESTQ  $0x00000001, R9
-	JZ     without2078
+	JZ     without2110
 	VMOVSS X0, (CX)
 
-without2078:
-stored2074:
+without2110:
+stored2106:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2069
+	JGE  tile2101
 
-tiles2070:
-	JMP done1781
+tiles2102:
+	JMP done1813
 
-wider2000:
+wider2032:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -24951,9 +25231,9 @@ wider2000:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2081
+	JLT   tiles2113
 
-tile2080:
+tile2112:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24982,9 +25262,9 @@ tile2080:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2083
+	JLE    done2115
 
-again2082:
+again2114:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -25028,9 +25308,9 @@ again2082:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2082
+	JNZ          again2114
 
-done2083:
+done2115:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -25038,245 +25318,245 @@ done2083:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2084
+	JNZ     partial2116
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2085
+	JMP     stored2117
 
-partial2084:
+partial2116:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2086
+	JZ         without2118
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2086:
+without2118:
 	TESTQ      $0x00000004, R9
-	JZ         without2087
+	JZ         without2119
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2087:
+without2119:
 	TESTQ     $0x00000002, R9
-	JZ        without2088
+	JZ        without2120
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2088:
+without2120:
 	TESTQ  $0x00000001, R9
-	JZ     without2089
+	JZ     without2121
 	VMOVSS X0, (BX)
 
-without2089:
-stored2085:
+without2121:
+stored2117:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2090
+	JNZ     partial2122
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2091
+	JMP     stored2123
 
-partial2090:
+partial2122:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2092
+	JZ         without2124
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2092:
+without2124:
 	TESTQ      $0x00000004, R9
-	JZ         without2093
+	JZ         without2125
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2093:
+without2125:
 	TESTQ     $0x00000002, R9
-	JZ        without2094
+	JZ        without2126
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2094:
+without2126:
 	TESTQ  $0x00000001, R9
-	JZ     without2095
+	JZ     without2127
 	VMOVSS X0, (BX)
 
-without2095:
-stored2091:
+without2127:
+stored2123:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2096
+	JNZ     partial2128
 	VMOVUPS Z11, 192(DI)
-	JMP     stored2097
+	JMP     stored2129
 
-partial2096:
+partial2128:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2098
+	JZ         without2130
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2098:
+without2130:
 	TESTQ      $0x00000004, R9
-	JZ         without2099
+	JZ         without2131
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2099:
+without2131:
 	TESTQ     $0x00000002, R9
-	JZ        without2100
+	JZ        without2132
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2100:
+without2132:
 	TESTQ  $0x00000001, R9
-	JZ     without2101
+	JZ     without2133
 	VMOVSS X0, (BX)
 
-without2101:
-stored2097:
+without2133:
+stored2129:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2102
+	JNZ     partial2134
 	VMOVUPS Z15, 192(DI)
-	JMP     stored2103
+	JMP     stored2135
 
-partial2102:
+partial2134:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2104
+	JZ         without2136
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2104:
+without2136:
 	TESTQ      $0x00000004, R9
-	JZ         without2105
+	JZ         without2137
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2105:
+without2137:
 	TESTQ     $0x00000002, R9
-	JZ        without2106
+	JZ        without2138
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2106:
+without2138:
 	TESTQ  $0x00000001, R9
-	JZ     without2107
+	JZ     without2139
 	VMOVSS X0, (BX)
 
-without2107:
-stored2103:
+without2139:
+stored2135:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2108
+	JNZ     partial2140
 	VMOVUPS Z19, 192(DI)
-	JMP     stored2109
+	JMP     stored2141
 
-partial2108:
+partial2140:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2110
+	JZ         without2142
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2110:
+without2142:
 	TESTQ      $0x00000004, R9
-	JZ         without2111
+	JZ         without2143
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2111:
+without2143:
 	TESTQ     $0x00000002, R9
-	JZ        without2112
+	JZ        without2144
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2112:
+without2144:
 	TESTQ  $0x00000001, R9
-	JZ     without2113
+	JZ     without2145
 	VMOVSS X0, (BX)
 
-without2113:
-stored2109:
+without2145:
+stored2141:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2114
+	JNZ     partial2146
 	VMOVUPS Z23, 192(DI)
-	JMP     stored2115
+	JMP     stored2147
 
-partial2114:
+partial2146:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2116
+	JZ         without2148
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2116:
+without2148:
 	TESTQ      $0x00000004, R9
-	JZ         without2117
+	JZ         without2149
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2117:
+without2149:
 	TESTQ     $0x00000002, R9
-	JZ        without2118
+	JZ        without2150
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2118:
+without2150:
 	TESTQ  $0x00000001, R9
-	JZ     without2119
+	JZ     without2151
 	VMOVSS X0, (BX)
 
-without2119:
-stored2115:
+without2151:
+stored2147:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2080
+	JGE  tile2112
 
-tiles2081:
+tiles2113:
 	CMPQ R10, $0x00000002
-	JLT  tiles2121
+	JLT  tiles2153
 
-tile2120:
+tile2152:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25289,9 +25569,9 @@ tile2120:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2123
+	JLE    done2155
 
-again2122:
+again2154:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -25311,9 +25591,9 @@ again2122:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2122
+	JNZ          again2154
 
-done2123:
+done2155:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -25321,89 +25601,89 @@ done2123:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2124
+	JNZ     partial2156
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2125
+	JMP     stored2157
 
-partial2124:
+partial2156:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2126
+	JZ         without2158
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2126:
+without2158:
 	TESTQ      $0x00000004, R9
-	JZ         without2127
+	JZ         without2159
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2127:
+without2159:
 	TESTQ     $0x00000002, R9
-	JZ        without2128
+	JZ        without2160
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2128:
+without2160:
 	TESTQ  $0x00000001, R9
-	JZ     without2129
+	JZ     without2161
 	VMOVSS X0, (BX)
 
-without2129:
-stored2125:
+without2161:
+stored2157:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2130
+	JNZ     partial2162
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2131
+	JMP     stored2163
 
-partial2130:
+partial2162:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2132
+	JZ         without2164
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2132:
+without2164:
 	TESTQ      $0x00000004, R9
-	JZ         without2133
+	JZ         without2165
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2133:
+without2165:
 	TESTQ     $0x00000002, R9
-	JZ        without2134
+	JZ        without2166
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2134:
+without2166:
 	TESTQ  $0x00000001, R9
-	JZ     without2135
+	JZ     without2167
 	VMOVSS X0, (BX)
 
-without2135:
-stored2131:
+without2167:
+stored2163:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2120
+	JGE  tile2152
 
-tiles2121:
+tiles2153:
 	CMPQ R10, $0x00000001
-	JLT  tiles2137
+	JLT  tiles2169
 
-tile2136:
+tile2168:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25412,9 +25692,9 @@ tile2136:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2139
+	JLE    done2171
 
-again2138:
+again2170:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -25428,54 +25708,54 @@ again2138:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2138
+	JNZ          again2170
 
-done2139:
+done2171:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2140
+	JNZ     partial2172
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2141
+	JMP     stored2173
 
-partial2140:
+partial2172:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2142
+	JZ         without2174
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2142:
+without2174:
 	TESTQ      $0x00000004, R9
-	JZ         without2143
+	JZ         without2175
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2143:
+without2175:
 	TESTQ     $0x00000002, R9
-	JZ        without2144
+	JZ        without2176
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2144:
+without2176:
 	TESTQ  $0x00000001, R9
-	JZ     without2145
+	JZ     without2177
 	VMOVSS X0, (CX)
 
-without2145:
-stored2141:
+without2177:
+stored2173:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2136
+	JGE  tile2168
 
-tiles2137:
-done1781:
+tiles2169:
+done1813:
 	VZEROUPPER
 	RET
 
@@ -25492,18 +25772,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest2147
+	JLT  rest2179
 
-panel2146:
+panel2178:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2150
+	JLT  tiles2182
 
-tile2149:
+tile2181:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25529,9 +25809,9 @@ tile2149:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2152
+	JLE    done2184
 
-again2151:
+again2183:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -25564,9 +25844,9 @@ again2151:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2151
+	JNZ          again2183
 
-done2152:
+done2184:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -25715,13 +25995,13 @@ done2152:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile2149
+	JGE           tile2181
 
-tiles2150:
+tiles2182:
 	CMPQ R11, $0x00000002
-	JLT  tiles2154
+	JLT  tiles2186
 
-tile2153:
+tile2185:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25735,9 +26015,9 @@ tile2153:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2156
+	JLE    done2188
 
-again2155:
+again2187:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -25755,9 +26035,9 @@ again2155:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2155
+	JNZ          again2187
 
-done2156:
+done2188:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -25819,13 +26099,13 @@ done2156:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile2153
+	JGE           tile2185
 
-tiles2154:
+tiles2186:
 	CMPQ R11, $0x00000001
-	JLT  tiles2158
+	JLT  tiles2190
 
-tile2157:
+tile2189:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25835,9 +26115,9 @@ tile2157:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2160
+	JLE    done2192
 
-again2159:
+again2191:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -25850,9 +26130,9 @@ again2159:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2159
+	JNZ          again2191
 
-done2160:
+done2192:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -25885,19 +26165,19 @@ done2160:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile2157
+	JGE           tile2189
 
-tiles2158:
+tiles2190:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel2146
+	JGE  panel2178
 
-rest2147:
+rest2179:
 	TESTQ R10, R10
-	JZ    done2148
+	JZ    done2180
 	CMPQ  R10, $0x00000010
-	JGT   wider2161
+	JGT   wider2193
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -25907,9 +26187,9 @@ rest2147:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2163
+	JLT   tiles2195
 
-tile2162:
+tile2194:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25920,9 +26200,9 @@ tile2162:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2165
+	JLE    done2197
 
-again2164:
+again2196:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -25937,14 +26217,14 @@ again2164:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2164
+	JNZ          again2196
 
-done2165:
+done2197:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2166
+	JLE           few2198
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -25954,74 +26234,74 @@ done2165:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2168
+	JNZ           partial2200
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2171
+	JMP           stored2203
 
-partial2168:
+partial2200:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2169
+	JZ         noFour2201
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2169:
+noFour2201:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2170
+	JZ         noTwo2202
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2170:
+noTwo2202:
 	TESTQ  $0x00000001, SI
-	JZ     stored2171
+	JZ     stored2203
 	VMOVSD X0, (DI)
 
-stored2171:
-	JMP added2167
+stored2203:
+	JMP added2199
 
-few2166:
+few2198:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial2172
+	JNZ       partial2204
 	VMOVUPD   Z5, (R8)
-	JMP       stored2175
+	JMP       stored2207
 
-partial2172:
+partial2204:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2173
+	JZ         noFour2205
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2173:
+noFour2205:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2174
+	JZ         noTwo2206
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2174:
+noTwo2206:
 	TESTQ  $0x00000001, R10
-	JZ     stored2175
+	JZ     stored2207
 	VMOVSD X0, (SI)
 
-stored2175:
-added2167:
+stored2207:
+added2199:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2176
+	JLE           few2208
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26031,74 +26311,74 @@ added2167:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2178
+	JNZ           partial2210
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2181
+	JMP           stored2213
 
-partial2178:
+partial2210:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2179
+	JZ         noFour2211
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2179:
+noFour2211:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2180
+	JZ         noTwo2212
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2180:
+noTwo2212:
 	TESTQ  $0x00000001, SI
-	JZ     stored2181
+	JZ     stored2213
 	VMOVSD X0, (DI)
 
-stored2181:
-	JMP added2177
+stored2213:
+	JMP added2209
 
-few2176:
+few2208:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2182
+	JNZ       partial2214
 	VMOVUPD   Z0, (R8)
-	JMP       stored2185
+	JMP       stored2217
 
-partial2182:
+partial2214:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2183
+	JZ         noFour2215
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2183:
+noFour2215:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2184
+	JZ         noTwo2216
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2184:
+noTwo2216:
 	TESTQ  $0x00000001, R10
-	JZ     stored2185
+	JZ     stored2217
 	VMOVSD X0, (SI)
 
-stored2185:
-added2177:
+stored2217:
+added2209:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2186
+	JLE           few2218
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26108,74 +26388,74 @@ added2177:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2188
+	JNZ           partial2220
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2191
+	JMP           stored2223
 
-partial2188:
+partial2220:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2189
+	JZ         noFour2221
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2189:
+noFour2221:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2190
+	JZ         noTwo2222
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2190:
+noTwo2222:
 	TESTQ  $0x00000001, SI
-	JZ     stored2191
+	JZ     stored2223
 	VMOVSD X0, (DI)
 
-stored2191:
-	JMP added2187
+stored2223:
+	JMP added2219
 
-few2186:
+few2218:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2192
+	JNZ       partial2224
 	VMOVUPD   Z0, (R8)
-	JMP       stored2195
+	JMP       stored2227
 
-partial2192:
+partial2224:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2193
+	JZ         noFour2225
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2193:
+noFour2225:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2194
+	JZ         noTwo2226
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2194:
+noTwo2226:
 	TESTQ  $0x00000001, R10
-	JZ     stored2195
+	JZ     stored2227
 	VMOVSD X0, (SI)
 
-stored2195:
-added2187:
+stored2227:
+added2219:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2196
+	JLE           few2228
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26185,74 +26465,74 @@ added2187:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2198
+	JNZ           partial2230
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2201
+	JMP           stored2233
 
-partial2198:
+partial2230:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2199
+	JZ         noFour2231
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2199:
+noFour2231:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2200
+	JZ         noTwo2232
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2200:
+noTwo2232:
 	TESTQ  $0x00000001, SI
-	JZ     stored2201
+	JZ     stored2233
 	VMOVSD X0, (DI)
 
-stored2201:
-	JMP added2197
+stored2233:
+	JMP added2229
 
-few2196:
+few2228:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2202
+	JNZ       partial2234
 	VMOVUPD   Z0, (R8)
-	JMP       stored2205
+	JMP       stored2237
 
-partial2202:
+partial2234:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2203
+	JZ         noFour2235
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2203:
+noFour2235:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2204
+	JZ         noTwo2236
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2204:
+noTwo2236:
 	TESTQ  $0x00000001, R10
-	JZ     stored2205
+	JZ     stored2237
 	VMOVSD X0, (SI)
 
-stored2205:
-added2197:
+stored2237:
+added2229:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2206
+	JLE           few2238
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26262,79 +26542,79 @@ added2197:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2208
+	JNZ           partial2240
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2211
+	JMP           stored2243
 
-partial2208:
+partial2240:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2209
+	JZ         noFour2241
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2209:
+noFour2241:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2210
+	JZ         noTwo2242
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2210:
+noTwo2242:
 	TESTQ  $0x00000001, SI
-	JZ     stored2211
+	JZ     stored2243
 	VMOVSD X0, (DI)
 
-stored2211:
-	JMP added2207
+stored2243:
+	JMP added2239
 
-few2206:
+few2238:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2212
+	JNZ       partial2244
 	VMOVUPD   Z0, (R8)
-	JMP       stored2215
+	JMP       stored2247
 
-partial2212:
+partial2244:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2213
+	JZ         noFour2245
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2213:
+noFour2245:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2214
+	JZ         noTwo2246
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2214:
+noTwo2246:
 	TESTQ  $0x00000001, R10
-	JZ     stored2215
+	JZ     stored2247
 	VMOVSD X0, (SI)
 
-stored2215:
-added2207:
+stored2247:
+added2239:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2162
+	JGE  tile2194
 
-tiles2163:
+tiles2195:
 	CMPQ R11, $0x00000002
-	JLT  tiles2217
+	JLT  tiles2249
 
-tile2216:
+tile2248:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -26342,9 +26622,9 @@ tile2216:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2219
+	JLE    done2251
 
-again2218:
+again2250:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -26353,14 +26633,14 @@ again2218:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2218
+	JNZ          again2250
 
-done2219:
+done2251:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2220
+	JLE           few2252
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -26370,74 +26650,74 @@ done2219:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2222
+	JNZ           partial2254
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2225
+	JMP           stored2257
 
-partial2222:
+partial2254:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2223
+	JZ         noFour2255
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2223:
+noFour2255:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2224
+	JZ         noTwo2256
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2224:
+noTwo2256:
 	TESTQ  $0x00000001, SI
-	JZ     stored2225
+	JZ     stored2257
 	VMOVSD X0, (DI)
 
-stored2225:
-	JMP added2221
+stored2257:
+	JMP added2253
 
-few2220:
+few2252:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial2226
+	JNZ       partial2258
 	VMOVUPD   Z2, (R8)
-	JMP       stored2229
+	JMP       stored2261
 
-partial2226:
+partial2258:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2227
+	JZ         noFour2259
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2227:
+noFour2259:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2228
+	JZ         noTwo2260
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2228:
+noTwo2260:
 	TESTQ  $0x00000001, R10
-	JZ     stored2229
+	JZ     stored2261
 	VMOVSD X0, (SI)
 
-stored2229:
-added2221:
+stored2261:
+added2253:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2230
+	JLE           few2262
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26447,102 +26727,102 @@ added2221:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2232
+	JNZ           partial2264
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2235
+	JMP           stored2267
 
-partial2232:
+partial2264:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2233
+	JZ         noFour2265
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2233:
+noFour2265:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2234
+	JZ         noTwo2266
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2234:
+noTwo2266:
 	TESTQ  $0x00000001, SI
-	JZ     stored2235
+	JZ     stored2267
 	VMOVSD X0, (DI)
 
-stored2235:
-	JMP added2231
+stored2267:
+	JMP added2263
 
-few2230:
+few2262:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2236
+	JNZ       partial2268
 	VMOVUPD   Z0, (R8)
-	JMP       stored2239
+	JMP       stored2271
 
-partial2236:
+partial2268:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2237
+	JZ         noFour2269
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2237:
+noFour2269:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2238
+	JZ         noTwo2270
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2238:
+noTwo2270:
 	TESTQ  $0x00000001, R10
-	JZ     stored2239
+	JZ     stored2271
 	VMOVSD X0, (SI)
 
-stored2239:
-added2231:
+stored2271:
+added2263:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2216
+	JGE  tile2248
 
-tiles2217:
+tiles2249:
 	CMPQ R11, $0x00000001
-	JLT  tiles2241
+	JLT  tiles2273
 
-tile2240:
+tile2272:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2243
+	JLE    done2275
 
-again2242:
+again2274:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2242
+	JNZ          again2274
 
-done2243:
+done2275:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2244
+	JLE           few2276
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -26552,80 +26832,80 @@ done2243:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2246
+	JNZ           partial2278
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2249
+	JMP           stored2281
 
-partial2246:
+partial2278:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2247
+	JZ         noFour2279
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2247:
+noFour2279:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2248
+	JZ         noTwo2280
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2248:
+noTwo2280:
 	TESTQ  $0x00000001, SI
-	JZ     stored2249
+	JZ     stored2281
 	VMOVSD X0, (DI)
 
-stored2249:
-	JMP added2245
+stored2281:
+	JMP added2277
 
-few2244:
+few2276:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial2250
+	JNZ       partial2282
 	VMOVUPD   Z1, (R8)
-	JMP       stored2253
+	JMP       stored2285
 
-partial2250:
+partial2282:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2251
+	JZ         noFour2283
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2251:
+noFour2283:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2252
+	JZ         noTwo2284
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2252:
+noTwo2284:
 	TESTQ  $0x00000001, R10
-	JZ     stored2253
+	JZ     stored2285
 	VMOVSD X0, (SI)
 
-stored2253:
-added2245:
+stored2285:
+added2277:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2240
+	JGE  tile2272
 
-tiles2241:
-	JMP done2148
+tiles2273:
+	JMP done2180
 
-wider2161:
+wider2193:
 	CMPQ  R10, $0x00000020
-	JGT   wider2254
+	JGT   wider2286
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -26636,9 +26916,9 @@ wider2161:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2256
+	JLT   tiles2288
 
-tile2255:
+tile2287:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26654,9 +26934,9 @@ tile2255:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2258
+	JLE    done2290
 
-again2257:
+again2289:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -26677,9 +26957,9 @@ again2257:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2257
+	JNZ          again2289
 
-done2258:
+done2290:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -26691,7 +26971,7 @@ done2258:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2259
+	JLE           few2291
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -26701,68 +26981,68 @@ done2258:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2261
+	JNZ           partial2293
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2264
+	JMP           stored2296
 
-partial2261:
+partial2293:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2262
+	JZ         noFour2294
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2262:
+noFour2294:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2263
+	JZ         noTwo2295
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2263:
+noTwo2295:
 	TESTQ  $0x00000001, SI
-	JZ     stored2264
+	JZ     stored2296
 	VMOVSD X0, (DI)
 
-stored2264:
-	JMP added2260
+stored2296:
+	JMP added2292
 
-few2259:
+few2291:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2265
+	JNZ       partial2297
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2268
+	JMP       stored2300
 
-partial2265:
+partial2297:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2266
+	JZ         noFour2298
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2266:
+noFour2298:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2267
+	JZ         noTwo2299
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2267:
+noTwo2299:
 	TESTQ  $0x00000001, R10
-	JZ     stored2268
+	JZ     stored2300
 	VMOVSD X0, (SI)
 
-stored2268:
-added2260:
+stored2300:
+added2292:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -26775,7 +27055,7 @@ added2260:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2269
+	JLE           few2301
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -26785,68 +27065,68 @@ added2260:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2271
+	JNZ           partial2303
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2274
+	JMP           stored2306
 
-partial2271:
+partial2303:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2272
+	JZ         noFour2304
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2272:
+noFour2304:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2273
+	JZ         noTwo2305
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2273:
+noTwo2305:
 	TESTQ  $0x00000001, SI
-	JZ     stored2274
+	JZ     stored2306
 	VMOVSD X0, (DI)
 
-stored2274:
-	JMP added2270
+stored2306:
+	JMP added2302
 
-few2269:
+few2301:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2275
+	JNZ       partial2307
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2278
+	JMP       stored2310
 
-partial2275:
+partial2307:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2276
+	JZ         noFour2308
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2276:
+noFour2308:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2277
+	JZ         noTwo2309
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2277:
+noTwo2309:
 	TESTQ  $0x00000001, R10
-	JZ     stored2278
+	JZ     stored2310
 	VMOVSD X0, (SI)
 
-stored2278:
-added2270:
+stored2310:
+added2302:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -26859,7 +27139,7 @@ added2270:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2279
+	JLE           few2311
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -26869,68 +27149,68 @@ added2270:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2281
+	JNZ           partial2313
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2284
+	JMP           stored2316
 
-partial2281:
+partial2313:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2282
+	JZ         noFour2314
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2282:
+noFour2314:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2283
+	JZ         noTwo2315
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2283:
+noTwo2315:
 	TESTQ  $0x00000001, SI
-	JZ     stored2284
+	JZ     stored2316
 	VMOVSD X0, (DI)
 
-stored2284:
-	JMP added2280
+stored2316:
+	JMP added2312
 
-few2279:
+few2311:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2285
+	JNZ       partial2317
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2288
+	JMP       stored2320
 
-partial2285:
+partial2317:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2286
+	JZ         noFour2318
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2286:
+noFour2318:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2287
+	JZ         noTwo2319
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2287:
+noTwo2319:
 	TESTQ  $0x00000001, R10
-	JZ     stored2288
+	JZ     stored2320
 	VMOVSD X0, (SI)
 
-stored2288:
-added2280:
+stored2320:
+added2312:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -26943,7 +27223,7 @@ added2280:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2289
+	JLE           few2321
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -26953,68 +27233,68 @@ added2280:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2291
+	JNZ           partial2323
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2294
+	JMP           stored2326
 
-partial2291:
+partial2323:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2292
+	JZ         noFour2324
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2292:
+noFour2324:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2293
+	JZ         noTwo2325
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2293:
+noTwo2325:
 	TESTQ  $0x00000001, SI
-	JZ     stored2294
+	JZ     stored2326
 	VMOVSD X0, (DI)
 
-stored2294:
-	JMP added2290
+stored2326:
+	JMP added2322
 
-few2289:
+few2321:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2295
+	JNZ       partial2327
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2298
+	JMP       stored2330
 
-partial2295:
+partial2327:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2296
+	JZ         noFour2328
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2296:
+noFour2328:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2297
+	JZ         noTwo2329
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2297:
+noTwo2329:
 	TESTQ  $0x00000001, R10
-	JZ     stored2298
+	JZ     stored2330
 	VMOVSD X0, (SI)
 
-stored2298:
-added2290:
+stored2330:
+added2322:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -27027,7 +27307,7 @@ added2290:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2299
+	JLE           few2331
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27037,79 +27317,79 @@ added2290:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2301
+	JNZ           partial2333
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2304
+	JMP           stored2336
 
-partial2301:
+partial2333:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2302
+	JZ         noFour2334
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2302:
+noFour2334:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2303
+	JZ         noTwo2335
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2303:
+noTwo2335:
 	TESTQ  $0x00000001, SI
-	JZ     stored2304
+	JZ     stored2336
 	VMOVSD X0, (DI)
 
-stored2304:
-	JMP added2300
+stored2336:
+	JMP added2332
 
-few2299:
+few2331:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2305
+	JNZ       partial2337
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2308
+	JMP       stored2340
 
-partial2305:
+partial2337:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2306
+	JZ         noFour2338
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2306:
+noFour2338:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2307
+	JZ         noTwo2339
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2307:
+noTwo2339:
 	TESTQ  $0x00000001, R10
-	JZ     stored2308
+	JZ     stored2340
 	VMOVSD X0, (SI)
 
-stored2308:
-added2300:
+stored2340:
+added2332:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2255
+	JGE  tile2287
 
-tiles2256:
+tiles2288:
 	CMPQ R11, $0x00000002
-	JLT  tiles2310
+	JLT  tiles2342
 
-tile2309:
+tile2341:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27119,9 +27399,9 @@ tile2309:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2312
+	JLE    done2344
 
-again2311:
+again2343:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -27133,9 +27413,9 @@ again2311:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2311
+	JNZ          again2343
 
-done2312:
+done2344:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -27147,7 +27427,7 @@ done2312:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2313
+	JLE           few2345
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27157,68 +27437,68 @@ done2312:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2315
+	JNZ           partial2347
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2318
+	JMP           stored2350
 
-partial2315:
+partial2347:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2316
+	JZ         noFour2348
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2316:
+noFour2348:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2317
+	JZ         noTwo2349
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2317:
+noTwo2349:
 	TESTQ  $0x00000001, SI
-	JZ     stored2318
+	JZ     stored2350
 	VMOVSD X0, (DI)
 
-stored2318:
-	JMP added2314
+stored2350:
+	JMP added2346
 
-few2313:
+few2345:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2319
+	JNZ       partial2351
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2322
+	JMP       stored2354
 
-partial2319:
+partial2351:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2320
+	JZ         noFour2352
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2320:
+noFour2352:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2321
+	JZ         noTwo2353
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2321:
+noTwo2353:
 	TESTQ  $0x00000001, R10
-	JZ     stored2322
+	JZ     stored2354
 	VMOVSD X0, (SI)
 
-stored2322:
-added2314:
+stored2354:
+added2346:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -27231,7 +27511,7 @@ added2314:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2323
+	JLE           few2355
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27241,79 +27521,79 @@ added2314:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2325
+	JNZ           partial2357
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2328
+	JMP           stored2360
 
-partial2325:
+partial2357:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2326
+	JZ         noFour2358
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2326:
+noFour2358:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2327
+	JZ         noTwo2359
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2327:
+noTwo2359:
 	TESTQ  $0x00000001, SI
-	JZ     stored2328
+	JZ     stored2360
 	VMOVSD X0, (DI)
 
-stored2328:
-	JMP added2324
+stored2360:
+	JMP added2356
 
-few2323:
+few2355:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2329
+	JNZ       partial2361
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2332
+	JMP       stored2364
 
-partial2329:
+partial2361:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2330
+	JZ         noFour2362
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2330:
+noFour2362:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2331
+	JZ         noTwo2363
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2331:
+noTwo2363:
 	TESTQ  $0x00000001, R10
-	JZ     stored2332
+	JZ     stored2364
 	VMOVSD X0, (SI)
 
-stored2332:
-added2324:
+stored2364:
+added2356:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2309
+	JGE  tile2341
 
-tiles2310:
+tiles2342:
 	CMPQ R11, $0x00000001
-	JLT  tiles2334
+	JLT  tiles2366
 
-tile2333:
+tile2365:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -27321,9 +27601,9 @@ tile2333:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2336
+	JLE    done2368
 
-again2335:
+again2367:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -27332,9 +27612,9 @@ again2335:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2335
+	JNZ          again2367
 
-done2336:
+done2368:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -27346,7 +27626,7 @@ done2336:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2337
+	JLE           few2369
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27356,80 +27636,80 @@ done2336:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2339
+	JNZ           partial2371
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2342
+	JMP           stored2374
 
-partial2339:
+partial2371:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2340
+	JZ         noFour2372
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2340:
+noFour2372:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2341
+	JZ         noTwo2373
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2341:
+noTwo2373:
 	TESTQ  $0x00000001, SI
-	JZ     stored2342
+	JZ     stored2374
 	VMOVSD X0, (DI)
 
-stored2342:
-	JMP added2338
+stored2374:
+	JMP added2370
 
-few2337:
+few2369:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2343
+	JNZ       partial2375
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2346
+	JMP       stored2378
 
-partial2343:
+partial2375:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2344
+	JZ         noFour2376
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2344:
+noFour2376:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2345
+	JZ         noTwo2377
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2345:
+noTwo2377:
 	TESTQ  $0x00000001, R10
-	JZ     stored2346
+	JZ     stored2378
 	VMOVSD X0, (SI)
 
-stored2346:
-added2338:
+stored2378:
+added2370:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2333
+	JGE  tile2365
 
-tiles2334:
-	JMP done2148
+tiles2366:
+	JMP done2180
 
-wider2254:
+wider2286:
 	CMPQ  R10, $0x00000030
-	JGT   wider2347
+	JGT   wider2379
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -27440,9 +27720,9 @@ wider2254:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2349
+	JLT   tiles2381
 
-tile2348:
+tile2380:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27463,9 +27743,9 @@ tile2348:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2351
+	JLE    done2383
 
-again2350:
+again2382:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -27492,9 +27772,9 @@ again2350:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2350
+	JNZ          again2382
 
-done2351:
+done2383:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -27513,7 +27793,7 @@ done2351:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2352
+	JLE           few2384
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27523,68 +27803,68 @@ done2351:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2354
+	JNZ           partial2386
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2357
+	JMP           stored2389
 
-partial2354:
+partial2386:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2355
+	JZ         noFour2387
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2355:
+noFour2387:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2356
+	JZ         noTwo2388
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2356:
+noTwo2388:
 	TESTQ  $0x00000001, SI
-	JZ     stored2357
+	JZ     stored2389
 	VMOVSD X0, (DI)
 
-stored2357:
-	JMP added2353
+stored2389:
+	JMP added2385
 
-few2352:
+few2384:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2358
+	JNZ       partial2390
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2361
+	JMP       stored2393
 
-partial2358:
+partial2390:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2359
+	JZ         noFour2391
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2359:
+noFour2391:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2360
+	JZ         noTwo2392
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2360:
+noTwo2392:
 	TESTQ  $0x00000001, R10
-	JZ     stored2361
+	JZ     stored2393
 	VMOVSD X0, (SI)
 
-stored2361:
-added2353:
+stored2393:
+added2385:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -27604,7 +27884,7 @@ added2353:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2362
+	JLE           few2394
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27614,68 +27894,68 @@ added2353:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2364
+	JNZ           partial2396
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2367
+	JMP           stored2399
 
-partial2364:
+partial2396:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2365
+	JZ         noFour2397
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2365:
+noFour2397:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2366
+	JZ         noTwo2398
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2366:
+noTwo2398:
 	TESTQ  $0x00000001, SI
-	JZ     stored2367
+	JZ     stored2399
 	VMOVSD X0, (DI)
 
-stored2367:
-	JMP added2363
+stored2399:
+	JMP added2395
 
-few2362:
+few2394:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2368
+	JNZ       partial2400
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2371
+	JMP       stored2403
 
-partial2368:
+partial2400:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2369
+	JZ         noFour2401
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2369:
+noFour2401:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2370
+	JZ         noTwo2402
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2370:
+noTwo2402:
 	TESTQ  $0x00000001, R10
-	JZ     stored2371
+	JZ     stored2403
 	VMOVSD X0, (SI)
 
-stored2371:
-added2363:
+stored2403:
+added2395:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -27695,7 +27975,7 @@ added2363:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2372
+	JLE           few2404
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27705,68 +27985,68 @@ added2363:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2374
+	JNZ           partial2406
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2377
+	JMP           stored2409
 
-partial2374:
+partial2406:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2375
+	JZ         noFour2407
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2375:
+noFour2407:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2376
+	JZ         noTwo2408
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2376:
+noTwo2408:
 	TESTQ  $0x00000001, SI
-	JZ     stored2377
+	JZ     stored2409
 	VMOVSD X0, (DI)
 
-stored2377:
-	JMP added2373
+stored2409:
+	JMP added2405
 
-few2372:
+few2404:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2378
+	JNZ       partial2410
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2381
+	JMP       stored2413
 
-partial2378:
+partial2410:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2379
+	JZ         noFour2411
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2379:
+noFour2411:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2380
+	JZ         noTwo2412
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2380:
+noTwo2412:
 	TESTQ  $0x00000001, R10
-	JZ     stored2381
+	JZ     stored2413
 	VMOVSD X0, (SI)
 
-stored2381:
-added2373:
+stored2413:
+added2405:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -27786,7 +28066,7 @@ added2373:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2382
+	JLE           few2414
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27796,68 +28076,68 @@ added2373:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2384
+	JNZ           partial2416
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2387
+	JMP           stored2419
 
-partial2384:
+partial2416:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2385
+	JZ         noFour2417
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2385:
+noFour2417:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2386
+	JZ         noTwo2418
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2386:
+noTwo2418:
 	TESTQ  $0x00000001, SI
-	JZ     stored2387
+	JZ     stored2419
 	VMOVSD X0, (DI)
 
-stored2387:
-	JMP added2383
+stored2419:
+	JMP added2415
 
-few2382:
+few2414:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2388
+	JNZ       partial2420
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2391
+	JMP       stored2423
 
-partial2388:
+partial2420:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2389
+	JZ         noFour2421
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2389:
+noFour2421:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2390
+	JZ         noTwo2422
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2390:
+noTwo2422:
 	TESTQ  $0x00000001, R10
-	JZ     stored2391
+	JZ     stored2423
 	VMOVSD X0, (SI)
 
-stored2391:
-added2383:
+stored2423:
+added2415:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -27877,7 +28157,7 @@ added2383:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2392
+	JLE           few2424
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27887,79 +28167,79 @@ added2383:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2394
+	JNZ           partial2426
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2397
+	JMP           stored2429
 
-partial2394:
+partial2426:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2395
+	JZ         noFour2427
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2395:
+noFour2427:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2396
+	JZ         noTwo2428
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2396:
+noTwo2428:
 	TESTQ  $0x00000001, SI
-	JZ     stored2397
+	JZ     stored2429
 	VMOVSD X0, (DI)
 
-stored2397:
-	JMP added2393
+stored2429:
+	JMP added2425
 
-few2392:
+few2424:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2398
+	JNZ       partial2430
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2401
+	JMP       stored2433
 
-partial2398:
+partial2430:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2399
+	JZ         noFour2431
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2399:
+noFour2431:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2400
+	JZ         noTwo2432
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2400:
+noTwo2432:
 	TESTQ  $0x00000001, R10
-	JZ     stored2401
+	JZ     stored2433
 	VMOVSD X0, (SI)
 
-stored2401:
-added2393:
+stored2433:
+added2425:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2348
+	JGE  tile2380
 
-tiles2349:
+tiles2381:
 	CMPQ R11, $0x00000002
-	JLT  tiles2403
+	JLT  tiles2435
 
-tile2402:
+tile2434:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27971,9 +28251,9 @@ tile2402:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2405
+	JLE    done2437
 
-again2404:
+again2436:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -27988,9 +28268,9 @@ again2404:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2404
+	JNZ          again2436
 
-done2405:
+done2437:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -28009,7 +28289,7 @@ done2405:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2406
+	JLE           few2438
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28019,68 +28299,68 @@ done2405:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2408
+	JNZ           partial2440
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2411
+	JMP           stored2443
 
-partial2408:
+partial2440:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2409
+	JZ         noFour2441
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2409:
+noFour2441:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2410
+	JZ         noTwo2442
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2410:
+noTwo2442:
 	TESTQ  $0x00000001, SI
-	JZ     stored2411
+	JZ     stored2443
 	VMOVSD X0, (DI)
 
-stored2411:
-	JMP added2407
+stored2443:
+	JMP added2439
 
-few2406:
+few2438:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2412
+	JNZ       partial2444
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2415
+	JMP       stored2447
 
-partial2412:
+partial2444:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2413
+	JZ         noFour2445
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2413:
+noFour2445:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2414
+	JZ         noTwo2446
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2414:
+noTwo2446:
 	TESTQ  $0x00000001, R10
-	JZ     stored2415
+	JZ     stored2447
 	VMOVSD X0, (SI)
 
-stored2415:
-added2407:
+stored2447:
+added2439:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -28100,7 +28380,7 @@ added2407:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2416
+	JLE           few2448
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28110,79 +28390,79 @@ added2407:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2418
+	JNZ           partial2450
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2421
+	JMP           stored2453
 
-partial2418:
+partial2450:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2419
+	JZ         noFour2451
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2419:
+noFour2451:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2420
+	JZ         noTwo2452
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2420:
+noTwo2452:
 	TESTQ  $0x00000001, SI
-	JZ     stored2421
+	JZ     stored2453
 	VMOVSD X0, (DI)
 
-stored2421:
-	JMP added2417
+stored2453:
+	JMP added2449
 
-few2416:
+few2448:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2422
+	JNZ       partial2454
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2425
+	JMP       stored2457
 
-partial2422:
+partial2454:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2423
+	JZ         noFour2455
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2423:
+noFour2455:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2424
+	JZ         noTwo2456
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2424:
+noTwo2456:
 	TESTQ  $0x00000001, R10
-	JZ     stored2425
+	JZ     stored2457
 	VMOVSD X0, (SI)
 
-stored2425:
-added2417:
+stored2457:
+added2449:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2402
+	JGE  tile2434
 
-tiles2403:
+tiles2435:
 	CMPQ R11, $0x00000001
-	JLT  tiles2427
+	JLT  tiles2459
 
-tile2426:
+tile2458:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28191,9 +28471,9 @@ tile2426:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2429
+	JLE    done2461
 
-again2428:
+again2460:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -28204,9 +28484,9 @@ again2428:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2428
+	JNZ          again2460
 
-done2429:
+done2461:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -28225,7 +28505,7 @@ done2429:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2430
+	JLE           few2462
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28235,78 +28515,78 @@ done2429:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2432
+	JNZ           partial2464
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2435
+	JMP           stored2467
 
-partial2432:
+partial2464:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2433
+	JZ         noFour2465
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2433:
+noFour2465:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2434
+	JZ         noTwo2466
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2434:
+noTwo2466:
 	TESTQ  $0x00000001, SI
-	JZ     stored2435
+	JZ     stored2467
 	VMOVSD X0, (DI)
 
-stored2435:
-	JMP added2431
+stored2467:
+	JMP added2463
 
-few2430:
+few2462:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2436
+	JNZ       partial2468
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2439
+	JMP       stored2471
 
-partial2436:
+partial2468:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2437
+	JZ         noFour2469
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2437:
+noFour2469:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2438
+	JZ         noTwo2470
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2438:
+noTwo2470:
 	TESTQ  $0x00000001, R10
-	JZ     stored2439
+	JZ     stored2471
 	VMOVSD X0, (SI)
 
-stored2439:
-added2431:
+stored2471:
+added2463:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2426
+	JGE  tile2458
 
-tiles2427:
-	JMP done2148
+tiles2459:
+	JMP done2180
 
-wider2347:
+wider2379:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -28317,9 +28597,9 @@ wider2347:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2442
+	JLT   tiles2474
 
-tile2441:
+tile2473:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28345,9 +28625,9 @@ tile2441:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2444
+	JLE    done2476
 
-again2443:
+again2475:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -28380,9 +28660,9 @@ again2443:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2443
+	JNZ          again2475
 
-done2444:
+done2476:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -28408,7 +28688,7 @@ done2444:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2445
+	JLE           few2477
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28418,68 +28698,68 @@ done2444:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2447
+	JNZ           partial2479
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2450
+	JMP           stored2482
 
-partial2447:
+partial2479:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2448
+	JZ         noFour2480
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2448:
+noFour2480:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2449
+	JZ         noTwo2481
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2449:
+noTwo2481:
 	TESTQ  $0x00000001, SI
-	JZ     stored2450
+	JZ     stored2482
 	VMOVSD X0, (DI)
 
-stored2450:
-	JMP added2446
+stored2482:
+	JMP added2478
 
-few2445:
+few2477:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2451
+	JNZ       partial2483
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2454
+	JMP       stored2486
 
-partial2451:
+partial2483:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2452
+	JZ         noFour2484
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2452:
+noFour2484:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2453
+	JZ         noTwo2485
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2453:
+noTwo2485:
 	TESTQ  $0x00000001, R10
-	JZ     stored2454
+	JZ     stored2486
 	VMOVSD X0, (SI)
 
-stored2454:
-added2446:
+stored2486:
+added2478:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -28506,7 +28786,7 @@ added2446:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2455
+	JLE           few2487
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28516,68 +28796,68 @@ added2446:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2457
+	JNZ           partial2489
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2460
+	JMP           stored2492
 
-partial2457:
+partial2489:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2458
+	JZ         noFour2490
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2458:
+noFour2490:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2459
+	JZ         noTwo2491
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2459:
+noTwo2491:
 	TESTQ  $0x00000001, SI
-	JZ     stored2460
+	JZ     stored2492
 	VMOVSD X0, (DI)
 
-stored2460:
-	JMP added2456
+stored2492:
+	JMP added2488
 
-few2455:
+few2487:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2461
+	JNZ       partial2493
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2464
+	JMP       stored2496
 
-partial2461:
+partial2493:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2462
+	JZ         noFour2494
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2462:
+noFour2494:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2463
+	JZ         noTwo2495
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2463:
+noTwo2495:
 	TESTQ  $0x00000001, R10
-	JZ     stored2464
+	JZ     stored2496
 	VMOVSD X0, (SI)
 
-stored2464:
-added2456:
+stored2496:
+added2488:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -28604,7 +28884,7 @@ added2456:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2465
+	JLE           few2497
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28614,68 +28894,68 @@ added2456:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2467
+	JNZ           partial2499
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2470
+	JMP           stored2502
 
-partial2467:
+partial2499:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2468
+	JZ         noFour2500
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2468:
+noFour2500:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2469
+	JZ         noTwo2501
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2469:
+noTwo2501:
 	TESTQ  $0x00000001, SI
-	JZ     stored2470
+	JZ     stored2502
 	VMOVSD X0, (DI)
 
-stored2470:
-	JMP added2466
+stored2502:
+	JMP added2498
 
-few2465:
+few2497:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2471
+	JNZ       partial2503
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2474
+	JMP       stored2506
 
-partial2471:
+partial2503:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2472
+	JZ         noFour2504
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2472:
+noFour2504:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2473
+	JZ         noTwo2505
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2473:
+noTwo2505:
 	TESTQ  $0x00000001, R10
-	JZ     stored2474
+	JZ     stored2506
 	VMOVSD X0, (SI)
 
-stored2474:
-added2466:
+stored2506:
+added2498:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -28702,7 +28982,7 @@ added2466:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2475
+	JLE           few2507
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28712,68 +28992,68 @@ added2466:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2477
+	JNZ           partial2509
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2480
+	JMP           stored2512
 
-partial2477:
+partial2509:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2478
+	JZ         noFour2510
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2478:
+noFour2510:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2479
+	JZ         noTwo2511
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2479:
+noTwo2511:
 	TESTQ  $0x00000001, SI
-	JZ     stored2480
+	JZ     stored2512
 	VMOVSD X0, (DI)
 
-stored2480:
-	JMP added2476
+stored2512:
+	JMP added2508
 
-few2475:
+few2507:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2481
+	JNZ       partial2513
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2484
+	JMP       stored2516
 
-partial2481:
+partial2513:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2482
+	JZ         noFour2514
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2482:
+noFour2514:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2483
+	JZ         noTwo2515
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2483:
+noTwo2515:
 	TESTQ  $0x00000001, R10
-	JZ     stored2484
+	JZ     stored2516
 	VMOVSD X0, (SI)
 
-stored2484:
-added2476:
+stored2516:
+added2508:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -28800,7 +29080,7 @@ added2476:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2485
+	JLE           few2517
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28810,79 +29090,79 @@ added2476:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2487
+	JNZ           partial2519
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2490
+	JMP           stored2522
 
-partial2487:
+partial2519:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2488
+	JZ         noFour2520
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2488:
+noFour2520:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2489
+	JZ         noTwo2521
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2489:
+noTwo2521:
 	TESTQ  $0x00000001, SI
-	JZ     stored2490
+	JZ     stored2522
 	VMOVSD X0, (DI)
 
-stored2490:
-	JMP added2486
+stored2522:
+	JMP added2518
 
-few2485:
+few2517:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2491
+	JNZ       partial2523
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2494
+	JMP       stored2526
 
-partial2491:
+partial2523:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2492
+	JZ         noFour2524
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2492:
+noFour2524:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2493
+	JZ         noTwo2525
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2493:
+noTwo2525:
 	TESTQ  $0x00000001, R10
-	JZ     stored2494
+	JZ     stored2526
 	VMOVSD X0, (SI)
 
-stored2494:
-added2486:
+stored2526:
+added2518:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2441
+	JGE  tile2473
 
-tiles2442:
+tiles2474:
 	CMPQ R11, $0x00000002
-	JLT  tiles2496
+	JLT  tiles2528
 
-tile2495:
+tile2527:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28896,9 +29176,9 @@ tile2495:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2498
+	JLE    done2530
 
-again2497:
+again2529:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -28916,9 +29196,9 @@ again2497:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2497
+	JNZ          again2529
 
-done2498:
+done2530:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -28944,7 +29224,7 @@ done2498:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2499
+	JLE           few2531
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28954,68 +29234,68 @@ done2498:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2501
+	JNZ           partial2533
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2504
+	JMP           stored2536
 
-partial2501:
+partial2533:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2502
+	JZ         noFour2534
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2502:
+noFour2534:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2503
+	JZ         noTwo2535
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2503:
+noTwo2535:
 	TESTQ  $0x00000001, SI
-	JZ     stored2504
+	JZ     stored2536
 	VMOVSD X0, (DI)
 
-stored2504:
-	JMP added2500
+stored2536:
+	JMP added2532
 
-few2499:
+few2531:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2505
+	JNZ       partial2537
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2508
+	JMP       stored2540
 
-partial2505:
+partial2537:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2506
+	JZ         noFour2538
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2506:
+noFour2538:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2507
+	JZ         noTwo2539
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2507:
+noTwo2539:
 	TESTQ  $0x00000001, R10
-	JZ     stored2508
+	JZ     stored2540
 	VMOVSD X0, (SI)
 
-stored2508:
-added2500:
+stored2540:
+added2532:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -29042,7 +29322,7 @@ added2500:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2509
+	JLE           few2541
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -29052,79 +29332,79 @@ added2500:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2511
+	JNZ           partial2543
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2514
+	JMP           stored2546
 
-partial2511:
+partial2543:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2512
+	JZ         noFour2544
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2512:
+noFour2544:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2513
+	JZ         noTwo2545
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2513:
+noTwo2545:
 	TESTQ  $0x00000001, SI
-	JZ     stored2514
+	JZ     stored2546
 	VMOVSD X0, (DI)
 
-stored2514:
-	JMP added2510
+stored2546:
+	JMP added2542
 
-few2509:
+few2541:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2515
+	JNZ       partial2547
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2518
+	JMP       stored2550
 
-partial2515:
+partial2547:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2516
+	JZ         noFour2548
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2516:
+noFour2548:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2517
+	JZ         noTwo2549
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2517:
+noTwo2549:
 	TESTQ  $0x00000001, R10
-	JZ     stored2518
+	JZ     stored2550
 	VMOVSD X0, (SI)
 
-stored2518:
-added2510:
+stored2550:
+added2542:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2495
+	JGE  tile2527
 
-tiles2496:
+tiles2528:
 	CMPQ R11, $0x00000001
-	JLT  tiles2520
+	JLT  tiles2552
 
-tile2519:
+tile2551:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29134,9 +29414,9 @@ tile2519:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2522
+	JLE    done2554
 
-again2521:
+again2553:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -29149,9 +29429,9 @@ again2521:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2521
+	JNZ          again2553
 
-done2522:
+done2554:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -29177,7 +29457,7 @@ done2522:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2523
+	JLE           few2555
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -29187,75 +29467,75 @@ done2522:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2525
+	JNZ           partial2557
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2528
+	JMP           stored2560
 
-partial2525:
+partial2557:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2526
+	JZ         noFour2558
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2526:
+noFour2558:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2527
+	JZ         noTwo2559
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2527:
+noTwo2559:
 	TESTQ  $0x00000001, SI
-	JZ     stored2528
+	JZ     stored2560
 	VMOVSD X0, (DI)
 
-stored2528:
-	JMP added2524
+stored2560:
+	JMP added2556
 
-few2523:
+few2555:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2529
+	JNZ       partial2561
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2532
+	JMP       stored2564
 
-partial2529:
+partial2561:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2530
+	JZ         noFour2562
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2530:
+noFour2562:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2531
+	JZ         noTwo2563
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2531:
+noTwo2563:
 	TESTQ  $0x00000001, R10
-	JZ     stored2532
+	JZ     stored2564
 	VMOVSD X0, (SI)
 
-stored2532:
-added2524:
+stored2564:
+added2556:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2519
+	JGE  tile2551
 
-tiles2520:
-done2148:
+tiles2552:
+done2180:
 	VZEROUPPER
 	RET

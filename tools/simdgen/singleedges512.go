@@ -289,7 +289,7 @@ func (g *generator) edgeResults32(s edges32, q reg.Register) {
 	g.VCVTPS2PD(weighted.AsY(), weighted)
 	g.VADDPD(shift, weighted, weighted)
 	g.VCVTPS2PD(totals.AsY(), totals)
-	logs := g.fromMemory().shortLogs512([]reg.VecVirtual{totals})[0]
+	logs := g.fromMemory().logs512([]reg.VecVirtual{totals})[0]
 	g.VADDPD(shift, logs, logs)
 	at := g.GP64()
 	g.LEAQ(operand.Mem{Base: q, Index: s.n, Scale: 1}, at)
@@ -398,7 +398,7 @@ func (g *generator) edgeBelief32() {
 	g.VADDPD(top, weighted, weighted)
 	g.Store(weighted.AsX(), g.ReturnIndex(1))
 	g.VCVTPS2PD(total.AsY(), total)
-	logZ := g.fromMemory().shortLogs512([]reg.VecVirtual{total})[0]
+	logZ := g.fromMemory().logs512([]reg.VecVirtual{total})[0]
 	g.VADDPD(top, logZ, logZ)
 	g.Store(logZ.AsX(), g.ReturnIndex(0))
 	g.wholeVectors32(kv, func(i reg.Register) {
