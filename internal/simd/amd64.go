@@ -57,7 +57,7 @@ var avx2 = implementation{
 	totals:         anyTotals256,
 	settle:         anySettle256,
 	exponentials:   anyExponentials256,
-	single:         plain32,
+	single:         single256,
 }
 
 // supported returns the implementations this machine can run, the best first.

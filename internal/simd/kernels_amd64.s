@@ -20599,45 +20599,42 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+2904(SB), Z3
 	VMOVUPS constants<>+2968(SB), Z4
 	VMOVUPS constants<>+3032(SB), Z5
+	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
 	JLE     done1699
 
 item1697:
-	MOVLQSX       44(BX), DI
-	LEAQ          (AX)(DI*4), DI
-	MOVLQSX       40(BX), R8
-	LEAQ          (CX)(R8*4), R8
-	MOVQ          24(BX), R9
-	LEAQ          (DX)(R9*4), R9
-	MOVLQSX       52(BX), R10
-	MOVLQSX       56(BX), R11
-	CMPQ          R10, $0x08
-	JNE           some1700
-	CMPQ          R11, $0x08
+	MOVLQSX       44(BX), R8
+	LEAQ          (AX)(R8*4), R8
+	MOVLQSX       40(BX), R9
+	LEAQ          (CX)(R9*4), R9
+	MOVQ          24(BX), R10
+	LEAQ          (DX)(R10*4), R10
+	CMPQ          52(BX), DI
 	JNE           some1700
 	CMPL          60(BX), $0x00
 	JNE           backward1701
-	VMOVUPS       (R8), Y6
+	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
-	VMULPS        (R9), Z7, Z7
+	VMULPS        (R10), Z7, Z7
 	VPERMPS       Z6, Z3, Z8
-	VMULPS        64(R9), Z8, Z8
+	VMULPS        64(R10), Z8, Z8
 	VPERMPS       Z6, Z4, Z9
-	VFMADD231PS   128(R9), Z9, Z7
+	VFMADD231PS   128(R10), Z9, Z7
 	VPERMPS       Z6, Z5, Z9
-	VFMADD231PS   192(R9), Z9, Z8
+	VFMADD231PS   192(R10), Z9, Z8
 	VADDPS        Z8, Z7, Z7
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
-	VMOVUPS       Y6, (DI)
+	VMOVUPS       Y6, (R8)
 	JMP           next1698
 
 backward1701:
-	VBROADCASTF64X4 (R8), Z7
-	VMULPS          (R9), Z7, Z8
-	VMULPS          64(R9), Z7, Z9
-	VMULPS          128(R9), Z7, Z10
-	VMULPS          192(R9), Z7, Z7
+	VBROADCASTF64X4 (R9), Z7
+	VMULPS          (R10), Z7, Z8
+	VMULPS          64(R10), Z7, Z9
+	VMULPS          128(R10), Z7, Z10
+	VMULPS          192(R10), Z7, Z7
 	VUNPCKLPS       Z9, Z8, Z11
 	VUNPCKHPS       Z9, Z8, Z8
 	VADDPS          Z8, Z11, Z11
@@ -20650,70 +20647,72 @@ backward1701:
 	VPERMPS         Z7, Z0, Z8
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
-	VMOVUPS         Y8, (DI)
+	VMOVUPS         Y8, (R8)
 	JMP             next1698
 
 some1700:
-	CMPQ         R10, $0x08
-	JG           done1699
+	MOVLQSX      52(BX), R11
+	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
+	JG           done1699
+	CMPQ         R12, $0x08
 	JG           done1699
 	CMPL         60(BX), $0x00
 	JNE          fewBackward1702
-	MOVQ         $-1, R12
-	BZHIQ        R11, R12, R12
-	KMOVB        R12, K1
-	SHLQ         $0x02, R11
-	LEAQ         (R11)(R11*2), R12
-	LEAQ         (R11)(R11*4), R13
-	LEAQ         (R12)(R11*4), R14
+	MOVQ         $-1, R13
+	BZHIQ        R12, R13, R13
+	KMOVB        R13, K1
+	SHLQ         $0x02, R12
+	LEAQ         (R12)(R12*2), R13
+	LEAQ         (R12)(R12*4), R14
+	LEAQ         (R13)(R12*4), R15
 	VXORPD       Y6, Y6, Y6
 	VXORPD       Y7, Y7, Y7
-	VBROADCASTSS (R8), Y8
-	VFMADD231PS  (R9), Y8, K1, Y6
-	CMPQ         R10, $0x00000001
+	VBROADCASTSS (R9), Y8
+	VFMADD231PS  (R10), Y8, K1, Y6
+	CMPQ         R11, $0x00000001
 	JLE          end1703
-	VBROADCASTSS 4(R8), Y8
-	VFMADD231PS  (R9)(R11*1), Y8, K1, Y7
-	CMPQ         R10, $0x00000002
+	VBROADCASTSS 4(R9), Y8
+	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
+	CMPQ         R11, $0x00000002
 	JLE          end1703
-	VBROADCASTSS 8(R8), Y8
-	VFMADD231PS  (R9)(R11*2), Y8, K1, Y6
-	CMPQ         R10, $0x00000003
+	VBROADCASTSS 8(R9), Y8
+	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
+	CMPQ         R11, $0x00000003
 	JLE          end1703
-	VBROADCASTSS 12(R8), Y8
-	VFMADD231PS  (R9)(R12*1), Y8, K1, Y7
-	CMPQ         R10, $0x00000004
+	VBROADCASTSS 12(R9), Y8
+	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
+	CMPQ         R11, $0x00000004
 	JLE          end1703
-	VBROADCASTSS 16(R8), Y8
-	VFMADD231PS  (R9)(R11*4), Y8, K1, Y6
-	CMPQ         R10, $0x00000005
+	VBROADCASTSS 16(R9), Y8
+	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
+	CMPQ         R11, $0x00000005
 	JLE          end1703
-	VBROADCASTSS 20(R8), Y8
-	VFMADD231PS  (R9)(R13*1), Y8, K1, Y7
-	CMPQ         R10, $0x00000006
+	VBROADCASTSS 20(R9), Y8
+	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
+	CMPQ         R11, $0x00000006
 	JLE          end1703
-	VBROADCASTSS 24(R8), Y8
-	VFMADD231PS  (R9)(R12*2), Y8, K1, Y6
-	CMPQ         R10, $0x00000007
+	VBROADCASTSS 24(R9), Y8
+	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
+	CMPQ         R11, $0x00000007
 	JLE          end1703
-	VBROADCASTSS 28(R8), Y8
-	VFMADD231PS  (R9)(R14*1), Y8, K1, Y7
+	VBROADCASTSS 28(R9), Y8
+	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
 end1703:
 	VADDPS  Y7, Y6, Y6
-	VMOVUPS Y6, (DI)
+	VMOVUPS Y6, (R8)
 	JMP     next1698
 
 fewBackward1702:
-	MOVQ      $-1, R12
-	BZHIQ     R10, R12, R12
-	KMOVB     R12, K1
-	SHLQ      $0x02, R10
-	LEAQ      (R10)(R10*2), R12
-	LEAQ      (R10)(R10*4), R13
-	LEAQ      (R12)(R10*4), R14
-	VMOVUPS.Z (R8), K1, Y6
+	MOVQ      $-1, R13
+	BZHIQ     R11, R13, R13
+	KMOVB     R13, K1
+	SHLQ      $0x02, R11
+	LEAQ      (R11)(R11*2), R13
+	LEAQ      (R11)(R11*4), R14
+	LEAQ      (R13)(R11*4), R15
+	VMOVUPS.Z (R9), K1, Y6
 	VXORPD    Y7, Y7, Y7
 	VXORPD    Y8, Y8, Y8
 	VXORPD    Y9, Y9, Y9
@@ -20722,28 +20721,28 @@ fewBackward1702:
 	VXORPD    Y12, Y12, Y12
 	VXORPD    Y13, Y13, Y13
 	VXORPD    Y14, Y14, Y14
-	VMULPS.Z  (R9), Y6, K1, Y7
-	CMPQ      R11, $0x00000001
+	VMULPS.Z  (R10), Y6, K1, Y7
+	CMPQ      R12, $0x00000001
 	JLE       end1704
-	VMULPS.Z  (R9)(R10*1), Y6, K1, Y8
-	CMPQ      R11, $0x00000002
+	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
+	CMPQ      R12, $0x00000002
 	JLE       end1704
-	VMULPS.Z  (R9)(R10*2), Y6, K1, Y9
-	CMPQ      R11, $0x00000003
+	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
+	CMPQ      R12, $0x00000003
 	JLE       end1704
-	VMULPS.Z  (R9)(R12*1), Y6, K1, Y10
-	CMPQ      R11, $0x00000004
+	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
+	CMPQ      R12, $0x00000004
 	JLE       end1704
-	VMULPS.Z  (R9)(R10*4), Y6, K1, Y11
-	CMPQ      R11, $0x00000005
+	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
+	CMPQ      R12, $0x00000005
 	JLE       end1704
-	VMULPS.Z  (R9)(R13*1), Y6, K1, Y12
-	CMPQ      R11, $0x00000006
+	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
+	CMPQ      R12, $0x00000006
 	JLE       end1704
-	VMULPS.Z  (R9)(R12*2), Y6, K1, Y13
-	CMPQ      R11, $0x00000007
+	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
+	CMPQ      R12, $0x00000007
 	JLE       end1704
-	VMULPS.Z  (R9)(R14*1), Y6, K1, Y14
+	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
 end1704:
 	VUNPCKLPS  Y8, Y7, Y6
@@ -20767,7 +20766,7 @@ end1704:
 	VPERM2F128 $0x31, Y6, Y10, Y7
 	VPERM2F128 $0x20, Y6, Y10, Y10
 	VADDPS     Y7, Y10, Y10
-	VMOVUPS    Y10, (DI)
+	VMOVUPS    Y10, (R8)
 
 next1698:
 	ADDQ $0x00000040, BX

@@ -38,7 +38,7 @@ func BenchmarkLog32(b *testing.B) {
 }
 
 // batchEntries32 is how many entries of messages the benchmarks of a batch have.
-const batchEntries32 = 1024
+const batchEntries32 = 512
 
 // messages32 is a batch of messages between nodes of k states.
 type messages32 struct {

@@ -454,3 +454,53 @@ func longhandScatter32(w, size []float64, f, t []float32, rows, d, k int) {
 		}
 	}
 }
+
+// TestExported32 calls each exported function, and finds that none allocates.
+func TestExported32(t *testing.T) {
+	r := rand.New(rand.NewPCG(77, 78))
+	for _, k := range []int{3, 8, 21} {
+		b, c := newBatch32(t, r, 9, k, true), newEdgesCase32(t, r, 9, k, k)
+		x, f := make([]float32, 9*k*k), make([]float32, 9)
+		w, inverse := make([]float64, k*k), make([]float64, 9)
+		for name, call := range map[string]func(){
+			"Cavities32":       func() { Cavities32(b.weights, b.beliefs, b.messages, b.list) },
+			"Exp32":            func() { Exp32(b.weights, b.weights) },
+			"Log32":            func() { Log32(b.weights, b.weights) },
+			"VectorTable32":    func() { VectorTable32(b.out[:k], b.weights[:k], b.tables) },
+			"TableVector32":    func() { TableVector32(b.out[:k], b.weights[:k], b.tables) },
+			"Products32":       func() { Products32(b.out, b.weights, b.tables, b.list) },
+			"AllSafe32":        func() { AllSafe32(b.out) },
+			"AbsorbAll32":      func() { AbsorbAll32(b.messages, b.sums, b.out, b.list, 0.5) },
+			"Exponentials32":   func() { Exponentials32(x, k*k, inverse) },
+			"MultiplyMatrix32": func() { MultiplyMatrix32(x, f, c.tables[:k*k], 9, 1, k*k) },
+			"ScatterMatrix32":  func() { ScatterMatrix32(w, f, x, 9, 1, k*k) },
+			"EdgeBeliefs32": func() {
+				EdgeBeliefs32(c.dst, c.logZ, c.product, c.beliefs, c.messages, c.tables, c.edges, k, k)
+			},
+		} {
+			if n := testing.AllocsPerRun(3, call); n != 0 {
+				t.Errorf("%s with %d states: %v allocations", name, k, n)
+			}
+		}
+	}
+	one, two := make([]float32, 1), make([]float32, 2)
+	for name, call := range map[string]func(){
+		"Exp32":            func() { Exp32(two, one) },
+		"Log32":            func() { Log32(two, one) },
+		"VectorTable32":    func() { VectorTable32(two, two, two) },
+		"TableVector32":    func() { TableVector32(two, two, two) },
+		"Exponentials32":   func() { Exponentials32(one, 2, make([]float64, 1)) },
+		"MultiplyMatrix32": func() { MultiplyMatrix32(two, two, two, 2, 1, 2) },
+		"ScatterMatrix32":  func() { ScatterMatrix32(make([]float64, 2), two, two, 2, 1, 2) },
+		"EdgeBeliefs32":    func() { EdgeBeliefs32(one, nil, nil, nil, nil, nil, make([]Edge, 1), 1, 1) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			call()
+		}()
+	}
+}

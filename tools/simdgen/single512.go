@@ -524,14 +524,13 @@ func (g *generator) products32() {
 	for p := range 4 {
 		v.keepVectors(fmt.Sprintf("single.pair.%d", p))
 	}
+	eights := g.GP64()
+	g.MOVQ(operand.U64(8<<32|8), eights)
 	g.TESTQ(left, left)
 	g.JLE(label(done))
 	g.Label(again)
 	o, w, t := g.shortPlace32(item, messageOut, out), g.shortPlace32(item, messageWeight, weights), g.place32(item, messageTable, tables)
-	source, target := g.short(item, messageSource), g.short(item, messageTarget)
-	g.CMPQ(source, operand.U8(8))
-	g.JNE(label(some))
-	g.CMPQ(target, operand.U8(8))
+	g.CMPQ(operand.Mem{Base: item, Disp: messageSource}, eights) // and the target
 	g.JNE(label(some))
 	g.CMPL(operand.Mem{Base: item, Disp: messageBackward}, operand.U8(0))
 	g.JNE(label(backward))
@@ -542,6 +541,7 @@ func (g *generator) products32() {
 	g.JMP(label(next))
 
 	g.Label(some)
+	source, target := g.short(item, messageSource), g.short(item, messageTarget)
 	g.CMPQ(source, operand.U8(8))
 	g.JG(label(done))
 	g.CMPQ(target, operand.U8(8))
