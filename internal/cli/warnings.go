@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -14,6 +15,10 @@ func (t *training) warn() {
 	if method := t.settings.Method; method != learn.BBPL {
 		t.warnUnused("blocks", method)
 		t.warnUnused("partition", method)
+		t.warnUnused("together", method)
+	}
+	if t.settings.Precision == bp.Single && !bp.SingleIsFaster() {
+		t.app.note("--precision f32 has few kernels of its own for this processor, and is slower than f64 here")
 	}
 	if t.settings.Method == learn.InnerDual {
 		t.warnUnused("inner-sweeps", learn.InnerDual)
