@@ -186,7 +186,11 @@ func (a *album) run(ctx context.Context, m Method, step float64, lim limits, sto
 	if m.Method == learn.InnerDual {
 		settings.InnerSweeps = 0
 	}
-	_, err := learn.Fit(inner, a.problem, settings)
+	result, err := learn.Fit(inner, a.problem, settings)
+	if err == nil && (len(r.Points) == 0 || r.Points[len(r.Points)-1].Iteration != r.Iterations) {
+		// The run came to where rounding lets no gradient be smaller: it ended by itself.
+		r.Points = append(r.Points, ImagePoint{Iteration: r.Iterations, Passes: r.Passes, Gradients: r.Gradients, Seconds: r.Seconds, theta: result.Model.Weights})
+	}
 	var diverged *learn.DivergedError
 	switch {
 	case ctx.Err() != nil:
