@@ -7,7 +7,8 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Gibbs draws from p by Gibbs sampling: a random start, then the given number of
+// Gibbs draws from p by Gibbs sampling, once and without a look at convergence,
+// for which there is Sample: a random start, then the given number of
 // sweeps over all nodes in order. The same source gives the same sample. States
 // of probability zero are never entered from a state of positive probability;
 // a start that is itself impossible is left as soon as the conditionals allow.
@@ -50,26 +51,11 @@ func conditional(score []float64, p *mrf.Pairwise, x []int32, s int32) {
 	}
 }
 
-// draw picks a state with probability proportional to exp(score); where every
-// state is impossible it picks uniformly.
+// draw picks a state with probability proportional to exp(score), and leaves the
+// cumulative weights in score; where every state is impossible it picks uniformly.
 func draw(score []float64, rng *rand.Rand) int32 {
-	largest := math.Inf(-1)
-	for _, v := range score {
-		largest = max(largest, v)
-	}
-	if math.IsInf(largest, -1) {
+	if math.IsInf(accumulate(score), -1) {
 		return int32(rng.IntN(len(score)))
 	}
-	total := 0.0
-	for i, v := range score {
-		total += math.Exp(v - largest)
-		score[i] = total
-	}
-	r := rng.Float64() * total
-	for i, v := range score {
-		if r < v {
-			return int32(i)
-		}
-	}
-	return int32(len(score) - 1)
+	return pick(score, rng)
 }

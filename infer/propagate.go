@@ -55,7 +55,7 @@ func BeliefPropagation(ctx context.Context, p *mrf.Pairwise, counting *bp.Counti
 		return nil, err
 	}
 	if math.IsInf(p.Constant, -1) {
-		return nil, &ZeroError{errors.New("a factor without variables is zero")}
+		return nil, &ZeroError{errConstant}
 	}
 	r := &Result{Counting: counting, network: p, net: net, state: bp.NewState(net), whole: partition.Whole(p.Graph)}
 	block := &r.whole.Blocks[0]
@@ -71,9 +71,16 @@ func BeliefPropagation(ctx context.Context, p *mrf.Pairwise, counting *bp.Counti
 	}
 	r.judge(values)
 	if math.IsNaN(r.LogZ) || math.IsInf(r.LogZ, 0) {
-		return nil, &bp.NumericalError{Node: -1, Edge: -1, Reason: fmt.Sprintf("log Z is computed as %v: potentials are too large to be added up; subtract a constant from each table", r.LogZ)}
+		return nil, tooLarge(r.LogZ)
 	}
 	return r, nil
+}
+
+var errConstant = errors.New("a factor without variables is zero")
+
+// tooLarge says that a value of log Z is not finite.
+func tooLarge(logZ float64) error {
+	return &bp.NumericalError{Node: -1, Edge: -1, Reason: fmt.Sprintf("log Z is computed as %v: potentials are too large to be added up; subtract a constant from each table", logZ)}
 }
 
 // load copies the tables into the workspace, which exponentiates them in place.

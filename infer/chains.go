@@ -1,0 +1,141 @@
+package infer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// FrozenError says that Gibbs sampling cannot move: hard zeros hold every variable
+// in place while the others stay.
+type FrozenError struct {
+	Chains int // that were started, each from a state of its own
+}
+
+// Error implements error.
+func (e *FrozenError) Error() string {
+	return fmt.Sprintf("Gibbs sampling changes one variable at a time, and from the possible joint states that were found (%d, at random) hard zeros let none change: it is not ergodic here, so it would repeat its start for ever; exact inference can give marginals", e.Chains)
+}
+
+// chains are Markov chains of one network with starts of their own.
+type chains struct {
+	*schedule
+	all []*chain
+	// irreducible: it is proved that they can reach every possible joint state.
+	irreducible bool
+	concurrent  int // how many run at a time
+}
+
+// newChains starts so many chains from random joint states of positive
+// probability. See Sample for the errors.
+func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64, threads int) (*chains, error) {
+	if err := checkPotentials(p); err != nil {
+		return nil, err
+	}
+	if math.IsInf(p.Constant, -1) {
+		return nil, &ZeroError{errConstant}
+	}
+	d := newDomains(p)
+	if !d.propagate() {
+		return nil, &ZeroError{errContradiction}
+	}
+	c := &chains{schedule: newSchedule(p, d), irreducible: d.irreducible(), concurrent: min(count, threads)}
+	for k := range count {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		x, err := d.search(stream(seed, uint64(k), 0))
+		if err != nil {
+			return nil, err
+		}
+		c.all = append(c.all, newChain(c.schedule, x, seed, k, max(1, threads/count)))
+	}
+	if !c.irreducible && c.frozen() {
+		return nil, &FrozenError{count}
+	}
+	return c, nil
+}
+
+var errContradiction = errors.New("some node has no possible state left")
+
+// frozen reports whether no chain can move, though some node has a choice.
+func (c *chains) frozen() bool {
+	for _, chain := range c.all {
+		if !chain.frozen() {
+			return false
+		}
+	}
+	return len(c.colours) > 0
+}
+
+// run calls job for every chain, several at a time.
+func (c *chains) run(ctx context.Context, job func(k int, chain *chain)) error {
+	return inParallel(ctx, len(c.all), c.concurrent, func(k int) { job(k, c.all[k]) })
+}
+
+// checkPotentials reports the first potential that is NaN or +Inf, and the first
+// node at which potentials could not be added up.
+func checkPotentials(p *mrf.Pairwise) error {
+	for e := range p.Graph.NumEdges() {
+		for _, x := range p.Edge[p.EdgeAt[e]:p.EdgeAt[e+1]] {
+			if math.IsNaN(x) || math.IsInf(x, 1) {
+				return &bp.NumericalError{Node: -1, Edge: int32(e), Reason: fmt.Sprintf("a potential is %v, want a finite number or -Inf", x)}
+			}
+		}
+	}
+	for s := range p.Card {
+		for _, x := range p.Node[p.NodeAt[s]:p.NodeAt[s+1]] {
+			if math.IsNaN(x) || math.IsInf(x, 1) {
+				return &bp.NumericalError{Node: int32(s), Edge: -1, Reason: fmt.Sprintf("a potential is %v, want a finite number or -Inf", x)}
+			}
+		}
+		if sum := magnitudeAt(p, int32(s)); math.IsInf(sum, 0) {
+			return &bp.NumericalError{Node: int32(s), Edge: -1, Reason: "potentials are too large to be added up; subtract a constant from each table"}
+		}
+	}
+	return nil
+}
+
+// magnitudeAt is the largest magnitude that a sum of finite potentials at node s
+// can have.
+func magnitudeAt(p *mrf.Pairwise, s int32) float64 {
+	sum := magnitude(p.Node[p.NodeAt[s]:p.NodeAt[s+1]])
+	for _, in := range p.Graph.Incoming(s) {
+		sum += magnitude(p.Edge[p.EdgeAt[in>>1]:p.EdgeAt[in>>1+1]])
+	}
+	return sum
+}
+
+// magnitude is the largest of finite potentials.
+func magnitude(potentials []float64) float64 {
+	largest := 0.0
+	for _, x := range potentials {
+		if !math.IsInf(x, -1) {
+			largest = max(largest, math.Abs(x))
+		}
+	}
+	return largest
+}
+
+// tally calls report with growing numbers of work done, from several goroutines,
+// one at a time.
+type tally struct {
+	lock        sync.Mutex
+	done, total int
+	report      func(done, total int) // nil: nobody asks
+}
+
+func (t *tally) add(n int) {
+	if t.report == nil {
+		return
+	}
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.done += n
+	t.report(t.done, t.total)
+}

@@ -1,0 +1,212 @@
+package infer
+
+import (
+	"context"
+	"math"
+)
+
+// Diagnosis judges draws of several Markov chains. For a discrete variable the
+// numbers are those of the indicators of its states, [x_s = i], and the worst
+// counts; ranks, which are of use for heavy tails, do not matter to indicators.
+type Diagnosis struct {
+	// RHat [nodes] is the split R̂ (Gelman and others, Bayesian Data Analysis, 2013):
+	// the spread of all draws over that within halves of chains. It is near 1 where
+	// all chains tell the same, +Inf where each stands still at a state of its own.
+	// NaN for a node that was in one state in all draws, and where there are too few.
+	RHat []float64
+	// ESS [nodes] is the effective sample size over all chains: the number of
+	// independent draws that would estimate the probabilities as well (Vehtari and
+	// others, Bayesian Analysis 16, 2021, without ranks). NaN as RHat.
+	ESS []float64
+	// MaxRHat and MinESS are the worst of all nodes, NaN if there is none; WorstRHat
+	// and WorstESS are the nodes, −1 if there is none.
+	MaxRHat, MinESS     float64
+	WorstRHat, WorstESS int
+	// Constant is the number of nodes that were in one state in all draws, of which
+	// nothing can be said.
+	Constant int
+	// Enough: there were the four draws in every chain that a judgement needs.
+	Enough bool
+}
+
+// Good reports whether the draws speak against no node: R̂ at most maxRHat, and an
+// effective sample size of at least minESS. It is no proof: chains that all missed
+// the same states agree with each other.
+func (d *Diagnosis) Good(maxRHat, minESS float64) bool {
+	if !d.Enough {
+		return false
+	}
+	return d.WorstRHat < 0 || d.MaxRHat <= maxRHat && d.MinESS >= minESS
+}
+
+// leastDraws is how many draws of a chain can be judged: two in each half.
+const leastDraws = 4
+
+// diagnose judges draws, of which chain k has those from first[k] to first[k+1].
+func diagnose(ctx context.Context, draws *drawStore, card []int32, first []int, threads int) (*Diagnosis, error) {
+	n := len(card)
+	d := &Diagnosis{RHat: make([]float64, n), ESS: make([]float64, n), WorstRHat: -1, WorstESS: -1, MaxRHat: math.NaN(), MinESS: math.NaN()}
+	length := math.MaxInt // of the shortest chain
+	for k := range len(first) - 1 {
+		length = min(length, first[k+1]-first[k])
+	}
+	d.Enough = length >= leastDraws
+	constant := make([]bool, n)
+	err := inParallel(ctx, (n+diagnosedTogether-1)/diagnosedTogether, threads, func(part int) {
+		j := newJudge(draws, first, length)
+		for s := part * diagnosedTogether; s < min(n, (part+1)*diagnosedTogether); s++ {
+			d.RHat[s], d.ESS[s], constant[s] = j.node(s, int(card[s]), d.Enough)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for s := range n {
+		if constant[s] {
+			d.Constant++
+		}
+		if r := d.RHat[s]; r > d.MaxRHat || d.WorstRHat < 0 && !math.IsNaN(r) {
+			d.MaxRHat, d.WorstRHat = r, s
+		}
+		if e := d.ESS[s]; e < d.MinESS || d.WorstESS < 0 && !math.IsNaN(e) {
+			d.MinESS, d.WorstESS = e, s
+		}
+	}
+	return d, nil
+}
+
+// diagnosedTogether is how many nodes one goroutine judges before it takes others.
+const diagnosedTogether = 64
+
+// judge has the scratch to judge one node after another.
+type judge struct {
+	draws  *drawStore
+	start  []int     // [sequences] first draw of each half of a chain
+	length int       // draws of a half
+	states [][]int32 // [sequences][length] of the node at hand
+	mean   []float64 // [sequences] of the indicator at hand
+}
+
+func newJudge(draws *drawStore, first []int, length int) *judge {
+	j := &judge{draws: draws, length: length / 2}
+	for k := range len(first) - 1 {
+		j.start = append(j.start, first[k], first[k]+length-j.length) // where the number is odd, the one in the middle is left out
+	}
+	for range j.start {
+		j.states = append(j.states, make([]int32, j.length))
+	}
+	j.mean = make([]float64, len(j.start))
+	return j
+}
+
+// node returns the worst R̂ and effective sample size of the states of node s.
+func (j *judge) node(s, card int, enough bool) (rhat, ess float64, constant bool) {
+	rhat, ess = math.NaN(), math.NaN()
+	seen := make([]bool, card)
+	for q, start := range j.start {
+		for i := range j.length {
+			j.states[q][i] = j.draws.at(start+i, s)
+			seen[j.states[q][i]] = true
+		}
+	}
+	different := 0
+	for _, was := range seen {
+		if was {
+			different++
+		}
+	}
+	if different <= 1 {
+		return rhat, ess, true
+	}
+	if !enough {
+		return rhat, ess, false
+	}
+	for i, was := range seen {
+		if !was || i > 0 && card == 2 {
+			continue // the indicators of two states differ in sign only
+		}
+		r, e := j.indicator(int32(i))
+		if !(r <= rhat) {
+			rhat = r
+		}
+		if !(e >= ess) {
+			ess = e
+		}
+	}
+	return rhat, ess, false
+}
+
+// indicator returns split R̂ and effective sample size of [x = state]. With h draws
+// in each of m sequences, W the mean of their variances and B/h the variance of
+// their means:
+//
+//	var⁺ = (h−1)/h W + B/h    R̂ = √(var⁺/W)    ESS = m h / (−1 + 2 Σ_k P_k)
+//	P_k = ρ_2k + ρ_2k+1       ρ_t = 1 − (W − mean autocovariance at t)/var⁺
+//
+// where the sum ends before the first P_k < 0, and each P_k counts at most as much
+// as the one before (Geyer 1992).
+func (j *judge) indicator(state int32) (rhat, ess float64) {
+	h, m := float64(j.length), float64(len(j.states))
+	within, overall := 0.0, 0.0
+	for q, states := range j.states {
+		n := 0
+		for _, x := range states {
+			if x == state {
+				n++
+			}
+		}
+		j.mean[q] = float64(n) / h
+		within += j.mean[q] * (1 - j.mean[q]) * h / (h - 1) / m
+		overall += j.mean[q] / m
+	}
+	between := 0.0 // B/h
+	for _, mean := range j.mean {
+		between += (mean - overall) * (mean - overall) / (m - 1)
+	}
+	total := (h-1)/h*within + between
+	if within == 0 {
+		return math.Inf(1), 1 // every sequence stands still
+	}
+	rho := func(lag int) float64 { return 1 - (within-j.autocovariance(state, lag))/total }
+	sum, last := 0.0, math.Inf(1)
+	for lag := 0; lag+1 < j.length; lag += 2 {
+		first := 1.0
+		if lag > 0 {
+			first = rho(lag)
+		}
+		pair := first + rho(lag+1)
+		if pair < 0 {
+			break
+		}
+		last = min(last, pair)
+		sum += last
+	}
+	// Draws that take turns can be better than independent ones, but such a claim of
+	// few draws is not believed beyond this (Vehtari and others).
+	tau := max(2*sum-1, 1/math.Log10(m*h))
+	return math.Sqrt(total / within), m * h / tau
+}
+
+// autocovariance returns the mean over the sequences of that of the indicator at a
+// lag.
+func (j *judge) autocovariance(state int32, lag int) float64 {
+	h, sum := float64(j.length), 0.0
+	for q, states := range j.states {
+		both, ahead, behind := 0, 0, 0 // counts of both draws, the earlier, the later one
+		for i, x := range states[:j.length-lag] {
+			now, then := x == state, states[i+lag] == state
+			if now {
+				ahead++
+			}
+			if then {
+				behind++
+			}
+			if now && then {
+				both++
+			}
+		}
+		mean := j.mean[q]
+		sum += (float64(both) - mean*float64(ahead+behind) + mean*mean*float64(j.length-lag)) / h
+	}
+	return sum / float64(len(j.states))
+}

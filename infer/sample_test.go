@@ -1,0 +1,314 @@
+package infer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// pearson compares how often each joint state was drawn with its probability, by
+// enumeration. States expected less than 5 times are taken together. It returns the
+// statistic less its mean, in standard deviations of a χ² distribution.
+func pearson(t *testing.T, name string, p *mrf.Pairwise, s *Samples) (deviation float64) {
+	t.Helper()
+	seen, x := map[string]float64{}, make([]int32, len(p.Card))
+	for i := range s.Len() {
+		s.Draw(x, i)
+		seen[fmt.Sprint(x)]++
+	}
+	n, logZ := float64(s.Len()), oracle.LogZ(p)
+	statistic, cells, drawn, rareSeen, rareExpected := 0.0, 0, 0.0, 0.0, 0.0
+	for _, state := range possibleJointStates(p) {
+		expected, got := n*math.Exp(p.LogScore(state)-logZ), seen[fmt.Sprint(state)]
+		drawn += got
+		if expected < 5 {
+			rareSeen, rareExpected = rareSeen+got, rareExpected+expected
+			continue
+		}
+		statistic += (got - expected) * (got - expected) / expected
+		cells++
+	}
+	if drawn != n {
+		t.Errorf("%s: %v of %v draws are impossible", name, n-drawn, n)
+	}
+	if rareExpected > 1 {
+		statistic += (rareSeen - rareExpected) * (rareSeen - rareExpected) / rareExpected
+		cells++
+	}
+	if cells < 3 {
+		t.Fatalf("%s: too few joint states to compare", name)
+	}
+	freedom := float64(cells - 1)
+	return (statistic - freedom) / math.Sqrt(2*freedom)
+}
+
+// limitOfPearson is far out in the tail of χ² with some degrees of freedom, and at
+// the near end of what a wrong sampler would give.
+const limitOfPearson = 4.5
+
+// TestExactSampling: frequencies on a random forest with hard zeros and different
+// numbers of states, and log Z.
+func TestExactSampling(t *testing.T) {
+	for seed := range uint64(5) {
+		rng := source(seed)
+		// Two trees and a lone node, with edges in both directions.
+		g := must(graph.FromEdges(6, []int32{1, 1, 5}, []int32{0, 2, 4}))
+		p := oracle.RandomPairwise(rng, g, randomCards(rng, 6), 1, 0.2)
+		p.Constant = 0.7
+		s := must(Sample(context.Background(), p, SampleSettings{Draws: 20000, Seed: seed}))
+		if z := oracle.LogZ(p); s.Sampler != SamplerExact || !(math.Abs(s.LogZ-z) < 1e-12*(1+math.Abs(z))) || s.Diagnosis != nil || !s.Converged(1, 1e9) {
+			t.Errorf("seed %d: %s sampling, log Z %v, want %v", seed, s.Sampler, s.LogZ, z)
+		}
+		if len(possibleJointStates(p)) < 4 {
+			continue
+		}
+		if d := pearson(t, "exact", p, s); d > limitOfPearson {
+			t.Errorf("seed %d: frequencies are %.1f standard deviations off", seed, d)
+		}
+	}
+}
+
+// TestGibbsSampling: frequencies of thinned draws on graphs with loops, and with
+// hard zeros that leave everything within reach.
+func TestGibbsSampling(t *testing.T) {
+	for seed := range uint64(4) {
+		rng := source(seed)
+		g := must(graph.FromEdges(4, []int32{0, 2, 2, 3, 0}, []int32{1, 1, 0, 2, 3}))
+		p := oracle.RandomPairwise(rng, g, []int32{2, 3, 3, 2}, 0.6, 0)
+		for e := range g.NumEdges() { // no neighbours both in their last state: state 0 goes with everything
+			p.Edge[p.EdgeAt[e+1]-1] = math.Inf(-1)
+		}
+		s := must(Sample(context.Background(), p, SampleSettings{Draws: 20000, Thin: 8, BurnIn: 100, Seed: seed}))
+		if s.Sampler != SamplerGibbs || !s.Irreducible || !s.Converged(DefaultMaxRHat, 10000) || !math.IsNaN(s.LogZ) || s.Colours != 3 {
+			t.Errorf("seed %d: %s sampling, %d colours, irreducible %t, R-hat %v, %v effective draws", seed, s.Sampler, s.Colours, s.Irreducible, s.Diagnosis.MaxRHat, s.Diagnosis.MinESS)
+		}
+		if d := pearson(t, "Gibbs", p, s); d > limitOfPearson {
+			t.Errorf("seed %d: frequencies are %.1f standard deviations off", seed, d)
+		}
+	}
+	// The same network by both samplers, where both apply.
+	p := oracle.RandomPairwise(source(9), must(gen.Chain(4)), []int32{2, 3, 2, 3}, 0.5, 0)
+	for _, sampler := range []string{SamplerGibbs, SamplerExact} {
+		s := must(Sample(context.Background(), p, SampleSettings{Sampler: sampler, Draws: 20000, Thin: 6}))
+		if d := pearson(t, sampler, p, s); s.Sampler != sampler || d > limitOfPearson {
+			t.Errorf("%s: frequencies are %.1f standard deviations off", sampler, d)
+		}
+	}
+}
+
+// TestSamplesAreReproducible: the same draws for any number of threads, on networks
+// with several chunks of a colour, and with another seed others.
+func TestSamplesAreReproducible(t *testing.T) {
+	g := must(gen.Grid(70, 70, gen.GridOptions{}))
+	tree := must(gen.Tree(50, source(2)))
+	for name, p := range map[string]*mrf.Pairwise{
+		"grid": oracle.RandomPairwise(source(1), g, slices.Repeat([]int32{3}, 4900), 1, 0),
+		"tree": oracle.RandomPairwise(source(1), tree, slices.Repeat([]int32{3}, 50), 1, 0),
+	} {
+		settings := SampleSettings{Draws: 9, Chains: 2, BurnIn: 3, Thin: 2, Seed: 5, Threads: 1}
+		one := must(Sample(context.Background(), p, settings))
+		for _, threads := range []int{2, 8} {
+			settings.Threads = threads
+			if other := must(Sample(context.Background(), p, settings)); !slices.Equal(one.draws.narrow, other.draws.narrow) || !slices.Equal(one.Chain, other.Chain) {
+				t.Errorf("%s: other draws with %d threads", name, threads)
+			}
+		}
+		settings.Seed = 6
+		if slices.Equal(one.draws.narrow, must(Sample(context.Background(), p, settings)).draws.narrow) {
+			t.Errorf("%s: the same draws with another seed", name)
+		}
+		if name == "grid" && (!slices.Equal(one.Chain, []int32{0, 0, 0, 0, 0, 1, 1, 1, 1}) || !slices.Equal(one.Sweep, []int32{5, 7, 9, 11, 13, 5, 7, 9, 11})) {
+			t.Errorf("chains %v, sweeps %v", one.Chain, one.Sweep)
+		}
+	}
+	p := oracle.RandomPairwise(source(1), must(gen.Complete(9)), slices.Repeat([]int32{3}, 9), 0.3, 0)
+	a := must(GibbsMarginals(context.Background(), p, GibbsSettings{MaxSweeps: 800, Threads: 1}))
+	b := must(GibbsMarginals(context.Background(), p, GibbsSettings{MaxSweeps: 800, Threads: 8}))
+	if a.Sweeps != b.Sweeps || !slices.EqualFunc(a.Marginals, b.Marginals, slices.Equal) {
+		t.Error("other marginals with 8 threads")
+	}
+}
+
+// TestManyStates: more than a byte holds.
+func TestManyStates(t *testing.T) {
+	g := must(graph.FromEdges(2, nil, nil))
+	p := oracle.RandomPairwise(source(1), g, []int32{300, 2}, 0.1, 0)
+	for _, sampler := range []string{SamplerExact, SamplerGibbs} {
+		s := must(Sample(context.Background(), p, SampleSettings{Sampler: sampler, Draws: 2000, Thin: 1}))
+		x, beyond := make([]int32, 2), 0
+		for i := range s.Len() {
+			s.Draw(x, i)
+			if x[0] > 255 {
+				beyond++
+			}
+		}
+		if beyond < 200 || beyond > 400 { // 44 of 300 states: 293 expected, standard deviation 16
+			t.Errorf("%s: %d of 2000 draws are beyond state 255", sampler, beyond)
+		}
+	}
+}
+
+// TestSamplingErrors: what cannot be drawn from, and why.
+func TestSamplingErrors(t *testing.T) {
+	no := math.Inf(-1)
+	ring := must(graph.FromEdges(3, []int32{0, 1, 2}, []int32{1, 2, 0}))
+	network := func(table ...float64) *mrf.Pairwise {
+		p := &mrf.Pairwise{Graph: ring, Card: []int32{2, 2, 2}, NodeAt: []int{0, 2, 4, 6}, EdgeAt: []int{0}, Node: make([]float64, 6)}
+		for range 3 {
+			p.Edge = append(p.Edge, table...)
+			p.EdgeAt = append(p.EdgeAt, len(p.Edge))
+		}
+		return p
+	}
+	var (
+		zero      *ZeroError
+		frozen    *FrozenError
+		numerical *bp.NumericalError
+		setting   *SettingError
+	)
+	if _, err := Sample(context.Background(), network(no, 0, 0, no), SampleSettings{}); !errors.As(err, &zero) {
+		t.Errorf("a ring of three, no two equal, of two states: %v", err)
+	}
+	if _, err := Sample(context.Background(), network(0, no, no, 0), SampleSettings{}); !errors.As(err, &frozen) {
+		t.Errorf("all equal: %v", err)
+	}
+	if _, err := Sample(context.Background(), network(0, math.NaN(), 0, 0), SampleSettings{}); !errors.As(err, &numerical) || numerical.Edge != 0 {
+		t.Errorf("NaN: %v", err)
+	}
+	huge := network(0, math.MaxFloat64, 0, 0)
+	if _, err := Sample(context.Background(), huge, SampleSettings{}); !errors.As(err, &numerical) || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("overflow: %v", err)
+	}
+	fine := network(0, 0, 0, 1)
+	for _, c := range []struct {
+		settings SampleSettings
+		want     string
+	}{
+		{SampleSettings{Sampler: SamplerExact}, "Sampler"}, {SampleSettings{Sampler: "exat"}, "Sampler"}, {SampleSettings{Draws: -1}, "Draws"},
+		{SampleSettings{Draws: 1 << 30}, "Draws"}, {SampleSettings{Chains: -1}, "Chains"}, {SampleSettings{Thin: -1}, "Thin"},
+		{SampleSettings{Thin: 1 << 30}, "Thin"}, {SampleSettings{Threads: -1}, "Threads"},
+	} {
+		if _, err := Sample(context.Background(), fine, c.settings); !errors.As(err, &setting) || setting.Setting != c.want {
+			t.Errorf("%+v: error %v, want one of %s", c.settings, err, c.want)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, p := range []*mrf.Pairwise{fine, oracle.RandomPairwise(source(1), must(gen.Chain(3)), []int32{2, 2, 2}, 1, 0)} {
+		if _, err := Sample(ctx, p, SampleSettings{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("interrupted: %v", err)
+		}
+	}
+	if _, err := GibbsMarginals(ctx, fine, GibbsSettings{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// TestLockedChains: hard zeros that divide the joint states into parts are seen in
+// the diagnosis where chains begin in several, and never called converged.
+func TestLockedChains(t *testing.T) {
+	no := math.Inf(-1)
+	// A ring of four: 0 and 1 go together, and so do 2 and 3; the two pairs do not.
+	g := must(gen.Grid(2, 2, gen.GridOptions{}))
+	p := &mrf.Pairwise{Graph: g, Card: []int32{4, 4, 4, 4}, NodeAt: []int{0, 4, 8, 12, 16}, EdgeAt: []int{0}, Node: make([]float64, 16)}
+	for range 4 {
+		p.Edge = append(p.Edge, 0, 0, no, no, 0, 0, no, no, no, no, 0, 0, no, no, 0, 0)
+		p.EdgeAt = append(p.EdgeAt, len(p.Edge))
+	}
+	apart := 0
+	for seed := range uint64(5) {
+		s := must(Sample(context.Background(), p, SampleSettings{Seed: seed, Chains: 6}))
+		if s.Irreducible || s.Converged(DefaultMaxRHat, DefaultMinESS) {
+			t.Errorf("seed %d: locked chains are said to reach everything", seed)
+		}
+		if s.Diagnosis.MaxRHat > 1.2 {
+			apart++
+		}
+	}
+	if apart < 4 {
+		t.Errorf("the diagnosis saw chains apart in %d of 5 runs", apart)
+	}
+}
+
+// TestGibbsMarginals: within a few standard errors of enumeration where they say to
+// have converged, and closer for more effective draws.
+func TestGibbsMarginals(t *testing.T) {
+	for seed := range uint64(6) {
+		rng := source(seed)
+		g := must(gen.Grid(3, 3, gen.GridOptions{}))
+		p := oracle.RandomPairwise(rng, g, randomCards(rng, 9), 0.7, 0)
+		p.Constant = 3
+		want, _ := oracle.Marginals(p)
+		r := must(GibbsMarginals(context.Background(), p, GibbsSettings{MaxSweeps: 1 << 15, MinESS: 3000, Seed: seed}))
+		if !r.Converged || !r.Irreducible || r.Diagnosis.MaxRHat > DefaultMaxRHat || r.Diagnosis.MinESS < 3000 || !(r.StandardError < 0.01) {
+			t.Errorf("seed %d: not converged: %+v", seed, r)
+		}
+		for s := range want {
+			for i, q := range want[s] {
+				if got := r.Marginals[s][i]; !(math.Abs(got-q) <= 5*r.StandardError) {
+					t.Errorf("seed %d: P(x_%d = %d) is %.4f, want %.4f ± %.4f", seed, s, i, got, q, r.StandardError)
+				}
+			}
+		}
+	}
+}
+
+// TestGibbsDoesNotClaim: too short, or torn between two states that no single
+// variable leaves, is not converged.
+func TestGibbsDoesNotClaim(t *testing.T) {
+	g := must(gen.Grid(6, 6, gen.GridOptions{}))
+	p := oracle.RandomPairwise(source(1), g, slices.Repeat([]int32{2}, 36), 0.01, 0)
+	for sweeps, want := range map[int]bool{1: false, 3: false, 150: false, 6400: true} {
+		if r := must(GibbsMarginals(context.Background(), p, GibbsSettings{MaxSweeps: sweeps})); r.Converged != want || r.Sweeps > sweeps {
+			t.Errorf("%d sweeps: converged is %t after %d, R-hat %v, %v effective draws", sweeps, r.Converged, r.Sweeps, r.Diagnosis.MaxRHat, r.Diagnosis.MinESS)
+		}
+	}
+	for i := range p.Edge {
+		if i%4 == 0 || i%4 == 3 {
+			p.Edge[i] += 3 // far below the critical temperature
+		}
+	}
+	r := must(GibbsMarginals(context.Background(), p, GibbsSettings{MaxSweeps: 3000, Seed: 2}))
+	if r.Converged || !(r.Diagnosis.MaxRHat > 1.5) {
+		t.Errorf("two phases: %+v", r)
+	}
+}
+
+// TestRoundsForget: only the sweeps of the last round count.
+func TestRoundsForget(t *testing.T) {
+	p := oracle.RandomPairwise(source(3), must(gen.Complete(4)), []int32{2, 2, 3, 2}, 0.5, 0)
+	c := must(newChains(context.Background(), p, 2, 1, 1))
+	var r GibbsResult
+	for _, sweeps := range []int{40, 70} {
+		if err := r.round(context.Background(), c, sweeps, &tally{}, 1); err != nil {
+			t.Fatal(err)
+		}
+		for _, chain := range c.all {
+			if total := chain.sum[0] + chain.sum[1]; math.Abs(total-float64(sweeps)) > 1e-9 {
+				t.Errorf("probabilities of %v sweeps were added up, want %d", total, sweeps)
+			}
+		}
+	}
+}
+
+// TestForcedNodes: those that hard zeros leave one state.
+func TestForcedNodes(t *testing.T) {
+	p := oracle.RandomPairwise(source(3), must(gen.Complete(4)), []int32{2, 2, 3, 1}, 0.5, 0)
+	p.Node[p.NodeAt[1]] = math.Inf(-1)
+	r := must(GibbsMarginals(context.Background(), p, GibbsSettings{}))
+	want, _ := oracle.Marginals(p)
+	compare(t, "node", r.Marginals, want, 5*r.StandardError)
+	if r.Marginals[1][1] != 1 || r.Marginals[3][0] != 1 || r.Diagnosis.Constant != 2 || !r.Converged {
+		t.Errorf("forced nodes: %v, %d constant, converged %t", r.Marginals, r.Diagnosis.Constant, r.Converged)
+	}
+}
