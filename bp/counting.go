@@ -45,9 +45,10 @@ type Facts struct {
 // Bound says how the value of an inference compares with log Z.
 type Bound string
 
-// The three kinds of value.
+// The kinds of value.
 const (
 	Upper Bound = "upper" // log Z ≤ value
+	Lower Bound = "lower" // log Z ≥ value: of mean field, never of counting numbers
 	Exact Bound = "exact" // log Z = value
 	None  Bound = "none"  // an approximation of unknown sign
 )

@@ -132,9 +132,20 @@ func writeArray(archive *zip.Writer, name string, c *npzContents) error {
 	return writeNPY(w, "<f8", floats.shape, floats.data)
 }
 
-// writeNPY writes an array in format version 1.0, the data beginning at a
-// multiple of 64 bytes as the format asks.
-func writeNPY[T int32 | float64](w io.Writer, descr string, shape []int, data []T) error {
+// writeNPY writes an array.
+func writeNPY[T npyNumber](w io.Writer, descr string, shape []int, data []T) error {
+	if err := writeNPYHeader(w, descr, shape); err != nil {
+		return err
+	}
+	return writeNPYData(w, data)
+}
+
+// npyNumber are the numbers that are written.
+type npyNumber interface{ int32 | uint64 | float64 }
+
+// writeNPYHeader writes what stands before the data in format version 1.0, which
+// begin at a multiple of 64 bytes as the format asks.
+func writeNPYHeader(w io.Writer, descr string, shape []int) error {
 	const before = len(npyMagic) + 4 // version and length of the header
 	sizes := strings.Trim(shapeText(shape), "[]")
 	if len(shape) == 1 {
@@ -145,9 +156,12 @@ func writeNPY[T int32 | float64](w io.Writer, descr string, shape []int, data []
 	header += strings.Repeat(" ", padding) + "\n"
 	start := append([]byte(npyMagic), 1, 0)
 	start = binary.LittleEndian.AppendUint16(start, uint16(len(header)))
-	if _, err := w.Write(append(start, header...)); err != nil {
-		return err
-	}
+	_, err := w.Write(append(start, header...))
+	return err
+}
+
+// writeNPYData writes a part of the data, in C order.
+func writeNPYData[T npyNumber](w io.Writer, data []T) error {
 	var buffer []byte
 	for at := 0; at < len(data); at += npyChunk {
 		var err error

@@ -43,10 +43,15 @@ func WritePrediction(path string, labels []int32, belief []float64, at []int) er
 }
 
 // writeEntry writes one array of an npz file, uncompressed.
-func writeEntry[T int32 | float64](archive *zip.Writer, name, descr string, shape []int, data []T) error {
-	w, err := archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
+func writeEntry[T npyNumber](archive *zip.Writer, name, descr string, shape []int, data []T) error {
+	w, err := newEntry(archive, name)
 	if err != nil {
 		return err
 	}
 	return writeNPY(w, descr, shape, data)
+}
+
+// newEntry begins an array of an npz file, uncompressed.
+func newEntry(archive *zip.Writer, name string) (io.Writer, error) {
+	return archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
 }

@@ -1,10 +1,10 @@
 package infer
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
+	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -95,7 +95,7 @@ func (f *forest) filter(inner []float64, s int32) error {
 		copy(row, own)
 		message := accumulate(row[:k])
 		if math.IsInf(message, -1) {
-			return &ZeroError{fmt.Errorf("node %d has no possible state", s)}
+			return &ZeroError{&bp.NumericalError{Node: s, Edge: -1, Reason: "it has no possible state"}}
 		}
 		f.logZ += message
 		return nil

@@ -30,6 +30,8 @@ type SampleSettings struct {
 	// Thin is how many sweeps lie between draws that are kept; 10.
 	Thin int
 	Seed uint64
+	// Part keeps the randomness of several networks apart that share a seed.
+	Part uint64
 	// Threads; 1. The draws do not depend on it.
 	Threads int
 	// Progress, if not nil, is told now and then how many sweeps of all chains, or
@@ -55,6 +57,9 @@ func (s SampleSettings) withDefaults() SampleSettings {
 	s.Chains = min(s.Chains, s.Draws)
 	return s
 }
+
+// mixedSeed is the seed of one part.
+func (s *SampleSettings) mixedSeed() uint64 { return mix(s.Seed + mix(s.Part)) }
 
 // MaxDrawnStates bounds draws times nodes: they are kept in memory, in a byte or in
 // four each.
@@ -166,12 +171,13 @@ func sampleForest(ctx context.Context, p *mrf.Pairwise, settings *SampleSettings
 		Sampler: SamplerExact, Chain: make([]int32, n), Sweep: make([]int32, n), Irreducible: true, LogZ: f.logZ,
 		draws: newDrawStore(n, p.Card),
 	}
+	seed := settings.mixedSeed()
 	done := &tally{total: n, report: settings.Progress}
 	err = inParallel(ctx, (n+drawsTogether-1)/drawsTogether, settings.Threads, func(part int) {
 		x := make([]int32, len(p.Card))
 		from, to := part*drawsTogether, min(n, (part+1)*drawsTogether)
 		for i := from; i < to && ctx.Err() == nil; i++ {
-			f.draw(x, stream(settings.Seed, uint64(i), 0))
+			f.draw(x, stream(seed, uint64(i), 0))
 			s.draws.put(i, x)
 		}
 		done.add(to - from)
@@ -184,7 +190,7 @@ func sampleForest(ctx context.Context, p *mrf.Pairwise, settings *SampleSettings
 
 // sampleChains keeps draws of chains.
 func sampleChains(ctx context.Context, p *mrf.Pairwise, settings *SampleSettings) (*Samples, error) {
-	c, err := newChains(ctx, p, settings.Chains, settings.Seed, settings.Threads)
+	c, err := newChains(ctx, p, settings.Chains, settings.mixedSeed(), settings.Threads)
 	if err != nil {
 		return nil, err
 	}

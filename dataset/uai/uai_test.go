@@ -440,3 +440,11 @@ func TestFilesThatDoNotExist(t *testing.T) {
 		}
 	}
 }
+
+// TestBeyondFloat64 counts what other programs cannot read.
+func TestBeyondFloat64(t *testing.T) {
+	n := &mrf.Network{Card: []int{6}, Factors: []mrf.Factor{{Scope: []int{0}, LogTable: []float64{0, math.Inf(-1), 709, -708, 710, -709}}}}
+	if got := uai.BeyondFloat64(n); got != 2 {
+		t.Errorf("%d values are beyond float64, want 2", got)
+	}
+}

@@ -18,10 +18,7 @@ import (
 // may take for infinity or zero. A network that is not valid and a logarithm
 // beyond MaxLogValue are errors.
 func Write(w io.Writer, n *mrf.Network) error {
-	if err := n.Validate(); err != nil {
-		return err
-	}
-	if err := checkLogValues(n); err != nil {
+	if err := CheckWrite(n); err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
@@ -51,6 +48,29 @@ func Write(w io.Writer, n *mrf.Network) error {
 		}
 	}
 	return out.Flush()
+}
+
+// CheckWrite reports why Write could not write a network, whatever the writer:
+// it is not valid, or a logarithm is beyond MaxLogValue.
+func CheckWrite(n *mrf.Network) error {
+	if err := n.Validate(); err != nil {
+		return err
+	}
+	return checkLogValues(n)
+}
+
+// BeyondFloat64 counts the values of a network that float64 does not hold in full
+// precision: other programs may read them as infinity or 0.
+func BeyondFloat64(n *mrf.Network) (count int) {
+	largest, smallest := math.Log(math.MaxFloat64), math.Log(smallestNormal)
+	for f := range n.Factors {
+		for _, value := range n.Factors[f].LogTable {
+			if value > largest || value < smallest && !math.IsInf(value, -1) {
+				count++
+			}
+		}
+	}
+	return count
 }
 
 // checkLogValues reports the first logarithm that a file cannot hold.

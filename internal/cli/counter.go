@@ -13,6 +13,8 @@ import (
 type counter struct {
 	out      io.Writer
 	label    string
+	things   string    // "instances" if empty
+	started  time.Time // of equal things: the time left is shown too
 	terminal bool
 	bar      *progressbar.ProgressBar // nil until it is first shown
 	next     time.Time
@@ -25,6 +27,15 @@ func newCounter(out io.Writer, quiet bool, label string) *counter {
 	}
 	c := &counter{out: out, label: label, terminal: isTerminal(out)}
 	c.next = time.Now().Add(c.pause())
+	return c
+}
+
+// newTimedCounter counts things that take about the same time each.
+func newTimedCounter(out io.Writer, quiet bool, label, things string) *counter {
+	c := newCounter(out, quiet, label)
+	if c != nil {
+		c.things, c.started = things, time.Now()
+	}
 	return c
 }
 
@@ -43,14 +54,28 @@ func (c *counter) show(done, total int) {
 	}
 	c.next = now.Add(c.pause())
 	if !c.terminal {
-		fmt.Fprintf(c.out, "%s: %d of %d instances\n", c.label, done, total)
+		fmt.Fprintln(c.out, c.text(now, done, total))
 		return
 	}
 	if c.bar == nil {
 		c.bar = newBar(c.out, total)
 	}
-	c.bar.Describe(fmt.Sprintf("%s: %d of %d instances", c.label, done, total))
+	c.bar.Describe(c.text(now, done, total))
 	_ = c.bar.Set(done) // only the terminal could fail
+}
+
+// text is what is shown.
+func (c *counter) text(now time.Time, done, total int) string {
+	things := c.things
+	if things == "" {
+		things = "instances"
+	}
+	text := fmt.Sprintf("%s: %d of %d %s", c.label, done, total, things)
+	if c.started.IsZero() || done == 0 {
+		return text
+	}
+	left := time.Duration(float64(now.Sub(c.started)) * float64(total-done) / float64(done))
+	return fmt.Sprintf("%s  about %s left", text, left.Round(time.Second))
 }
 
 // done removes the bar.

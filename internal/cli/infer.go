@@ -25,6 +25,7 @@ type inferFlags struct {
 	memory                                int64
 	seed                                  uint64
 	json, requireConvergence              bool
+	other                                 otherMethods
 }
 
 func (a *app) inferCommand() *cobra.Command {
@@ -47,13 +48,14 @@ the answer is in the format of the UAI competition: log10 Z, or marginals.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.task, "task", "PR", "PR: partition function, or MAR: marginals")
 	fl.StringVar(&f.counting, "counting", "convex", countingHelp+" (i: variables, e: order of the factors of two variables in MODEL.uai)")
-	fl.StringVar(&f.method, "method", "bp", "bp, or exact: variable elimination")
+	fl.StringVar(&f.method, "method", "bp", "bp; exact: variable elimination; gibbs: marginals by sampling; or mean-field: a lower bound on log Z")
 	fl.StringVar(&f.evidence, "evidence", "", "evidence file (.uai.evid)")
 	fl.StringVarP(&f.out, "out", "o", "", "write the answer in UAI format to this file instead of standard output")
 	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance, "change of a log-message at which the iteration counts as converged")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps, "at most this many sweeps over the network")
 	fl.Int64Var(&f.memory, "memory", 0, "exact: bytes of memory it may take (default 2 GiB)")
-	fl.Uint64Var(&f.seed, "seed", 1, "seed of the spanning trees of --counting trw")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of the spanning trees of --counting trw, and of gibbs and mean-field")
+	f.other.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 if the iteration did not converge")
 	return cmd
@@ -65,6 +67,9 @@ the answer is in the format of the UAI competition: log10 Z, or marginals.`,
 func (f *inferFlags) checkUnused(cmd *cobra.Command) error {
 	if f.method != "exact" && cmd.Flags().Changed("memory") {
 		return usagef("--memory is used by --method exact only")
+	}
+	if err := f.other.checkUnused(cmd, f.method); err != nil {
+		return err
 	}
 	if f.memory < 0 {
 		return usagef("--memory %d: want a number of bytes that is not negative", f.memory)
@@ -88,6 +93,8 @@ type inferAnswer struct {
 	Convex    bool         `json:"convex"`
 	Damping   float64      `json:"damping"`
 	Marginals [][]float64  `json:"marginals,omitempty"`
+	*gibbsAnswer
+	*meanFieldAnswer
 }
 
 func (a *app) infer(f *inferFlags, args []string) error {
@@ -97,8 +104,8 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if f.task != "PR" && f.task != "MAR" {
 		return usagef("--task %q: want PR or MAR", f.task)
 	}
-	if f.method != "bp" && f.method != "exact" {
-		return usagef("--method %q: want bp or exact", f.method)
+	if err := checkMethod(f); err != nil {
+		return err
 	}
 	if !(f.tolerance > 0) || f.maxSweeps < 1 {
 		return usagef("--tol %v and --max-sweeps %d: want positive numbers", f.tolerance, f.maxSweeps)
@@ -139,6 +146,9 @@ func (a *app) infer(f *inferFlags, args []string) error {
 }
 
 func notConverged(f *inferFlags, answer *inferAnswer) string {
+	if answer.gibbsAnswer != nil {
+		return "not converged: " + answer.gibbsAnswer.reason(f)
+	}
 	return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger --max-sweeps or --tol", float64(answer.Residual), answer.Sweeps, f.tolerance)
 }
 
@@ -149,20 +159,28 @@ func (a *app) readNetwork(path string) (*mrf.Network, error) {
 	return uai.ReadFile(path)
 }
 
+// readEvidence reads the states of observed variables; no path stands for none.
+func readEvidence(n *mrf.Network, path string) (map[int]int, error) {
+	if path == "" {
+		return map[int]int{}, nil
+	}
+	samples, err := uai.ReadEvidenceFile(path, n)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(samples) > 1:
+		return nil, dataf("%s: %d evidence samples, want at most one", path, len(samples))
+	case len(samples) == 0:
+		return map[int]int{}, nil
+	}
+	return samples[0], nil
+}
+
 // condition fixes the observed variables.
 func condition(n *mrf.Network, evidencePath string) (*mrf.Conditioned, error) {
-	evidence := map[int]int{}
-	if evidencePath != "" {
-		samples, err := uai.ReadEvidenceFile(evidencePath, n)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case len(samples) > 1:
-			return nil, dataf("%s: %d evidence samples, want at most one", evidencePath, len(samples))
-		case len(samples) == 1:
-			evidence = samples[0]
-		}
+	evidence, err := readEvidence(n, evidencePath)
+	if err != nil {
+		return nil, err
 	}
 	c, err := n.Condition(evidence)
 	if err != nil {
@@ -178,6 +196,12 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, c *mrf.Conditioned) (*
 	reduction, err := infer.Reduce(n, c)
 	if err != nil {
 		return nil, dataf("%v: try --method exact", err)
+	}
+	switch f.method {
+	case methodGibbs:
+		return a.inferByGibbs(f, reduction, c)
+	case methodMeanField:
+		return a.inferByMeanField(f, reduction, c)
 	}
 	counting, err := countingOf(f.counting, f.seed, reduction)
 	if err != nil {

@@ -1,0 +1,96 @@
+package dataset
+
+import (
+	"archive/zip"
+	"io"
+	"math"
+
+	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// WritePotentials writes a pairwise network as a file that numpy.load reads, whole
+// or not at all, with k the largest number of states:
+//
+//	edges     [m, 2] int32        the ends of every edge
+//	states    [n] int32           the number of states of every node
+//	theta     [n, k] float64      log potentials of nodes
+//	theta_uv  [m, k, k] float64   of edges, the first end's state first
+//	constant  [] float64          what is added to every score
+//
+// Places beyond a node's states are −Inf, so they have probability 0.
+func WritePotentials(path string, p *mrf.Pairwise) error {
+	n, m, k := len(p.Card), p.Graph.NumEdges(), 0
+	for _, card := range p.Card {
+		k = max(k, int(card))
+	}
+	edges := make([]int32, 0, 2*m)
+	for _, e := range EdgesOf(p.Graph) {
+		edges = append(edges, e[0], e[1])
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		archive := zip.NewWriter(w)
+		for _, write := range []func() error{
+			func() error { return writeEntry(archive, "edges", "<i4", []int{m, 2}, edges) },
+			func() error { return writeEntry(archive, "states", "<i4", []int{n}, p.Card) },
+			func() error { return writeNodeTables(archive, p, k) },
+			func() error { return writeEdgeTables(archive, p, k) },
+			func() error { return writeEntry(archive, "constant", "<f8", nil, []float64{p.Constant}) },
+		} {
+			if err := write(); err != nil {
+				return err
+			}
+		}
+		return archive.Close()
+	})
+}
+
+func writeNodeTables(archive *zip.Writer, p *mrf.Pairwise, k int) error {
+	w, err := newEntry(archive, "theta")
+	if err != nil {
+		return err
+	}
+	if err := writeNPYHeader(w, "<f8", []int{len(p.Card), k}); err != nil {
+		return err
+	}
+	row := make([]float64, k)
+	for s := range p.Card {
+		fillRow(row, p.Node[p.NodeAt[s]:p.NodeAt[s+1]])
+		if err := writeNPYData(w, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeEdgeTables(archive *zip.Writer, p *mrf.Pairwise, k int) error {
+	w, err := newEntry(archive, "theta_uv")
+	if err != nil {
+		return err
+	}
+	if err := writeNPYHeader(w, "<f8", []int{p.Graph.NumEdges(), k, k}); err != nil {
+		return err
+	}
+	table := make([]float64, k*k)
+	for e := range p.Graph.NumEdges() {
+		rows, columns := int(p.Card[p.Graph.U(int32(e))]), int(p.Card[p.Graph.V(int32(e))])
+		for i := range k {
+			var values []float64
+			if i < rows {
+				values = p.Edge[p.EdgeAt[e]+i*columns:][:columns]
+			}
+			fillRow(table[i*k:][:k], values)
+		}
+		if err := writeNPYData(w, table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillRow copies values and fills the rest with −Inf.
+func fillRow(row, values []float64) {
+	for i := copy(row, values); i < len(row); i++ {
+		row[i] = math.Inf(-1)
+	}
+}

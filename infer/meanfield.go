@@ -1,0 +1,233 @@
+package infer
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// MeanFieldSettings say how to search for the best product distribution. Zero
+// fields take the defaults noted.
+type MeanFieldSettings struct {
+	// Restarts is how many starts are tried, the first from the potentials of the
+	// nodes alone, the others at random; 10.
+	Restarts int
+	// Limits of each start; DefaultLimits. The tolerance is that of the largest change
+	// of a marginal in a sweep.
+	Limits bp.Limits
+	Seed   uint64
+	// Threads; 1. The result does not depend on it.
+	Threads int
+}
+
+// MeanFieldResult is the best product distribution q(x) = Π_s q_s(x_s) found.
+type MeanFieldResult struct {
+	// LogZ is Constant + Σ_s (⟨θ_s, q_s⟩ + H(q_s)) + Σ_st ⟨θ_st, q_s q_t⟩, a lower bound
+	// on the true log Z at any q, converged or not.
+	LogZ      float64
+	Marginals [][]float64 // q_s, [node][state]
+	// Outcome is that of the start that gave them.
+	Outcome bp.Outcome
+	// Start is its number, from 0, and Different how many of the starts ended at a
+	// value that differs by more than 1e-6 from the best: where there are some, there
+	// are several local optima.
+	Start, Different int
+}
+
+// MeanField fits a product of independent distributions to a network by coordinate
+// ascent (naive mean field), from several starts, and returns the one with the
+// largest lower bound on log Z. Where hard zeros forbid states of neighbours, it
+// starts from joint states of positive probability. Errors are those of Sample,
+// but without settings. If ctx ends, its error is returned.
+func MeanField(ctx context.Context, p *mrf.Pairwise, settings MeanFieldSettings) (*MeanFieldResult, error) {
+	if settings.Restarts == 0 {
+		settings.Restarts = 10
+	}
+	if settings.Limits == (bp.Limits{}) {
+		settings.Limits = DefaultLimits
+	}
+	if err := checkPotentials(p); err != nil {
+		return nil, err
+	}
+	if math.IsInf(p.Constant, -1) {
+		return nil, &ZeroError{errConstant}
+	}
+	d := newDomains(p)
+	if !d.propagate() {
+		return nil, &ZeroError{errContradiction}
+	}
+	fields := make([]*meanField, settings.Restarts)
+	for k := range fields {
+		q, err := startOfField(p, d, k, stream(settings.Seed, uint64(k), 0))
+		if err != nil {
+			return nil, err
+		}
+		fields[k] = &meanField{p: p, q: q}
+	}
+	err := inParallel(ctx, len(fields), max(1, settings.Threads), func(k int) { fields[k].ascend(ctx, settings.Limits) })
+	if err != nil {
+		return nil, err
+	}
+	return bestField(fields)
+}
+
+// startOfField is the k-th start, at p.NodeAt. Without hard zeros in edges it gives
+// every state that the nodes allow a positive probability; with them it is a joint
+// state that is possible, from which updates spread to what goes with it.
+func startOfField(p *mrf.Pairwise, d *domains, k int, rng *rand.Rand) ([]float64, error) {
+	q := make([]float64, len(p.Node))
+	for e := range d.zeros {
+		if d.zeros[e] {
+			x, err := d.search(rng)
+			if err != nil {
+				return nil, err
+			}
+			for s, state := range x {
+				q[p.NodeAt[s]+int(state)] = 1
+			}
+			return q, nil
+		}
+	}
+	for s := range p.Card {
+		own := q[p.NodeAt[s]:p.NodeAt[s+1]]
+		copy(own, p.Node[p.NodeAt[s]:])
+		if k > 0 { // uniform among distributions, whatever the potentials
+			for i := range own {
+				if !math.IsInf(own[i], -1) {
+					own[i] = math.Log(rng.ExpFloat64())
+				}
+			}
+		}
+		normalise(own)
+	}
+	return q, nil
+}
+
+// normalise turns logarithms of weights, not all −Inf, into probabilities.
+func normalise(own []float64) {
+	largest, total := math.Inf(-1), 0.0
+	for _, v := range own {
+		largest = max(largest, v)
+	}
+	for i, v := range own {
+		own[i] = math.Exp(v - largest)
+		total += own[i]
+	}
+	for i := range own {
+		own[i] /= total
+	}
+}
+
+// meanField is the ascent from one start.
+type meanField struct {
+	p       *mrf.Pairwise
+	q       []float64 // at p.NodeAt
+	outcome bp.Outcome
+	value   float64
+}
+
+// ascend updates one node after another until no marginal changes by more than the
+// tolerance in a sweep, and computes the bound. No update can lower it.
+func (f *meanField) ascend(ctx context.Context, limits bp.Limits) {
+	largest := 0
+	for _, k := range f.p.Card {
+		largest = max(largest, int(k))
+	}
+	scratch := make([]float64, largest)
+	for f.outcome.Sweeps < limits.MaxSweeps && ctx.Err() == nil {
+		f.outcome.Residual = 0
+		for s := range int32(len(f.p.Card)) {
+			f.outcome.Residual = max(f.outcome.Residual, f.update(scratch[:f.p.Card[s]], s))
+		}
+		f.outcome.Sweeps++
+		if f.outcome.Residual <= limits.Tolerance {
+			f.outcome.Converged = true
+			break
+		}
+	}
+	f.value = f.bound(scratch)
+}
+
+// update sets q_s ∝ exp(θ_s + Σ_t Σ_j q_t(j) θ_st(·, j)), the best given the
+// others, and returns the largest change.
+func (f *meanField) update(own []float64, s int32) (change float64) {
+	copy(own, f.p.Node[f.p.NodeAt[s]:])
+	f.expect(own, s, func(int32) bool { return true })
+	normalise(own)
+	q := f.q[f.p.NodeAt[s]:f.p.NodeAt[s+1]]
+	for i, v := range own {
+		change = max(change, math.Abs(v-q[i]))
+		q[i] = v
+	}
+	return change
+}
+
+// expect adds to own the expected tables of the edges at s to the sources that
+// count. What is forbidden counts only where its probability is above 0.
+func (f *meanField) expect(own []float64, s int32, counts func(source int32) bool) {
+	p, k := f.p, int(f.p.Card[s])
+	for _, d := range p.Graph.Incoming(s) {
+		source := p.Graph.Source(d)
+		if !counts(source) {
+			continue
+		}
+		q := f.q[p.NodeAt[source]:p.NodeAt[source+1]]
+		stepOwn, stepSource := 1, k
+		if d&1 != 0 { // s is U: its state picks a row
+			stepOwn, stepSource = len(q), 1
+		}
+		table := p.Edge[p.EdgeAt[d>>1]:]
+		for j, probability := range q {
+			if probability == 0 {
+				continue
+			}
+			for i := range own {
+				own[i] += probability * table[i*stepOwn+j*stepSource]
+			}
+		}
+	}
+}
+
+// bound computes the lower bound; every edge counts at its larger end.
+func (f *meanField) bound(scratch []float64) float64 {
+	value := f.p.Constant
+	for s := range int32(len(f.p.Card)) {
+		own := scratch[:f.p.Card[s]]
+		copy(own, f.p.Node[f.p.NodeAt[s]:])
+		f.expect(own, s, func(source int32) bool { return source < s })
+		for i, q := range f.q[f.p.NodeAt[s]:f.p.NodeAt[s+1]] {
+			if q > 0 {
+				value += q * (own[i] - math.Log(q))
+			}
+		}
+	}
+	return value
+}
+
+// bestField returns the first of the fields with the largest bound.
+func bestField(fields []*meanField) (*MeanFieldResult, error) {
+	const same = 1e-6
+	best := 0
+	for k, f := range fields {
+		if !(f.value <= fields[best].value) {
+			best = k
+		}
+	}
+	f := fields[best]
+	if math.IsNaN(f.value) || math.IsInf(f.value, 0) {
+		return nil, tooLarge(f.value)
+	}
+	r := &MeanFieldResult{LogZ: f.value, Outcome: f.outcome, Start: best}
+	for s := range f.p.Card {
+		r.Marginals = append(r.Marginals, f.q[f.p.NodeAt[s]:f.p.NodeAt[s+1]])
+	}
+	for _, other := range fields {
+		if f.value-other.value > same {
+			r.Different++
+		}
+	}
+	return r, nil
+}

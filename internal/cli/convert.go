@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/dataset/uai"
+	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// convertFlags are the options of convert.
+type convertFlags struct {
+	networks networkFlags
+	out      string
+	json     bool
+}
+
+func (a *app) convertCommand() *cobra.Command {
+	var f convertFlags
+	cmd := &cobra.Command{
+		Use:   "convert NET.uai|DATA... [-m MODEL] -o OUT [flags]",
+		Short: "Write a network, or a model given new data, for other programs",
+		Long: `Writes networks with explicit tables: a network in UAI format, or, with -m, a
+model given the features of each instance of a data set. OUT is a file that ends
+in .uai or in .npz (log potentials as arrays), for one network, or a folder, which
+gets NAME.uai for every instance; - is standard output.
+
+Observed variables (--evidence, --clamp) keep their numbers and states: a factor
+that is 0 at the other states is added for each.`,
+		Example: "  blockbp convert new/ -m run --instance 3 -o three.uai\n  blockbp convert net.uai --evidence net.uai.evid -o given.uai\n  blockbp convert new/ -m run -o networks",
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.convert(&f, cmd, args) },
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.out, "out", "o", "", "file .uai or .npz for one network, or folder to make")
+	f.networks.register(cmd)
+	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
+	return cmd
+}
+
+// convertedNetwork is what convert says of one network.
+type convertedNetwork struct {
+	Name      string `json:"name"`
+	Variables int    `json:"variables"`
+	Factors   int    `json:"factors"`
+	Held      int    `json:"held"`
+	File      string `json:"file"`
+}
+
+func (a *app) convert(f *convertFlags, cmd *cobra.Command, args []string) error {
+	var out *outputs
+	var err error
+	switch {
+	case f.out != "-":
+		out, err = newOutputs("convert", f.out, ".uai", ".npz")
+	case f.json:
+		err = usagef("-o - and --json: both would go to standard output; name a file")
+	default:
+		out = &outputs{file: f.out, ext: ".uai"}
+	}
+	if err != nil {
+		return err
+	}
+	networks, err := f.networks.open(a, cmd, args)
+	if err != nil {
+		return err
+	}
+	if err := out.prepare(networks); err != nil {
+		return err
+	}
+	var converted []convertedNetwork
+	for i := range networks.names {
+		if err := a.interrupted(); err != nil {
+			return err
+		}
+		one, err := a.convertOne(networks, i, out)
+		if err != nil {
+			return fmt.Errorf("%s: %w", networks.names[i], err)
+		}
+		converted = append(converted, *one)
+	}
+	return a.reportConverted(f, converted)
+}
+
+func (a *app) convertOne(networks *networks, i int, out *outputs) (*convertedNetwork, error) {
+	n, err := networks.make(i)
+	if err != nil {
+		return nil, err
+	}
+	given, err := n.network.WithEvidence(n.evidence)
+	if err != nil {
+		return nil, dataf("%v", err)
+	}
+	one := &convertedNetwork{n.name, len(given.Card), len(given.Factors), len(n.evidence), out.path(n.name)}
+	return one, a.writeNetwork(one.File, given)
+}
+
+// writeNetwork writes a network in the format that the name of the file tells.
+func (a *app) writeNetwork(path string, n *mrf.Network) error {
+	if filepath.Ext(path) == ".npz" {
+		p, _, err := n.Pairwise()
+		if err != nil {
+			return dataf("%v", err)
+		}
+		return dataset.WritePotentials(path, p)
+	}
+	if err := uai.CheckWrite(n); err != nil {
+		return dataf("%v", err)
+	}
+	if beyond := uai.BeyondFloat64(n); beyond > 0 {
+		a.note("%s: values beyond the range of float64: %d; blockbp reads them, other programs may take them for infinity or 0", path, beyond)
+	}
+	if path == "-" {
+		return uai.Write(a.stdout, n)
+	}
+	return atomicfile.Write(path, func(w io.Writer) error { return uai.Write(w, n) })
+}
+
+func (a *app) reportConverted(f *convertFlags, converted []convertedNetwork) error {
+	switch {
+	case f.json:
+		return a.printJSON(struct {
+			Out      string             `json:"out"`
+			Networks []convertedNetwork `json:"networks"`
+		}{f.out, converted})
+	case f.out == "-":
+		return nil
+	}
+	for _, one := range converted {
+		if _, err := fmt.Fprintf(a.stdout, "%s: %s and %s: %s\n", one.Name, counted(one.Variables, "variable"), counted(one.Factors, "factor"), one.File); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// networkFlags name networks with explicit tables: one in a UAI file, or a model
+// given instances of a data set.
+type networkFlags struct {
+	data                      dataFlags
+	model, evidence, instance string
+	clamp                     bool
+}
+
+func (f *networkFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder: the networks are this model given the features of DATA")
+	fl.StringVar(&f.instance, "instance", "", "with -m: only the instance of this name (default: all)")
+	fl.BoolVar(&f.clamp, "clamp", false, "with -m: hold the labels that the data have")
+	fl.StringVar(&f.evidence, "evidence", "", "without -m: evidence file (.uai.evid)")
+	f.data.register(fl)
+}
+
+// namedNetwork is a network and what is known of its variables.
+type namedNetwork struct {
+	name     string
+	network  *mrf.Network
+	evidence map[int]int
+}
+
+// networks are made one after another: with explicit tables they can be large.
+type networks struct {
+	names []string
+	// number [networks] is that among all instances of the data.
+	number []int
+	make   func(i int) (*namedNetwork, error)
+}
+
+// open reads what the arguments name. verb is for messages.
+func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*networks, error) {
+	verb := cmd.Name()
+	switch {
+	case f.model != "" && len(args) == 0:
+		return nil, usagef("%s: want data: blockbp %s DATA -m MODEL -o OUT", verb, verb)
+	case f.model != "" && f.evidence != "":
+		return nil, usagef("--evidence is for UAI networks; of data, --clamp holds the labels")
+	case f.model != "":
+		return f.openData(a, args)
+	case len(args) != 1:
+		return nil, usagef("%s: want one network, or data and a model: blockbp %s NET.uai -o OUT, or blockbp %s DATA -m MODEL -o OUT", verb, verb, verb)
+	case args[0] != "-" && filepath.Ext(args[0]) != ".uai":
+		return nil, usagef("%s: %s is no .uai file; for data, name the model with -m", verb, args[0])
+	}
+	if name := firstChanged(cmd, append(dataFlagNames(), "instance", "clamp")); name != "" {
+		return nil, usagef("--%s is used with a model only (-m)", name)
+	}
+	network, err := a.readNetwork(args[0])
+	if err != nil {
+		return nil, err
+	}
+	evidence, err := readEvidence(network, f.evidence)
+	if err != nil {
+		return nil, err
+	}
+	name := strings.TrimSuffix(filepath.Base(args[0]), ".uai")
+	if args[0] == "-" {
+		name = "network"
+	}
+	return &networks{
+		names: []string{name}, number: []int{0},
+		make: func(int) (*namedNetwork, error) { return &namedNetwork{name, network, evidence}, nil },
+	}, nil
+}
+
+// dataFlagNames are the options that say how data are read.
+func dataFlagNames() (names []string) {
+	var f dataFlags
+	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.register(fl)
+	fl.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// firstChanged returns the first of some options that was given, or nothing.
+func firstChanged(cmd *cobra.Command, names []string) string {
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// openData reads a model and the instances that it is given.
+func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
+	if err := f.data.validate(); err != nil {
+		return nil, err
+	}
+	model, err := loadModel(f.model)
+	if err != nil {
+		return nil, err
+	}
+	o := f.data.options(model)
+	o.NoLabels = !f.clamp && f.data.observed == ""
+	set, err := a.openData(args, o)
+	if err != nil {
+		return nil, err
+	}
+	instances := model.instances(set)
+	var held [][]int32
+	if f.clamp {
+		if held, err = a.heldLabels(instances); err != nil {
+			return nil, err
+		}
+	}
+	n := &networks{}
+	for i, name := range uniqueNames(instances) {
+		if f.instance == "" || name == f.instance {
+			n.names, n.number = append(n.names, name), append(n.number, i)
+		}
+	}
+	if len(n.names) == 0 {
+		return nil, usagef("--instance %s: the data have no instance of this name; %s", f.instance, nearestName(f.instance, uniqueNames(instances), ""))
+	}
+	n.make = func(i int) (*namedNetwork, error) {
+		in := instances[n.number[i]]
+		made := &namedNetwork{n.names[i], model.model.Condition(in).Network(), map[int]int{}}
+		if held != nil {
+			made.evidence = labelled(held[n.number[i]])
+		}
+		return made, nil
+	}
+	return n, nil
+}
+
+// labelled maps the nodes that have labels to them.
+func labelled(labels []int32) map[int]int {
+	evidence := map[int]int{}
+	for s, y := range labels {
+		if y != crf.Unobserved {
+			evidence[s] = int(y)
+		}
+	}
+	return evidence
+}
+
+// outputs are where results of networks go: one file, or a folder of files.
+type outputs struct {
+	file string // or else
+	dir  string
+	ext  string
+}
+
+// newOutputs decides by the name: one with the extension of a result is a file,
+// for one network. Nothing is made yet.
+func newOutputs(verb, out string, exts ...string) (*outputs, error) {
+	if out == "" {
+		return nil, usagef("%s: say where the result goes with -o: a file that ends in %s, or a folder", verb, strings.Join(exts, " or "))
+	}
+	for _, ext := range exts {
+		if filepath.Ext(out) == ext {
+			return &outputs{file: out, ext: ext}, checkWritable(out)
+		}
+	}
+	return &outputs{dir: out, ext: exts[0]}, checkOutput(out)
+}
+
+// prepare makes the folder, if it is one, and checks that a file is enough.
+func (o *outputs) prepare(n *networks) error {
+	if o.file != "" {
+		if len(n.names) > 1 {
+			return usagef("-o %s: one file cannot hold the results of %d instances; choose one of them with --instance (such as %s), or give a folder", o.file, len(n.names), n.names[0])
+		}
+		return nil
+	}
+	_, err := createOutput(o.dir)
+	return err
+}
+
+// path is where the result of one network goes.
+func (o *outputs) path(name string) string {
+	if o.file != "" {
+		return o.file
+	}
+	return filepath.Join(o.dir, name+o.ext)
+}

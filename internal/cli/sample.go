@@ -1,0 +1,369 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/mrf"
+	"github.com/blockbp/blockbp/record"
+)
+
+// sampleFlags are the options of sample.
+type sampleFlags struct {
+	networks                        networkFlags
+	out, sampler                    string
+	draws, chains, burnIn, thin     int
+	seed                            uint64
+	threads                         int
+	maxRHat, minESS                 float64
+	json, requireConvergence, quiet bool
+	cmd                             *cobra.Command
+}
+
+func (a *app) sampleCommand() *cobra.Command {
+	var f sampleFlags
+	cmd := &cobra.Command{
+		Use:   "sample NET.uai|DATA... [-m MODEL] -o OUT [flags]",
+		Short: "Draw joint states from a network, or from a model given new data",
+		Long: `Draws joint states from a network in UAI format, or, with -m, from a model given
+the features of each instance of a data set. OUT is a file that ends in .npz, for
+one network, or a folder, which gets NAME.npz for every instance.
+
+Where the network is a forest, draws are exact and independent. Elsewhere Gibbs
+sampling runs in several chains, and R-hat and effective sample size tell whether
+they agree.`,
+		Example: "  blockbp sample grid.uai -o samples.npz\n  blockbp sample new/ -m run -o samples --samples 100\n  blockbp sample new/ -m run --instance 3 -o three.npz",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.cmd = cmd
+			return a.sample(&f, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.out, "out", "o", "", "file .npz for one network, or folder to make")
+	fl.StringVar(&f.sampler, "sampler", infer.SamplerAuto, "exact: independent draws, for forests only; gibbs; or auto: exact where it can be")
+	fl.IntVar(&f.draws, "samples", 1000, "draws of each network, over all chains")
+	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, each from a start of its own")
+	fl.IntVar(&f.burnIn, "burn-in", 1000, "gibbs: sweeps of each chain that are thrown away")
+	fl.IntVar(&f.thin, "thin", 10, "gibbs: keep one draw in so many sweeps")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of everything drawn")
+	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "number of threads; draws do not depend on it")
+	fl.Float64Var(&f.maxRHat, "max-rhat", sampleMaxRHat, "gibbs: largest R-hat of a variable that counts as converged")
+	fl.Float64Var(&f.minESS, "min-ess", sampleMinESS, "gibbs: smallest effective sample size of a variable that counts as converged")
+	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 if some chains did not converge")
+	f.networks.register(cmd)
+	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	return cmd
+}
+
+// Less is asked of a number of draws that the user has fixed than of inference,
+// which goes on until it is content: of a thousand perfect draws the worst of many
+// variables is above an R-hat of 1.01, or below 400 effective draws, by chance.
+const (
+	sampleMaxRHat = 1.05
+	sampleMinESS  = 100
+)
+
+// gibbsOptions have a meaning for chains only.
+var gibbsOptions = []string{"chains", "burn-in", "thin", "max-rhat", "min-ess"}
+
+func (f *sampleFlags) validate() error {
+	for _, o := range []struct {
+		name         string
+		value, least int
+	}{{"samples", f.draws, 1}, {"chains", f.chains, 1}, {"burn-in", f.burnIn, 0}, {"thin", f.thin, 1}, {"threads", f.threads, 1}} {
+		if o.value < o.least {
+			return usagef("--%s %d: want at least %d", o.name, o.value, o.least)
+		}
+	}
+	samplers := []string{infer.SamplerAuto, infer.SamplerGibbs, infer.SamplerExact}
+	switch f.sampler {
+	case infer.SamplerAuto, infer.SamplerGibbs:
+	case infer.SamplerExact:
+		if name := firstChanged(f.cmd, gibbsOptions); name != "" {
+			return usagef("--%s is not used by --sampler exact, whose draws are independent", name)
+		}
+	default:
+		return usagef("--sampler %q: want auto, gibbs or exact; %s", f.sampler, nearestName(f.sampler, samplers, ""))
+	}
+	return checkDiagnosisLimits(f.maxRHat, f.minESS)
+}
+
+// checkDiagnosisLimits refuses limits that nothing could meet, or everything.
+func checkDiagnosisLimits(maxRHat, minESS float64) error {
+	if !(maxRHat > 1) || math.IsInf(maxRHat, 0) {
+		return usagef("--max-rhat %v: want a number above 1, such as 1.01", maxRHat)
+	}
+	if !(minESS > 0) || math.IsInf(minESS, 0) {
+		return usagef("--min-ess %v: want a positive number", minESS)
+	}
+	return nil
+}
+
+func (f *sampleFlags) settings(part int, progress *counter) infer.SampleSettings {
+	s := infer.SampleSettings{
+		Sampler: f.sampler, Draws: f.draws, Chains: f.chains, BurnIn: f.burnIn, Thin: f.thin,
+		Seed: f.seed, Part: uint64(part), Threads: f.threads, Progress: progress.show,
+	}
+	if s.BurnIn == 0 {
+		s.BurnIn = -1 // 0 stands for the default
+	}
+	return s
+}
+
+// chainDiagnosis is what --json says of Markov chains.
+type chainDiagnosis struct {
+	MaxRHat   record.Float `json:"max_rhat"`
+	WorstRHat *int         `json:"max_rhat_variable"`
+	MinESS    record.Float `json:"min_ess"`
+	WorstESS  *int         `json:"min_ess_variable"`
+	// Constant counts variables that were in one state in all draws.
+	Constant    int  `json:"constant_variables"`
+	Irreducible bool `json:"irreducible"`
+}
+
+func newChainDiagnosis(d *infer.Diagnosis, irreducible bool, variable []int) *chainDiagnosis {
+	named := func(s int) *int {
+		if s < 0 {
+			return nil
+		}
+		return &variable[s]
+	}
+	return &chainDiagnosis{
+		record.Float(d.MaxRHat), named(d.WorstRHat), record.Float(d.MinESS), named(d.WorstESS), d.Constant, irreducible,
+	}
+}
+
+// sampledNetwork is what sample says of one network.
+type sampledNetwork struct {
+	Name      string       `json:"name"`
+	Variables int          `json:"variables"`
+	Held      int          `json:"held"`
+	Draws     int          `json:"samples"`
+	Sampler   string       `json:"sampler"`
+	Chains    int          `json:"chains"`
+	BurnIn    int          `json:"burn_in"`
+	Thin      int          `json:"thin"`
+	Colours   int          `json:"colours"`
+	LogZ      record.Float `json:"log_z"`
+	Converged bool         `json:"converged"`
+	*chainDiagnosis
+	File string `json:"file"`
+}
+
+func (a *app) sample(f *sampleFlags, args []string) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	out, err := newOutputs("sample", f.out, ".npz")
+	if err != nil {
+		return err
+	}
+	networks, err := f.networks.open(a, f.cmd, args)
+	if err != nil {
+		return err
+	}
+	if err := out.prepare(networks); err != nil {
+		return err
+	}
+	started := time.Now()
+	var sampled []*sampledNetwork
+	for i := range networks.names {
+		one, err := a.sampleOne(f, networks, i, out)
+		switch {
+		case a.ctx.Err() != nil:
+			return &exitError{exitInterrupted, fmt.Errorf("interrupted after %d of %s", i, counted(len(networks.names), "network"))}
+		case err != nil:
+			return fmt.Errorf("%s: %w", networks.names[i], err)
+		}
+		sampled = append(sampled, one)
+	}
+	return a.reportSamples(f, sampled, time.Since(started))
+}
+
+// sampleOne draws from one network and writes the draws.
+func (a *app) sampleOne(f *sampleFlags, networks *networks, i int, out *outputs) (*sampledNetwork, error) {
+	n, err := networks.make(i)
+	if err != nil {
+		return nil, err
+	}
+	conditioned, err := n.network.Condition(n.evidence)
+	if err != nil {
+		return nil, dataf("%v", err)
+	}
+	reduction, err := infer.Reduce(n.network, conditioned)
+	if err != nil {
+		return nil, dataf("%v; sampling too", err)
+	}
+	progress := newTimedCounter(a.stderr, f.quiet, "sampling "+n.name, "steps")
+	defer progress.done()
+	drawn, err := infer.Sample(a.ctx, reduction.Pairwise, f.settings(networks.number[i], progress))
+	if err != nil {
+		return nil, samplingError(reduction.Locate(err))
+	}
+	if name := firstChanged(f.cmd, gibbsOptions); name != "" && drawn.Sampler == infer.SamplerExact {
+		a.note("%s: --%s is not used: the network is a forest, so draws are exact and independent (--sampler gibbs runs chains all the same)", n.name, name)
+	}
+	one := &sampledNetwork{
+		Name: n.name, Variables: len(n.network.Card), Held: len(n.evidence), Draws: drawn.Len(), Sampler: drawn.Sampler,
+		Chains: drawn.Chains, BurnIn: drawn.BurnIn, Thin: drawn.Thin, Colours: drawn.Colours, LogZ: record.Float(drawn.LogZ),
+		Converged: drawn.Converged(f.maxRHat, f.minESS), File: out.path(n.name),
+	}
+	if drawn.Diagnosis != nil {
+		one.chainDiagnosis = newChainDiagnosis(drawn.Diagnosis, drawn.Irreducible, conditioned.Variable)
+	}
+	return one, writeSamples(one.File, f.seed, n.network, conditioned, drawn)
+}
+
+// samplingError gives errors of sampling their exit code and names of options.
+func samplingError(err error) error {
+	var (
+		setting    *infer.SettingError
+		zero       *infer.ZeroError
+		frozen     *infer.FrozenError
+		infeasible *infer.InfeasibleError
+	)
+	switch {
+	case errors.As(err, &setting):
+		option := map[string]string{"Sampler": "--sampler", "Draws": "--samples", "Chains": "--chains", "Thin": "--thin", "Threads": "--threads"}[setting.Setting]
+		return usagef("%s: %s", option, setting.Reason)
+	case errors.As(err, &zero):
+		return dataf("%v", err)
+	case errors.As(err, &frozen), errors.As(err, &infeasible):
+		return dataf("%v (blockbp infer --method exact)", err)
+	}
+	return err
+}
+
+// writeSamples writes draws in the numbers of the whole network.
+func writeSamples(path string, seed uint64, n *mrf.Network, c *mrf.Conditioned, drawn *infer.Samples) error {
+	s := &dataset.Samples{Chain: drawn.Chain, Sweep: drawn.Sweep, Seed: seed, Held: toInt32(c.Observed), States: toInt32(n.Card)}
+	free, all := make([]int32, len(c.Variable)), toInt32(c.Observed)
+	s.Draw = func(x []int32, i int) {
+		drawn.Draw(free, i)
+		copy(x, all)
+		for k, v := range c.Variable {
+			x[v] = free[k]
+		}
+	}
+	x, states := make([]int32, len(n.Card)), make([]int, len(n.Card))
+	for i := range drawn.Len() {
+		s.Draw(x, i)
+		for v := range x {
+			states[v] = int(x[v])
+		}
+		s.LogScore = append(s.LogScore, n.LogScore(states))
+	}
+	if d := drawn.Diagnosis; d != nil {
+		s.RHat, s.ESS = spread(d.RHat, c), spread(d.ESS, c)
+	}
+	return dataset.WriteSamples(path, s)
+}
+
+// spread gives values of free variables the numbers of the whole network, and NaN
+// to the others.
+func spread(values []float64, c *mrf.Conditioned) []float64 {
+	all := make([]float64, len(c.Observed))
+	for v := range all {
+		all[v] = math.NaN()
+	}
+	for i, v := range c.Variable {
+		all[v] = values[i]
+	}
+	return all
+}
+
+func toInt32(x []int) []int32 {
+	y := make([]int32, len(x))
+	for i, v := range x {
+		y[i] = int32(v)
+	}
+	return y
+}
+
+// reportSamples prints what was drawn, and what is not to be trusted.
+func (a *app) reportSamples(f *sampleFlags, sampled []*sampledNetwork, elapsed time.Duration) error {
+	unsettled := 0
+	for _, one := range sampled {
+		if !one.Converged {
+			unsettled++
+		}
+		if !f.json {
+			if _, err := fmt.Fprintln(a.stdout, one.text()); err != nil {
+				return err
+			}
+		}
+	}
+	if f.json {
+		result := struct {
+			Out       string            `json:"out"`
+			Seconds   float64           `json:"seconds"`
+			Seed      uint64            `json:"seed"`
+			Unsettled int               `json:"not_converged"`
+			Networks  []*sampledNetwork `json:"networks"`
+		}{f.out, elapsed.Seconds(), f.seed, unsettled, sampled}
+		if err := a.printJSON(result); err != nil {
+			return err
+		}
+	}
+	if unsettled == 0 {
+		return nil
+	}
+	return a.judgeSamples(f, sampled, unsettled)
+}
+
+// judgeSamples says that chains did not converge, and why at the first.
+func (a *app) judgeSamples(f *sampleFlags, sampled []*sampledNetwork, unsettled int) error {
+	reason := ""
+	for _, one := range sampled {
+		if !one.Converged {
+			reason = one.reason(f)
+			break
+		}
+	}
+	if len(sampled) > 1 {
+		reason = fmt.Sprintf("%d of %d networks: %s", unsettled, len(sampled), reason)
+	}
+	if f.requireConvergence {
+		return &exitError{exitNotConverged, errors.New("not converged: " + reason)}
+	}
+	a.note("not converged: %s", reason)
+	return nil
+}
+
+// reason says why draws did not converge.
+func (n *sampledNetwork) reason(f *sampleFlags) string {
+	d := n.chainDiagnosis
+	switch {
+	case !d.Irreducible:
+		return fmt.Sprintf("%s: hard zeros may keep Gibbs sampling from reaching all possible states: it is not proved that it is ergodic", n.Name)
+	case d.WorstRHat == nil:
+		return fmt.Sprintf("%s: %d draws of %d chains are too few to judge; want more --samples", n.Name, n.Draws, n.Chains)
+	case !(float64(d.MaxRHat) <= f.maxRHat):
+		return fmt.Sprintf("%s: R-hat of variable %d is %.4g, want at most %g: raise --samples, --burn-in or --thin", n.Name, *d.WorstRHat, float64(d.MaxRHat), f.maxRHat)
+	}
+	return fmt.Sprintf("%s: variable %d has %.0f effective draws, want at least %g: raise --samples or --thin, or lower --min-ess", n.Name, *d.WorstESS, float64(d.MinESS), f.minESS)
+}
+
+// text is a line for people.
+func (n *sampledNetwork) text() string {
+	what := fmt.Sprintf("%s: %s of %s", n.Name, counted(n.Draws, "draw"), counted(n.Variables, "variable"))
+	if n.Held > 0 {
+		what += fmt.Sprintf(" (%d held)", n.Held)
+	}
+	if n.chainDiagnosis == nil {
+		return fmt.Sprintf("%s, exact and independent; log Z %.10g: %s", what, float64(n.LogZ), n.File)
+	}
+	what += fmt.Sprintf(" by Gibbs sampling in %s", counted(n.Chains, "chain"))
+	if n.WorstRHat != nil {
+		what += fmt.Sprintf("; worst R-hat %.4g (variable %d), fewest effective draws %.0f (variable %d)", float64(n.MaxRHat), *n.WorstRHat, float64(n.MinESS), *n.WorstESS)
+	}
+	return what + ": " + n.File
+}
