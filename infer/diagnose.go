@@ -140,11 +140,12 @@ func (j *judge) node(s, card int, enough bool) (rhat, ess float64, constant bool
 // in each of m sequences, W the mean of their variances and B/h the variance of
 // their means:
 //
-//	var⁺ = (h−1)/h W + B/h    R̂ = √(var⁺/W)    ESS = m h / (−1 + 2 Σ_k P_k)
+//	var⁺ = (h−1)/h W + B/h    R̂ = √(var⁺/W)    ESS = m h / (−1 + 2 Σ_{k<K} P_k + ρ_2K)
 //	P_k = ρ_2k + ρ_2k+1       ρ_t = 1 − (W − mean autocovariance at t)/var⁺
 //
-// where the sum ends before the first P_k < 0, and each P_k counts at most as much
-// as the one before (Geyer 1992).
+// where P_K is the first that is not positive, or the last that there is, and each
+// P_k counts at most as much as the one before (Geyer 1992; Vehtari and others).
+// A negative ρ_2K counts as 0 where P_K < 0.
 func (j *judge) indicator(state int32) (rhat, ess float64) {
 	h, m := float64(j.length), float64(len(j.states))
 	within, overall := 0.0, 0.0
@@ -168,14 +169,15 @@ func (j *judge) indicator(state int32) (rhat, ess float64) {
 		return math.Inf(1), 1 // every sequence stands still
 	}
 	rho := func(lag int) float64 { return 1 - (within-j.autocovariance(state, lag))/total }
-	sum, last := 0.0, math.Inf(1)
-	for lag := 0; lag+1 < j.length; lag += 2 {
-		first := 1.0
-		if lag > 0 {
-			first = rho(lag)
-		}
-		pair := first + rho(lag+1)
-		if pair < 0 {
+	last, rest := 1+rho(1), 0.0
+	sum := last
+	for lag := 2; lag < j.length-2; lag += 2 {
+		even := rho(lag)
+		pair := even + rho(lag+1)
+		if pair <= 0 || lag+2 >= j.length-2 {
+			if rest = even; pair < 0 {
+				rest = max(0, even)
+			}
 			break
 		}
 		last = min(last, pair)
@@ -183,7 +185,7 @@ func (j *judge) indicator(state int32) (rhat, ess float64) {
 	}
 	// Draws that take turns can be better than independent ones, but such a claim of
 	// few draws is not believed beyond this (Vehtari and others).
-	tau := max(2*sum-1, 1/math.Log10(m*h))
+	tau := max(2*sum-1+rest, 1/math.Log10(m*h))
 	return math.Sqrt(total / within), m * h / tau
 }
 

@@ -123,7 +123,11 @@ func TestSamplesAreReproducible(t *testing.T) {
 				t.Errorf("%s: other draws with %d threads", name, threads)
 			}
 		}
-		settings.Seed = 6
+		settings.Part = 1
+		if slices.Equal(one.draws.narrow, must(Sample(context.Background(), p, settings)).draws.narrow) {
+			t.Errorf("%s: the same draws in another part", name)
+		}
+		settings.Part, settings.Seed = 0, 6
 		if slices.Equal(one.draws.narrow, must(Sample(context.Background(), p, settings)).draws.narrow) {
 			t.Errorf("%s: the same draws with another seed", name)
 		}
