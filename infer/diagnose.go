@@ -136,7 +136,8 @@ func (j *judge) node(s, card int, enough bool) (rhat, ess float64, constant bool
 	return rhat, ess, false
 }
 
-// indicator returns split R̂ and effective sample size of [x = state]. With h draws
+// indicator returns split R̂ and effective sample size of [x = state], equation
+// (11) of docs/equations.md. With h draws
 // in each of m sequences, W the mean of their variances and B/h the variance of
 // their means:
 //

@@ -31,7 +31,8 @@ func Gibbs(p *mrf.Pairwise, sweeps int, rng *rand.Rand) []int32 {
 	return x
 }
 
-// conditional writes log p(x_s | rest), up to a constant, into score.
+// conditional writes log p(x_s | rest), up to a constant, into score: equation (10)
+// of docs/equations.md.
 func conditional(score []float64, p *mrf.Pairwise, x []int32, s int32) {
 	copy(score, p.Node[p.NodeAt[s]:])
 	for _, d := range p.Graph.Incoming(s) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/graph/gen"
@@ -104,6 +106,39 @@ func TestGibbsSampling(t *testing.T) {
 			t.Errorf("%s: frequencies are %.1f standard deviations off", sampler, d)
 		}
 	}
+}
+
+// TestEveryDrawIsPossible: with hard zeros of any kind, draws have a positive
+// probability, and what is refused is rightly refused.
+func TestEveryDrawIsPossible(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := zeroed(t)
+		states := possibleJointStates(p)
+		s, err := Sample(context.Background(), p, SampleSettings{Draws: 8, BurnIn: 3, Thin: 1, Chains: rapid.IntRange(1, 5).Draw(t, "chains"), Seed: rapid.Uint64().Draw(t, "draws")})
+		var (
+			zero   *ZeroError
+			frozen *FrozenError
+		)
+		switch {
+		case errors.As(err, &zero):
+			if len(states) > 0 {
+				t.Errorf("%v, but %v is possible", err, states[0])
+			}
+		case errors.As(err, &frozen):
+			if len(states) > 1 && connected(states) == len(states) {
+				t.Errorf("%v, but one node at a time reaches everything", err)
+			}
+		case err != nil:
+			t.Error(err)
+		default:
+			x := make([]int32, len(p.Card))
+			for i := range s.Len() {
+				if s.Draw(x, i); math.IsInf(p.LogScore(toInt(x)), -1) {
+					t.Errorf("%s sampling drew %v, which is impossible", s.Sampler, x)
+				}
+			}
+		}
+	})
 }
 
 // TestSamplesAreReproducible: the same draws for any number of threads, on networks

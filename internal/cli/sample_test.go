@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"context"
 	"math"
 	"os"
 	"path/filepath"
@@ -231,6 +232,42 @@ func TestSampleUnconverged(t *testing.T) {
 	tree := writeFile(t, filepath.Join(folder, "tree.uai"), treeUAI)
 	if o := mustRun(t, "sample", tree, "-o", out, "--thin", "3"); !strings.Contains(o.stderr, "--thin is not used") {
 		t.Errorf("stderr is %q", o.stderr)
+	}
+}
+
+// TestSampleEverythingObserved: nothing is left to draw, and that is no failure.
+func TestSampleEverythingObserved(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	net := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
+	evidence := writeFile(t, filepath.Join(folder, "all.evid"), "3 0 1 1 2 2 0\n")
+	out := filepath.Join(folder, "out.npz")
+	mustRun(t, "sample", net, "--evidence", evidence, "-o", out, "--samples", "2")
+	if draws := samples(t, out); len(draws) != 2 || !slices.Equal(draws[1], []int{1, 2, 0}) {
+		t.Errorf("draws are %v", draws)
+	}
+	for _, method := range []string{"gibbs", "mean-field"} {
+		r := mustRun(t, "infer", net, "--evidence", evidence, "--task", "MAR", "--method", method)
+		compareMarginals(t, method, readMAR(t, r.stdout), [][]float64{{0, 1}, {0, 0, 1}, {1, 0}}, 0)
+	}
+}
+
+// TestSampleInterrupted: nothing is written.
+func TestSampleInterrupted(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	net := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
+	before := tree(t, folder)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, line := range []string{"sample NET -o OUT", "convert NET -o OUT", "infer NET --method gibbs --task MAR -o OUT", "infer NET --method mean-field -o OUT"} {
+		args := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(line, "NET", net), "OUT", filepath.Join(folder, "out.uai")))
+		if args[0] == "sample" {
+			args[3] = filepath.Join(folder, "out.npz")
+		}
+		o := runContext(ctx, args...)
+		o.wantFailure(t, 130, "interrupted")
+		wantUntouched(t, o, before, tree(t, folder))
 	}
 }
 
