@@ -22,6 +22,7 @@ const (
 	statesArray       = "states"
 )
 
+// arrayNames are the arrays of an instance file; see archiveKind.
 var arrayNames = []string{
 	edgesArray, nodeFeaturesArray, edgeFeaturesArray, edgeBinsArray, labelsArray,
 	nodeTypesArray, edgeTypesArray, gridShapeArray, statesArray,
@@ -50,6 +51,14 @@ type npzContents struct {
 	floats map[string]matrix // also node_features.<type> and edge_features.<type>
 }
 
+// archiveKind says which arrays belong into a kind of file.
+type archiveKind struct {
+	names        []string          // for suggestions
+	known, float func(string) bool // whether an array belongs into the file, and holds floating-point numbers
+}
+
+var instanceArchive = archiveKind{arrayNames, knownArray, isFloatArray}
+
 // openNPZ reads the instance file at path and its hash.
 func openNPZ(path string) (*npzContents, Source, []error) {
 	file, err := os.Open(path)
@@ -65,9 +74,14 @@ func openNPZ(path string) (*npzContents, Source, []error) {
 	return contents, source, list
 }
 
-// readNPZ reads all arrays, and reports everything that keeps one from being
-// read. Memory is bounded by what the size of the file allows for.
+// readNPZ reads all arrays of an instance file. See readArchive.
 func readNPZ(path string, r io.ReaderAt, size int64) (*npzContents, []error) {
+	return readArchive(path, r, size, &instanceArchive)
+}
+
+// readArchive reads all arrays, and reports everything that keeps one from being
+// read. Memory is bounded by what the size of the file allows for.
+func readArchive(path string, r io.ReaderAt, size int64, kind *archiveKind) (*npzContents, []error) {
 	p := &problems{file: path}
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
@@ -84,12 +98,12 @@ func readNPZ(path string, r io.ReaderAt, size int64) (*npzContents, []error) {
 		switch {
 		case seen[name]:
 			p.add(0, name, "", "the array is there twice")
-		case !knownArray(name):
-			p.add(0, name, suggestion(name, arrayNames), "unknown array")
+		case !kind.known(name):
+			p.add(0, name, suggestion(name, kind.names), "unknown array")
 		case entry.CompressedSize64 > uint64(size) || compressed > uint64(size):
 			p.add(0, name, "write the file again", "the compressed arrays take more than the file's %d bytes", size)
 		default:
-			if err := c.read(entry, name); err != nil {
+			if err := c.read(entry, name, kind.float(name)); err != nil {
 				p.keep(arrayError(path, name, err))
 			}
 		}
@@ -140,8 +154,8 @@ func arrayError(path, array string, err error) *Error {
 	return &Error{File: path, Place: array, Problem: problem, Remedy: remedy, Cause: err}
 }
 
-// read decodes one array.
-func (c *npzContents) read(entry *zip.File, name string) error {
+// read decodes one array, of floating-point numbers or of integers.
+func (c *npzContents) read(entry *zip.File, name string, float bool) error {
 	if err := checkExpansion(entry); err != nil {
 		return err
 	}
@@ -158,7 +172,7 @@ func (c *npzContents) read(entry *zip.File, name string) error {
 		return fmt.Errorf("it has %d bytes, shape %s of %s wants %d", entry.UncompressedSize64, shapeText(h.shape), h.descr, want)
 	}
 	switch {
-	case isFloatArray(name):
+	case float:
 		m, err := readFloats(r, h)
 		if err != nil {
 			return err

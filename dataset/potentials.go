@@ -9,6 +9,13 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
+// Names of the arrays of a file of potentials, beside edges and states.
+const (
+	thetaArray     = "theta"
+	edgeThetaArray = "theta_uv"
+	constantArray  = "constant"
+)
+
 // WritePotentials writes a pairwise network as a file that numpy.load reads, whole
 // or not at all, with k the largest number of states:
 //
@@ -31,11 +38,11 @@ func WritePotentials(path string, p *mrf.Pairwise) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
 		archive := zip.NewWriter(w)
 		for _, write := range []func() error{
-			func() error { return writeEntry(archive, "edges", "<i4", []int{m, 2}, edges) },
-			func() error { return writeEntry(archive, "states", "<i4", []int{n}, p.Card) },
+			func() error { return writeEntry(archive, edgesArray, "<i4", []int{m, 2}, edges) },
+			func() error { return writeEntry(archive, statesArray, "<i4", []int{n}, p.Card) },
 			func() error { return writeNodeTables(archive, p, k) },
 			func() error { return writeEdgeTables(archive, p, k) },
-			func() error { return writeEntry(archive, "constant", "<f8", nil, []float64{p.Constant}) },
+			func() error { return writeEntry(archive, constantArray, "<f8", nil, []float64{p.Constant}) },
 		} {
 			if err := write(); err != nil {
 				return err
@@ -46,7 +53,7 @@ func WritePotentials(path string, p *mrf.Pairwise) error {
 }
 
 func writeNodeTables(archive *zip.Writer, p *mrf.Pairwise, k int) error {
-	w, err := newEntry(archive, "theta")
+	w, err := newEntry(archive, thetaArray)
 	if err != nil {
 		return err
 	}
@@ -64,7 +71,7 @@ func writeNodeTables(archive *zip.Writer, p *mrf.Pairwise, k int) error {
 }
 
 func writeEdgeTables(archive *zip.Writer, p *mrf.Pairwise, k int) error {
-	w, err := newEntry(archive, "theta_uv")
+	w, err := newEntry(archive, edgeThetaArray)
 	if err != nil {
 		return err
 	}

@@ -25,9 +25,9 @@ func (a *app) convertCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert NET.uai|DATA... [-m MODEL] -o OUT [flags]",
 		Short: "Write a network, or a model given new data, for other programs",
-		Long: `Writes networks with explicit tables: a network in UAI format, or, with -m, a
-model given the features of each instance of a data set. OUT is a file that ends
-in .uai or in .npz (log potentials as arrays), for one network, or a folder, which
+		Long: `Writes networks with explicit tables: a network in UAI format (or .npz of log
+potentials), or, with -m, a model given the features of each instance of a data
+set. OUT is a file that ends in .uai or in .npz, for one network, or a folder, which
 gets NAME.uai for every instance; - is standard output.
 
 Observed variables (--evidence, --clamp) keep their numbers and states: a factor

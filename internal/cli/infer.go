@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/dataset/uai"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/infer/exact"
@@ -34,8 +36,9 @@ func (a *app) inferCommand() *cobra.Command {
 		Use:   "infer MODEL.uai --task PR|MAR [flags]",
 		Short: "Partition function and marginals of a UAI network",
 		Long: `Computes the log-partition function (--task PR) or the marginals (--task MAR) of a
-network in UAI format, by convex belief propagation or exactly. Without --json
-the answer is in the format of the UAI competition: log10 Z, or marginals.`,
+network in UAI format (or .npz of log potentials), by convex belief propagation,
+exactly, by Gibbs sampling or by mean field. Without --json the answer is in the
+format of the UAI competition: log10 Z, or marginals.`,
 		Example: `  blockbp infer grid.uai --task PR --counting trw --json
   blockbp infer grid.uai --task MAR --method exact`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -152,11 +155,19 @@ func notConverged(f *inferFlags, answer *inferAnswer) string {
 	return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger --max-sweeps or --tol", float64(answer.Residual), answer.Sweeps, f.tolerance)
 }
 
+// readNetwork reads a network in UAI format, or log potentials as arrays.
 func (a *app) readNetwork(path string) (*mrf.Network, error) {
-	if path == "-" {
+	switch {
+	case path == "-":
 		return uai.Read(a.stdin, "standard input")
+	case filepath.Ext(path) != ".npz":
+		return uai.ReadFile(path)
 	}
-	return uai.ReadFile(path)
+	p, err := dataset.ReadPotentials(path)
+	if err != nil {
+		return nil, err
+	}
+	return p.Network(), nil
 }
 
 // readEvidence reads the states of observed variables; no path stands for none.

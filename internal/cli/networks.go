@@ -55,8 +55,8 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 		return f.openData(a, args)
 	case len(args) != 1:
 		return nil, usagef("%s: want one network, or data and a model: blockbp %s NET.uai -o OUT, or blockbp %s DATA -m MODEL -o OUT", verb, verb, verb)
-	case args[0] != "-" && filepath.Ext(args[0]) != ".uai":
-		return nil, usagef("%s: %s is no .uai file; for data, name the model with -m", verb, args[0])
+	case args[0] != "-" && filepath.Ext(args[0]) != ".uai" && filepath.Ext(args[0]) != ".npz":
+		return nil, usagef("%s: %s is no .uai file and no .npz with potentials; for data, name the model with -m", verb, args[0])
 	}
 	if name := firstChanged(cmd, append(dataFlagNames(), "instance", "clamp")); name != "" {
 		return nil, usagef("--%s is used with a model only (-m)", name)
@@ -69,7 +69,7 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	if err != nil {
 		return nil, err
 	}
-	name := strings.TrimSuffix(filepath.Base(args[0]), ".uai")
+	name := strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0]))
 	if args[0] == "-" {
 		name = "network"
 	}

@@ -32,9 +32,10 @@ func (a *app) sampleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sample NET.uai|DATA... [-m MODEL] -o OUT [flags]",
 		Short: "Draw joint states from a network, or from a model given new data",
-		Long: `Draws joint states from a network in UAI format, or, with -m, from a model given
-the features of each instance of a data set. OUT is a file that ends in .npz, for
-one network, or a folder, which gets NAME.npz for every instance.
+		Long: `Draws joint states from a network in UAI format (or .npz of log potentials), or,
+with -m, from a model given the features of each instance of a data set. OUT is a
+file that ends in .npz, for one network, or a folder, which gets NAME.npz for every
+instance.
 
 Where the network is a forest, draws are exact and independent. Elsewhere Gibbs
 sampling runs in several chains, and R-hat and effective sample size tell whether

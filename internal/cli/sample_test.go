@@ -362,6 +362,18 @@ func TestConvertArrays(t *testing.T) {
 			t.Errorf("the score of %v is %v, want %v", x, got, want)
 		}
 	}
+	// The arrays are read as the network is.
+	if got, want := infer(t, out, "--task", "MAR"), infer(t, net, "--task", "MAR"); !closeTo(*got.LogZ, *want.LogZ, 1e-12) {
+		t.Errorf("log Z of the arrays is %v, of the network %v", *got.LogZ, *want.LogZ)
+	} else {
+		compareMarginals(t, "arrays", got.Marginals, want.Marginals, 1e-10)
+	}
+	again := filepath.Join(folder, "again.npz")
+	mustRun(t, "convert", out, "-o", again)
+	if readFile(t, out) != readFile(t, again) {
+		t.Error("arrays change when they are converted again")
+	}
+	run(t, "convert", filepath.Join(gridData(t), "0.npz"), "-o", again).wantFailure(t, 3, "only together with a model")
 	huge := writeFile(t, filepath.Join(folder, "huge.uai"), "MARKOV\n1\n2\n1\n1 0\n2 1e400 1\n")
 	if o := mustRun(t, "convert", huge, "-o", "-"); !strings.Contains(o.stderr, "note: -: values beyond the range of float64: 1;") {
 		t.Errorf("stderr is %q", o.stderr)
