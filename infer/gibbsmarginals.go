@@ -56,7 +56,8 @@ type GibbsResult struct {
 	// Marginals [node][state] are means of the conditional probabilities of the nodes
 	// over the second half of the sweeps of all chains.
 	Marginals [][]float64
-	// Diagnosis is of up to 1000 draws of each chain from that half.
+	// Diagnosis is of up to 1000 draws of each chain from that half, fewer of networks
+	// of more than 250,000 nodes.
 	Diagnosis *Diagnosis
 	// StandardError is the largest of √(p(1−p)/ESS) over all marginals p that changed:
 	// what they are probably off by, if the chains converged. NaN where it is not
@@ -70,9 +71,18 @@ type GibbsResult struct {
 	Sweeps    int // of each chain
 }
 
-// mostJudged is how many draws of a chain are kept for its diagnosis. They are
-// spread evenly, so a long chain is judged by as many as a short one.
-const mostJudged = 1000
+// Draws are kept for the diagnosis of the chains: mostJudged of each, spread evenly,
+// so that a long chain is judged by as many as a short one, or fewer where they
+// would take more than mostJudgedStates bytes.
+const (
+	mostJudged       = 1000
+	mostJudgedStates = 1 << 30
+)
+
+// judgedDraws is how many draws of a chain are kept.
+func judgedDraws(nodes, chains int) int {
+	return max(leastDraws, min(mostJudged, mostJudgedStates/max(1, nodes*chains)))
+}
 
 // fewestSweeps is about how many sweeps the first round has, which is never used.
 const fewestSweeps = 100
@@ -119,7 +129,8 @@ func roundEnds(most int) (ends []int) {
 // round makes so many sweeps of every chain, sums up their conditional
 // probabilities, and judges them.
 func (r *GibbsResult) round(ctx context.Context, c *chains, sweeps int, done *tally, threads int) error {
-	thin := (sweeps + mostJudged - 1) / mostJudged
+	most := judgedDraws(len(c.p.Card), len(c.all))
+	thin := (sweeps + most - 1) / most
 	kept := sweeps / thin
 	draws, first := newDrawStore(kept*len(c.all), c.p.Card), share(kept*len(c.all), len(c.all))
 	err := c.run(ctx, func(k int, chain *chain) {

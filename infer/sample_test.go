@@ -340,6 +340,15 @@ func TestRoundsForget(t *testing.T) {
 	}
 }
 
+// TestJudgedDraws: memory is bounded, and something is left to judge.
+func TestJudgedDraws(t *testing.T) {
+	for _, c := range []struct{ nodes, chains, want int }{{0, 4, 1000}, {100, 4, 1000}, {1 << 20, 4, 256}, {1 << 30, 4, 4}} {
+		if got := judgedDraws(c.nodes, c.chains); got != c.want {
+			t.Errorf("%d draws of %d chains of %d nodes, want %d", got, c.chains, c.nodes, c.want)
+		}
+	}
+}
+
 // TestForcedNodes: those that hard zeros leave one state.
 func TestForcedNodes(t *testing.T) {
 	p := oracle.RandomPairwise(source(3), must(gen.Complete(4)), []int32{2, 2, 3, 1}, 0.5, 0)
