@@ -53,7 +53,7 @@ func diagnose(ctx context.Context, draws *drawStore, card []int32, first []int, 
 	d.Enough = length >= leastDraws
 	constant := make([]bool, n)
 	err := inParallel(ctx, (n+diagnosedTogether-1)/diagnosedTogether, threads, func(part int) {
-		j := newJudge(draws, first, length)
+		j := newNodeJudge(draws, first, length)
 		for s := part * diagnosedTogether; s < min(n, (part+1)*diagnosedTogether); s++ {
 			d.RHat[s], d.ESS[s], constant[s] = j.node(s, int(card[s]), d.Enough)
 		}
@@ -78,8 +78,8 @@ func diagnose(ctx context.Context, draws *drawStore, card []int32, first []int, 
 // diagnosedTogether is how many nodes one goroutine judges before it takes others.
 const diagnosedTogether = 64
 
-// judge has the scratch to judge one node after another.
-type judge struct {
+// nodeJudge has the scratch to judge one node after another.
+type nodeJudge struct {
 	draws  *drawStore
 	start  []int     // [sequences] first draw of each half of a chain
 	length int       // draws of a half
@@ -87,8 +87,8 @@ type judge struct {
 	mean   []float64 // [sequences] of the indicator at hand
 }
 
-func newJudge(draws *drawStore, first []int, length int) *judge {
-	j := &judge{draws: draws, length: length / 2}
+func newNodeJudge(draws *drawStore, first []int, length int) *nodeJudge {
+	j := &nodeJudge{draws: draws, length: length / 2}
 	for k := range len(first) - 1 {
 		j.start = append(j.start, first[k], first[k]+length-j.length) // where the number is odd, the one in the middle is left out
 	}
@@ -100,7 +100,7 @@ func newJudge(draws *drawStore, first []int, length int) *judge {
 }
 
 // node returns the worst R̂ and effective sample size of the states of node s.
-func (j *judge) node(s, card int, enough bool) (rhat, ess float64, constant bool) {
+func (j *nodeJudge) node(s, card int, enough bool) (rhat, ess float64, constant bool) {
 	rhat, ess = math.NaN(), math.NaN()
 	seen := make([]bool, card)
 	for q, start := range j.start {
@@ -147,7 +147,7 @@ func (j *judge) node(s, card int, enough bool) (rhat, ess float64, constant bool
 // where P_K is the first that is not positive, or the last that there is, and each
 // P_k counts at most as much as the one before (Geyer 1992; Vehtari and others).
 // A negative ρ_2K counts as 0 where P_K < 0.
-func (j *judge) indicator(state int32) (rhat, ess float64) {
+func (j *nodeJudge) indicator(state int32) (rhat, ess float64) {
 	h, m := float64(j.length), float64(len(j.states))
 	within, overall := 0.0, 0.0
 	for q, states := range j.states {
@@ -192,7 +192,7 @@ func (j *judge) indicator(state int32) (rhat, ess float64) {
 
 // autocovariance returns the mean over the sequences of that of the indicator at a
 // lag.
-func (j *judge) autocovariance(state int32, lag int) float64 {
+func (j *nodeJudge) autocovariance(state int32, lag int) float64 {
 	h, sum := float64(j.length), 0.0
 	for q, states := range j.states {
 		both, ahead, behind := 0, 0, 0 // counts of both draws, the earlier, the later one

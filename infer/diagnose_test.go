@@ -105,7 +105,7 @@ func TestDiagnosisAsElsewhere(t *testing.T) {
 				draws.put(first[k]+i, []int32{int32(state - '0')})
 			}
 		}
-		j := newJudge(draws, first, length)
+		j := newNodeJudge(draws, first, length)
 		j.node(0, 4, true)
 		for state, want := range c.want {
 			rhat, ess := j.indicator(state)
