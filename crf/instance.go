@@ -2,6 +2,7 @@ package crf
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/blockbp/blockbp/graph"
 )
@@ -26,6 +27,7 @@ type Instance struct {
 	nodeFeat []Features // [node types]
 	edgeFeat []Features // [edge types]
 	labels   [][]int32  // [samples][nodes]
+	weight   float64    // of each of its samples in the objective
 }
 
 // InstanceSpec is what NewInstance checks and freezes. Slices are kept without
@@ -39,6 +41,9 @@ type InstanceSpec struct {
 	NodeFeat   []Features // [node types], rows in the order of the type's nodes
 	EdgeFeat   []Features // [edge types], rows in the order of the type's edges
 	Labels     [][]int32  // [samples][nodes], −1 unobserved; empty: no labels
+	// Weight multiplies the terms of the instance's samples in learning: 2 counts
+	// them as if they were there twice. Positive and finite; 0 means 1.
+	Weight float64
 }
 
 // NewInstance checks spec against the schema. Errors name the array and the
@@ -46,7 +51,13 @@ type InstanceSpec struct {
 func NewInstance(schema *Schema, spec InstanceSpec) (*Instance, error) {
 	in := &Instance{
 		Name: spec.Name, Graph: spec.Graph, Rows: spec.Rows, Cols: spec.Cols, schema: schema,
-		nodeType: spec.NodeType, edgeType: spec.EdgeType, nodeFeat: spec.NodeFeat, edgeFeat: spec.EdgeFeat, labels: spec.Labels,
+		nodeType: spec.NodeType, edgeType: spec.EdgeType, nodeFeat: spec.NodeFeat, edgeFeat: spec.EdgeFeat, labels: spec.Labels, weight: spec.Weight,
+	}
+	if in.weight == 0 {
+		in.weight = 1
+	}
+	if !(in.weight > 0) || math.IsInf(in.weight, 0) {
+		return nil, &ArrayError{"weight", fmt.Sprintf("is %v, want a positive, finite number", spec.Weight)}
 	}
 	n, m := spec.Graph.NumNodes(), spec.Graph.NumEdges()
 	if n == 0 {
@@ -118,7 +129,7 @@ func (in *Instance) checkEnds() error {
 
 // ArrayError names the array of an instance that does not fit.
 type ArrayError struct {
-	Array  string // "node_features" or "edge_features"
+	Array  string // "node_features", "edge_features" or "weight"
 	Reason string
 }
 
@@ -228,6 +239,10 @@ func (in *Instance) NodeFeatures(a int) *Features { return &in.nodeFeat[a] }
 
 // EdgeFeatures returns the features of the edges of type b.
 func (in *Instance) EdgeFeatures(b int) *Features { return &in.edgeFeat[b] }
+
+// Weight returns what the terms of each of the instance's samples are multiplied
+// by in learning.
+func (in *Instance) Weight() float64 { return in.weight }
 
 // Samples returns the labels, [samples][nodes]; they must not be changed.
 func (in *Instance) Samples() [][]int32 { return in.labels }

@@ -16,6 +16,7 @@
 //	edge_types     [m] int       optional; without it the types of the ends decide
 //	grid_shape     [2] int       rows, columns of the grid the nodes lie on; optional
 //	states         [] or [n] int number of states of all nodes, or of each; optional
+//	weight         [] float      what the instance's samples count in learning; optional
 //
 // Types that differ in their features have arrays of their own instead, such as
 // node_features.pixel and node_features.region with a row for each node of the

@@ -20,12 +20,13 @@ const (
 	edgeTypesArray    = "edge_types"
 	gridShapeArray    = "grid_shape"
 	statesArray       = "states"
+	weightArray       = "weight"
 )
 
 // arrayNames are the arrays of an instance file; see archiveKind.
 var arrayNames = []string{
 	edgesArray, nodeFeaturesArray, edgeFeaturesArray, edgeBinsArray, labelsArray,
-	nodeTypesArray, edgeTypesArray, gridShapeArray, statesArray,
+	nodeTypesArray, edgeTypesArray, gridShapeArray, statesArray, weightArray,
 }
 
 const (
@@ -140,9 +141,10 @@ func knownArray(name string) bool {
 	return false
 }
 
-// isFloatArray reports whether an array holds features; all others are integers.
+// isFloatArray reports whether an array holds features or a weight; all others are
+// integers.
 func isFloatArray(name string) bool {
-	return strings.HasPrefix(name, nodeFeaturesArray) || strings.HasPrefix(name, edgeFeaturesArray)
+	return name == weightArray || strings.HasPrefix(name, nodeFeaturesArray) || strings.HasPrefix(name, edgeFeaturesArray)
 }
 
 func arrayError(path, array string, err error) *Error {

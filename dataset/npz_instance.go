@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ type npzInstance struct {
 	labelsFlat   bool      // labels was [nodes], not [samples, nodes]
 	states       []int32   // nil, one for all nodes, or [nodes]
 	edgeBins     *intArray // nil where not given
+	weight       float64   // of the samples; 0 where not given
 	// Features by type name; under "" those of all nodes, or edges, alike.
 	nodeFeatures, edgeFeatures map[string]matrix
 }
@@ -79,7 +81,9 @@ func (b *npzBuilder) checkShapes() {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.c.floats)) {
-		if shape := b.c.floats[name].shape; len(shape) != 2 {
+		if shape := b.c.floats[name].shape; name == weightArray {
+			b.checkWeight()
+		} else if len(shape) != 2 {
 			b.add(0, name, "a single feature is x.reshape(-1, 1)", "shape is %s, want [rows, features]", shapeText(shape))
 		}
 	}
@@ -96,6 +100,24 @@ func (b *npzBuilder) checkShapes() {
 		if bins && strings.HasPrefix(name, edgeFeaturesArray) {
 			b.add(0, name, "give one of the two", "edges have %s already", edgeBinsArray)
 		}
+	}
+}
+
+// checkWeight takes over the weight of the instance's samples.
+func (b *npzBuilder) checkWeight() {
+	m := b.c.floats[weightArray]
+	if len(m.shape) > 1 || len(m.data)+len(m.data32) != 1 {
+		b.add(0, weightArray, "an instance has one weight", "shape is %s, want []", shapeText(m.shape))
+		return
+	}
+	for _, x := range m.data32 {
+		b.in.weight = float64(x)
+	}
+	for _, x := range m.data {
+		b.in.weight = x
+	}
+	if w := b.in.weight; !(w > 0) || math.IsInf(w, 0) {
+		b.add(0, weightArray, "leave the file out if it is not to count", "is %v, want a positive, finite number", w)
 	}
 }
 

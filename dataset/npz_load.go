@@ -445,7 +445,7 @@ func (l *npzLoader) checkLabels(in *npzInstance) {
 // the schema.
 func (l *npzLoader) freeze(in *npzInstance, spec crf.InstanceSpec) {
 	spec.Name, spec.Graph, spec.Labels = in.name, in.graph, in.labels
-	spec.Rows, spec.Cols = in.rows, in.cols
+	spec.Rows, spec.Cols, spec.Weight = in.rows, in.cols, in.weight
 	instance, err := crf.NewInstance(&l.set.Schema, spec)
 	if err != nil {
 		problem := &Error{File: in.path, Problem: err.Error(), Cause: err}

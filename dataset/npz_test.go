@@ -47,7 +47,7 @@ func writeSet(t testing.TB, manifest string, instances ...Arrays) string {
 
 func TestNPZRoundTrip(t *testing.T) {
 	a := triangle()
-	a.GridShape, a.States = [2]int{1, 3}, []int32{2}
+	a.GridShape, a.States, a.Weight = [2]int{1, 3}, []int32{2}, 2.5
 	folder := writeSet(t, `{"states": ["off", "on"], "node_features": ["x", "y"]}`, a, a)
 	set := mustOpen(t, folder, Options{})
 	want := crf.Homogeneous([]string{"off", "on"}, 2, 1)
@@ -61,6 +61,9 @@ func TestNPZRoundTrip(t *testing.T) {
 	in := set.Instances[0]
 	if in.Name != "0" || in.Rows != 1 || in.Cols != 3 || !cmp.Equal(in.Samples(), a.Labels) {
 		t.Errorf("instance %q, grid %d×%d, labels %v", in.Name, in.Rows, in.Cols, in.Samples())
+	}
+	if in.Weight() != 2.5 {
+		t.Errorf("weight %v", in.Weight())
 	}
 	if got := row(in.NodeFeatures(0), 1); !slices.Equal(got, []float64{3, 4}) {
 		t.Errorf("node features of 1 are %v", got)
@@ -449,6 +452,9 @@ func TestNPZFileRefuses(t *testing.T) {
 		"huge header":    {map[string][]byte{"edges": npyOf("<i4", "False", "(1000000000000, 2)", le, []int32{0, 1})}, "wants 8000000000"},
 		"both edges":     {map[string][]byte{"edges": edges, "edge_bins": ints("(2,)", 0, 0), "edge_features": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2})}, "give one of the two"},
 		"both features":  {map[string][]byte{"edges": edges, "node_features.a": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2}), "node_features": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2})}, "x.npz:node_features.a: node_features has features for all types already"},
+		"two weights":    {map[string][]byte{"edges": edges, "weight": npyOf("<f8", "False", "(2,)", le, []float64{1, 2})}, "x.npz:weight: shape is [2], want []"},
+		"zero weight":    {map[string][]byte{"edges": edges, "weight": ints("()", 0)}, "x.npz:weight: is 0, want a positive, finite number"},
+		"NaN weight":     {map[string][]byte{"edges": edges, "weight": npyOf("<f8", "False", "(1,)", le, []float64{math.NaN()})}, "x.npz:weight: is NaN"},
 		"empty":          {map[string][]byte{"edges": npyOf("<f8", "False", "(0,)", le, []float64{})}, "the network has no nodes"},
 	} {
 		t.Run(name, func(t *testing.T) {

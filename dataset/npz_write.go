@@ -23,6 +23,7 @@ type Arrays struct {
 	EdgeTypes    []int32    // [m]
 	GridShape    [2]int     // rows, columns; zero for no grid
 	States       []int32    // [n], or one entry for all nodes
+	Weight       float64    // of the samples in learning; 0: not written, which means 1
 }
 
 // Matrix holds features row by row: Data[r*Columns+c].
@@ -89,6 +90,9 @@ func (a *Arrays) contents(path string) (*npzContents, error) {
 			return nil, &Error{File: path, Place: name, Problem: fmt.Sprintf("%d values do not divide into rows of %d", len(m.Data), m.Columns)}
 		}
 		c.floats[name] = matrix{shape: []int{len(m.Data) / m.Columns, m.Columns}, data: m.Data}
+	}
+	if a.Weight != 0 {
+		c.floats[weightArray] = matrix{data: []float64{a.Weight}}
 	}
 	return c, a.addLabels(path, c)
 }

@@ -23,4 +23,10 @@
 //
 // Instances are worked on together: an iteration updates the same block of
 // every instance (the paper), or, with Settings.Pairs, one block of one instance.
+//
+// # Baselines
+//
+// Methods Pseudo and Piecewise minimise other objectives of the same models, sums
+// of terms that normalise over a few variables only (crf.LocalObjective), by L-BFGS:
+// without blocks, messages and checks.
 package learn

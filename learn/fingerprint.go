@@ -24,7 +24,7 @@ type fingerprint struct {
 func (l *learner) fingerprint() fingerprint {
 	if l.print == (fingerprint{}) {
 		l.print = fingerprint{
-			Data:      l.digestData().String(),
+			Data:      digestData(l.problem.Data).String(),
 			Partition: l.digestPartitions().String(),
 			Counting:  l.bundles[0].units[0].net.Counting.Name + ":" + l.digestCounting().String(),
 		}
@@ -60,9 +60,9 @@ func (d *digest) addInts(x []int32) {
 // String returns the digest as it is saved.
 func (d digest) String() string { return fmt.Sprintf("%016x", uint64(d)) }
 
-func (l *learner) digestData() (d digest) {
+func digestData(data []*crf.Instance) (d digest) {
 	graphs := map[*graph.Graph]digest{}
-	for _, in := range l.problem.Data {
+	for _, in := range data {
 		if _, ok := graphs[in.Graph]; !ok {
 			graphs[in.Graph] = digestGraph(in.Graph)
 		}
@@ -94,6 +94,9 @@ func (d *digest) addInstance(in *crf.Instance) {
 		d.addFeatures(in.EdgeFeatures(t))
 	}
 	d.add(uint64(len(in.Samples())))
+	if w := in.Weight(); w != 1 {
+		d.add(math.Float64bits(w)) // not added where it is 1: older states have none
+	}
 	for _, labels := range in.Samples() {
 		d.addInts(labels)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/crf"
 )
 
 // Fit minimises the objective of p. It returns a *DivergedError where the run
@@ -16,6 +17,9 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 	s := settings.withDefaults()
 	if err := s.validateResolved(&p); err != nil {
 		return nil, err
+	}
+	if s.Method.local() {
+		return fitLocal(ctx, &p, &s)
 	}
 	l, err := newLearner(&p, &s)
 	if err != nil {
@@ -78,7 +82,7 @@ func (l *learner) run(ctx context.Context) (*Result, error) {
 			if err := l.checkpoint(); err != nil {
 				return nil, err
 			}
-			nextCheckpoint = time.Now().Add(l.checkpointPause(time.Since(now)))
+			nextCheckpoint = time.Now().Add(l.settings.checkpointPause(time.Since(now)))
 		}
 		var done bool
 		var err error
@@ -205,22 +209,23 @@ func (l *learner) takeBest() {
 	}
 }
 
+func (l *learner) limitReached() (Status, string) { return l.settings.limitReached(&l.at) }
+
 // limitReached returns the status and the inequality of the limit that ends the
 // run, or nothing. It depends on the state alone, so that a resumed run ends
 // where the first one did unless its limits were raised.
-func (l *learner) limitReached() (Status, string) {
-	s := l.settings
+func (s *Settings) limitReached(at *progress) (Status, string) {
 	switch {
-	case s.EarlyStop != nil && l.at.SinceBest >= s.EarlyStop.Patience:
-		return EarlyStopped, fmt.Sprintf("%s did not improve on %.6g for %d evaluations ≥ patience %d", s.EarlyStop.Metric, l.at.BestValue, l.at.SinceBest, s.EarlyStop.Patience)
-	case s.ObjectiveTolerance > 0 && l.at.Change <= s.ObjectiveTolerance*math.Abs(l.at.LastObjective):
-		return ObjectiveFlat, fmt.Sprintf("change of the objective over a pass %.3g ≤ %.3g × |objective|", l.at.Change, s.ObjectiveTolerance)
-	case s.MaxIterations > 0 && l.at.Iterations >= s.MaxIterations:
-		return IterationLimit, fmt.Sprintf("iterations %d ≥ limit %d", l.at.Iterations, s.MaxIterations)
-	case l.at.Passes >= s.MaxPasses:
-		return PassLimit, fmt.Sprintf("passes %.4g ≥ limit %.4g", l.at.Passes, s.MaxPasses)
-	case s.MaxTime > 0 && l.at.Seconds >= s.MaxTime.Seconds():
-		return TimeLimit, fmt.Sprintf("seconds %.4g ≥ limit %.4g", l.at.Seconds, s.MaxTime.Seconds())
+	case s.EarlyStop != nil && at.SinceBest >= s.EarlyStop.Patience:
+		return EarlyStopped, fmt.Sprintf("%s did not improve on %.6g for %d evaluations ≥ patience %d", s.EarlyStop.Metric, at.BestValue, at.SinceBest, s.EarlyStop.Patience)
+	case s.ObjectiveTolerance > 0 && at.Change <= s.ObjectiveTolerance*math.Abs(at.LastObjective):
+		return ObjectiveFlat, fmt.Sprintf("change of the objective over a pass %.3g ≤ %.3g × |objective|", at.Change, s.ObjectiveTolerance)
+	case s.MaxIterations > 0 && at.Iterations >= s.MaxIterations:
+		return IterationLimit, fmt.Sprintf("iterations %d ≥ limit %d", at.Iterations, s.MaxIterations)
+	case at.Passes >= s.MaxPasses:
+		return PassLimit, fmt.Sprintf("passes %.4g ≥ limit %.4g", at.Passes, s.MaxPasses)
+	case s.MaxTime > 0 && at.Seconds >= s.MaxTime.Seconds():
+		return TimeLimit, fmt.Sprintf("seconds %.4g ≥ limit %.4g", at.Seconds, s.MaxTime.Seconds())
 	}
 	return "", ""
 }
@@ -314,17 +319,19 @@ func (l *learner) worthSaving() bool {
 	return l.at.Worse == 0 && l.at.Iterations%l.perPass() == 0
 }
 
-// evaluate calls Settings.Evaluate when it is due and looks at early stopping.
-func (l *learner) evaluate(e *Event) error {
-	s := l.settings
-	if s.Evaluate == nil || l.at.Passes < l.at.NextEvaluation {
+func (l *learner) evaluate(e *Event) error { return l.settings.evaluate(e, l.model, &l.at, &l.best) }
+
+// evaluate calls Settings.Evaluate when it is due and looks at early stopping;
+// best is the model of the best evaluation so far.
+func (s *Settings) evaluate(e *Event, m *crf.Model, at *progress, best **crf.Model) error {
+	if s.Evaluate == nil || at.Passes < at.NextEvaluation {
 		return nil
 	}
-	values, err := s.Evaluate(l.model)
+	values, err := s.Evaluate(m)
 	if err != nil {
 		return err
 	}
-	l.at.NextEvaluation = l.at.Passes + s.EvaluateEvery
+	at.NextEvaluation = at.Passes + s.EvaluateEvery
 	e.Eval = values
 	if s.EarlyStop == nil {
 		return nil
@@ -333,16 +340,16 @@ func (l *learner) evaluate(e *Event) error {
 	if !ok {
 		return fmt.Errorf("learn: early stopping wants the metric %q, which no evaluation gives", s.EarlyStop.Metric)
 	}
-	better := value > l.at.BestValue
+	better := value > at.BestValue
 	if s.EarlyStop.Minimise {
-		better = value < l.at.BestValue
+		better = value < at.BestValue
 	}
 	// Any number is better than a NaN, and a NaN better than nothing yet only.
-	if better || l.best == nil || math.IsNaN(l.at.BestValue) && !math.IsNaN(value) {
-		l.at.BestValue, l.at.SinceBest, l.best = value, 0, l.model.Clone()
+	if better || *best == nil || math.IsNaN(at.BestValue) && !math.IsNaN(value) {
+		at.BestValue, at.SinceBest, *best = value, 0, m.Clone()
 		return nil
 	}
-	l.at.SinceBest++
+	at.SinceBest++
 	return nil
 }
 
@@ -365,8 +372,8 @@ const (
 )
 
 // checkpointPause returns how long to wait after a checkpoint that took so long.
-func (l *learner) checkpointPause(took time.Duration) time.Duration {
-	if every := l.settings.CheckpointEvery; every > 0 {
+func (s *Settings) checkpointPause(took time.Duration) time.Duration {
+	if every := s.CheckpointEvery; every > 0 {
 		return every
 	}
 	return min(max(checkpointShare*took, shortestPause), longestPause)

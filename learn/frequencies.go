@@ -20,12 +20,12 @@ func labelFrequencies(layout *crf.Layout, data []*crf.Instance) []float64 {
 		for _, labels := range in.Samples() {
 			for s, y := range labels {
 				if y != crf.Unobserved {
-					counts[at[in.NodeType(int32(s))]+int(y)]++
+					counts[at[in.NodeType(int32(s))]+int(y)] += in.Weight()
 				}
 			}
 			for e := range u {
 				if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
-					counts[at[len(layout.Node)+in.EdgeType(int32(e))]+int(yu)*in.States(v[e])+int(yv)]++
+					counts[at[len(layout.Node)+in.EdgeType(int32(e))]+int(yu)*in.States(v[e])+int(yv)] += in.Weight()
 				}
 			}
 		}

@@ -16,8 +16,8 @@ type learner struct {
 	settings *Settings
 	model    *crf.Model // the weights θ that move
 	bundles  []*bundle
-	blocks   int // D
-	samples  int // N of (8)
+	blocks   int     // D
+	samples  float64 // N of (8): the sum of the samples' weights
 
 	data     []float64 // [weights] M w̄, with the observed parts of partly observed samples
 	total    []float64 // [weights] Σ contributions: M τ
@@ -52,10 +52,7 @@ type learner struct {
 }
 
 func newLearner(p *Problem, s *Settings) (*learner, error) {
-	l := &learner{problem: p, settings: s, model: p.Model.Clone()}
-	for _, in := range p.Data {
-		l.samples += len(in.Samples())
-	}
+	l := &learner{problem: p, settings: s, model: p.Model.Clone(), samples: totalWeight(p.Data)}
 	var err error
 	if l.bundles, err = buildUnits(p, s, l.samples); err != nil {
 		return nil, err
@@ -114,7 +111,7 @@ func (l *learner) layOut() {
 	}
 	l.nodeMoment, l.edgeMoment = place(layout.Node), place(layout.Edge)
 	l.stride++ // the entropy
-	l.data, l.total, l.gradient = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, layout.Size)
+	l.total, l.gradient = make([]float64, layout.Size), make([]float64, layout.Size)
 	l.moments = make([]float64, l.stride-layout.TiedSize)
 	l.perLoose = l.perLooseEdge()
 	for _, b := range l.bundles {
@@ -166,16 +163,7 @@ func (l *learner) measureWork() {
 }
 
 // sumData computes M w̄ of everything observed.
-func (l *learner) sumData() {
-	adjoint := crf.NewAdjoint(l.model)
-	weight := 1 / float64(l.samples)
-	one := make([]float64, l.largestTable())
-	for _, in := range l.problem.Data {
-		for _, labels := range in.Samples() {
-			crf.AddStatistics(l.data, l.model, adjoint, in, labels, weight, one)
-		}
-	}
-}
+func (l *learner) sumData() { l.data = sumStatistics(l.model, l.problem.Data, l.samples) }
 
 func (l *learner) stepProblem() StepProblem {
 	weightOf := map[*crf.Instance]float64{}

@@ -23,6 +23,9 @@ func Measure(p Problem, settings Settings) (*Sizes, error) {
 	if err := s.validateResolved(&p); err != nil {
 		return nil, err
 	}
+	if s.Method.local() {
+		return measureLocal(&p, &s), nil
+	}
 	l, err := newLearner(&p, &s)
 	if err != nil {
 		return nil, err

@@ -28,9 +28,14 @@ type Problem struct {
 	Counting func(*graph.Graph) (*bp.Counting, error)
 	// L2 is the weight of the regulariser, not negative.
 	L2 float64
+	// ClassWeights multiply the term of each label, [node type][state], all positive
+	// and finite; nil: ones. Only Pseudo has a term for each label: the others'
+	// terms are distributions of whole networks, or of pairs.
+	ClassWeights [][]float64
 }
 
-// Method names one of the three settings of the loop.
+// Method names one of the three settings of the loop, or an objective of local
+// terms, which L-BFGS minimises without inference.
 type Method string
 
 // The methods. See the package documentation.
@@ -38,7 +43,16 @@ const (
 	Full      Method = "full"
 	InnerDual Method = "inner-dual"
 	BBPL      Method = "bbpl"
+
+	Pseudo    Method = "pseudo"    // maximum pseudo-likelihood: crf.PseudoLikelihood
+	Piecewise Method = "piecewise" // piecewise training: crf.Piecewise
 )
+
+// Methods lists all methods, the default first.
+var Methods = []Method{BBPL, InnerDual, Full, Pseudo, Piecewise}
+
+// local reports whether the method's objective is a sum of local terms.
+func (m Method) local() bool { return m == Pseudo || m == Piecewise }
 
 // Order says in which order blocks are picked.
 type Order string
@@ -198,8 +212,10 @@ func (s *Settings) validateResolved(p *Problem) error {
 		return fmt.Errorf("learn: violated constraint: Problem.Data has at least one instance")
 	case !(p.L2 >= 0) || math.IsInf(p.L2, 0):
 		return fmt.Errorf("learn: violated constraint: 0 ≤ L2 < ∞, got %v", p.L2)
-	case s.Method != Full && s.Method != InnerDual && s.Method != BBPL:
-		return fmt.Errorf("learn: violated constraint: Method is %q, %q or %q, got %q", BBPL, InnerDual, Full, s.Method)
+	case !slices.Contains(Methods, s.Method):
+		return fmt.Errorf("learn: violated constraint: Method is one of %q, got %q", Methods, s.Method)
+	case p.ClassWeights != nil && s.Method != Pseudo:
+		return fmt.Errorf("learn: violated constraint: ClassWeights need Method %q, got %q", Pseudo, s.Method)
 	case s.Order != Cyclic && s.Order != Random:
 		return fmt.Errorf("learn: violated constraint: Order is %q or %q, got %q", Cyclic, Random, s.Order)
 	case s.Together < 0:
@@ -217,6 +233,9 @@ func (s *Settings) validateResolved(p *Problem) error {
 	case s.EarlyStop != nil && s.EarlyStop.Patience < 1:
 		return fmt.Errorf("learn: violated constraint: EarlyStop.Patience ≥ 1, got %d", s.EarlyStop.Patience)
 	}
+	if err := p.validateClassWeights(); err != nil {
+		return err
+	}
 	for i, in := range p.Data {
 		if !sameShape(in.Schema(), &p.Model.Schema) {
 			return fmt.Errorf("learn: instance %d (%s) was made for another schema than the model's: its types differ in number, states, features or copies; make it with the model's", i, in.Name)
@@ -228,6 +247,27 @@ func (s *Settings) validateResolved(p *Problem) error {
 	for i, w := range p.Model.Weights {
 		if math.IsNaN(w) || math.IsInf(w, 0) {
 			return fmt.Errorf("learn: initial weight %s is %v", p.Model.WeightName(i), w)
+		}
+	}
+	return nil
+}
+
+func (p *Problem) validateClassWeights() error {
+	if p.ClassWeights == nil {
+		return nil
+	}
+	types := p.Model.Schema.NodeTypes
+	if len(p.ClassWeights) != len(types) {
+		return fmt.Errorf("learn: violated constraint: ClassWeights for %d node types, got %d", len(types), len(p.ClassWeights))
+	}
+	for a, weights := range p.ClassWeights {
+		if len(weights) != len(types[a].States) {
+			return fmt.Errorf("learn: violated constraint: ClassWeights[%d] for %d states, got %d", a, len(types[a].States), len(weights))
+		}
+		for i, w := range weights {
+			if !(w > 0) || math.IsInf(w, 0) {
+				return fmt.Errorf("learn: violated constraint: 0 < ClassWeights[%d][%d] < ∞, got %v", a, i, w)
+			}
 		}
 	}
 	return nil

@@ -47,7 +47,8 @@ type Result struct {
 	// Residual is the largest change of a log-message or log-belief in the last pass
 	// of that check, taken over the first sweep of every block: later sweeps of a visit see
 	// less than the whole network. InferenceConverged says whether it was small
-	// enough. NaN and false where not Checked.
+	// enough. NaN and false where not Checked; 0 and true for methods without
+	// inference.
 	Residual           float64
 	InferenceConverged bool
 	// Gap is the primal–dual gap of that inference, summed as in the objective;

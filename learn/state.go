@@ -50,8 +50,7 @@ type saved struct {
 // visit several blocks at a time and loose edges have their beliefs kept.
 const stateFormat = 3
 
-func (l *learner) floats() map[string]*float64 {
-	at := &l.at
+func (at *progress) floats() map[string]*float64 {
 	return map[string]*float64{
 		"first": &at.First, "first_objective": &at.FirstObjective, "first_residual": &at.FirstResidual, "last_objective": &at.LastObjective, "change": &at.Change,
 		"objective": &at.Objective, "gradient_norm": &at.GradientNorm, "best_value": &at.BestValue,
@@ -67,23 +66,27 @@ func (l *learner) snapshot() (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := l.settings
-	out := saved{
-		Format: stateFormat, Progress: l.at, Bits: map[string]uint64{}, Random: random,
-		Method: s.Method, Step: s.Step.String(), Order: s.Order, Blocks: l.blocks, Together: s.Together, Precision: s.Precision, Pairs: s.Pairs, L2: l.problem.L2,
-		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: l.best != nil, fingerprint: l.fingerprint(),
-	}
-	if s.EarlyStop != nil {
-		out.Metric = s.EarlyStop.Metric
-	}
-	for name, x := range l.floats() {
-		out.Bits[name] = math.Float64bits(*x)
-	}
-	text, err := json.Marshal(out)
+	text, err := json.Marshal(l.settings.saved(l.problem.L2, l.blocks, &l.at, l.fingerprint(), random, l.best != nil))
 	if err != nil {
 		return nil, err
 	}
 	return &State{Progress: text, Arrays: l.arrays(l.best != nil)}, nil
+}
+
+// saved returns what is kept of a run beside its arrays.
+func (s *Settings) saved(l2 float64, blocks int, at *progress, print fingerprint, random []byte, hasBest bool) *saved {
+	out := &saved{
+		Format: stateFormat, Progress: *at, Bits: map[string]uint64{}, Random: random,
+		Method: s.Method, Step: s.stepName(), Order: s.Order, Blocks: blocks, Together: s.Together, Precision: s.Precision, Pairs: s.Pairs, L2: l2,
+		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: hasBest, fingerprint: print,
+	}
+	if s.EarlyStop != nil {
+		out.Metric = s.EarlyStop.Metric
+	}
+	for name, x := range at.floats() {
+		out.Bits[name] = math.Float64bits(*x)
+	}
+	return out
 }
 
 // arrays lists every slice of the state, in a fixed order.
@@ -124,42 +127,75 @@ func stateErrorf(format string, a ...any) error { return &StateError{fmt.Sprintf
 
 // restore puts a saved state in the place of the fresh one.
 func (l *learner) restore(state *State) error {
-	var in saved
-	if err := json.Unmarshal(state.Progress, &in); err != nil {
-		return stateErrorf("progress: %v", err)
-	}
-	if in.Format != stateFormat {
-		return stateErrorf("format %d, this version reads %d: start a new run, or resume with the version that wrote it", in.Format, stateFormat)
-	}
-	if err := l.sameRun(&in); err != nil {
+	in, err := state.parse()
+	if err != nil {
 		return err
 	}
+	if err := l.settings.sameRun(in, l.problem.L2, l.blocks, l.fingerprint()); err != nil {
+		return err
+	}
+	if err := state.copyTo(l.arrays(in.HasBest)); err != nil {
+		return err
+	}
+	if err := l.possible(&in.Progress); err != nil {
+		return err
+	}
+	l.at = in.Progress
+	if err := in.setFloats(&l.at); err != nil {
+		return err
+	}
+	if l.at.Status != Converged || !l.small(l.at.GradientNorm) {
+		l.goOn()
+	}
+	return l.source.UnmarshalBinary(in.Random)
+}
+
+// stepName names what moves the weights.
+func (s *Settings) stepName() string {
+	if s.Method.local() {
+		return "l-bfgs"
+	}
+	return s.Step.String()
+}
+
+// parse reads the progress of a state of this format.
+func (s *State) parse() (*saved, error) {
+	var in saved
+	if err := json.Unmarshal(s.Progress, &in); err != nil {
+		return nil, stateErrorf("progress: %v", err)
+	}
+	if in.Format != stateFormat {
+		return nil, stateErrorf("format %d, this version reads %d: start a new run, or resume with the version that wrote it", in.Format, stateFormat)
+	}
+	return &in, nil
+}
+
+// copyTo fills arrays with those of their names in the state.
+func (s *State) copyTo(arrays []Array) error {
 	have := map[string][]float64{}
-	for _, a := range state.Arrays {
+	for _, a := range s.Arrays {
 		have[a.Name] = a.Values
 	}
-	for _, a := range l.arrays(in.HasBest) {
+	for _, a := range arrays {
 		values, ok := have[a.Name]
 		if !ok || len(values) != len(a.Values) {
 			return stateErrorf("array %q has %d values, want %d: it belongs to other data or another model", a.Name, len(values), len(a.Values))
 		}
 		copy(a.Values, values)
 	}
-	if err := l.possible(&in.Progress); err != nil {
-		return err
-	}
-	l.at = in.Progress
-	for name, x := range l.floats() {
+	return nil
+}
+
+// setFloats gives the numbers that are kept by their bits back to at.
+func (in *saved) setFloats(at *progress) error {
+	for name, x := range at.floats() {
 		bits, ok := in.Bits[name]
 		if !ok {
 			return stateErrorf("no value %q", name)
 		}
 		*x = math.Float64frombits(bits)
 	}
-	if l.at.Status != Converged || !l.small(l.at.GradientNorm) {
-		l.goOn()
-	}
-	return l.source.UnmarshalBinary(in.Random)
+	return nil
 }
 
 // possible refuses progress that no run of this problem can have made.
@@ -193,28 +229,27 @@ func (l *learner) goOn() {
 
 // sameRun refuses a checkpoint of a run with other settings, which could not go
 // on to the same bytes.
-func (l *learner) sameRun(in *saved) error {
-	s := l.settings
+func (s *Settings) sameRun(in *saved, l2 float64, blocks int, print fingerprint) error {
 	differ := func(what string, was, is any) error {
 		return stateErrorf("it was written with %s %v, this run has %v; use the same settings, or start a new run", what, was, is)
 	}
 	switch {
 	case in.Method != s.Method:
 		return differ("method", in.Method, s.Method)
-	case in.Step != s.Step.String():
-		return differ("step", in.Step, s.Step)
+	case in.Step != s.stepName():
+		return differ("step", in.Step, s.stepName())
 	case in.Order != s.Order:
 		return differ("order", in.Order, s.Order)
-	case in.Blocks != l.blocks:
-		return differ("number of blocks", in.Blocks, l.blocks)
+	case in.Blocks != blocks:
+		return differ("number of blocks", in.Blocks, blocks)
 	case in.Precision != s.Precision:
 		return differ("precision", in.Precision, s.Precision)
 	case in.Together != s.Together:
 		return differ("blocks together", in.Together, s.Together)
 	case in.Pairs != s.Pairs:
 		return differ("pairs", in.Pairs, s.Pairs)
-	case in.L2 != l.problem.L2:
-		return differ("l2", in.L2, l.problem.L2)
+	case in.L2 != l2:
+		return differ("l2", in.L2, l2)
 	case in.Sweeps != s.InnerSweeps:
 		return differ("inner sweeps", in.Sweeps, s.InnerSweeps)
 	case in.Inner != s.InnerTolerance:
@@ -222,12 +257,11 @@ func (l *learner) sameRun(in *saved) error {
 	case in.Metric != "" && s.EarlyStop != nil && in.Metric != s.EarlyStop.Metric:
 		return differ("early stopping by", in.Metric, s.EarlyStop.Metric)
 	}
-	return l.sameProblem(in.fingerprint)
+	return sameProblem(in.fingerprint, print)
 }
 
 // sameProblem refuses a checkpoint of other data, blocks or counting numbers.
-func (l *learner) sameProblem(was fingerprint) error {
-	is := l.fingerprint()
+func sameProblem(was, is fingerprint) error {
 	switch {
 	case was.Data != is.Data:
 		return stateErrorf("it was written with other features, labels, graphs or types (%s, now %s); use the same data in the same order, or start a new run", was.Data, is.Data)

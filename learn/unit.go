@@ -48,7 +48,7 @@ type bundle struct {
 
 // buildUnits makes the units of all instances and bundles them: one bundle per
 // instance if pairs are updated singly, else one of all.
-func buildUnits(p *Problem, s *Settings, total int) ([]*bundle, error) {
+func buildUnits(p *Problem, s *Settings, total float64) ([]*bundle, error) {
 	shapes := newShapes(p, s)
 	var bundles []*bundle
 	for i, in := range p.Data {
@@ -154,9 +154,9 @@ func (h *shapes) freeNet(in *crf.Instance, counting *bp.Counting) (*bp.Net, erro
 }
 
 // unitsOf returns the free unit of an instance and a clamped one for each of
-// its samples that has unobserved labels. total is the number of samples of the
+// its samples that has unobserved labels. total is the weight of all samples of the
 // whole data set.
-func (h *shapes) unitsOf(index int, in *crf.Instance, total int) ([]*unit, error) {
+func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, error) {
 	part, err := h.partitionOf(in)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total int) ([]*unit, error
 		return nil, err
 	}
 	samples := in.Samples()
-	units := []*unit{{instance: index, in: in, part: part, net: net, weight: float64(len(samples)) / float64(total)}}
+	units := []*unit{{instance: index, in: in, part: part, net: net, weight: in.Weight() * float64(len(samples)) / total}}
 	for i, labels := range samples {
 		if !in.Missing(i) {
 			continue
@@ -183,7 +183,7 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total int) ([]*unit, error
 		for s, y := range labels {
 			hidden[s] = y == crf.Unobserved
 		}
-		units = append(units, &unit{instance: index, in: in, part: part.Restrict(hidden), net: clamped, weight: -1 / float64(total)})
+		units = append(units, &unit{instance: index, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() / total})
 	}
 	for _, u := range units {
 		u.state = bp.NewState(u.net)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/learn"
 	"github.com/blockbp/blockbp/record"
 )
 
@@ -129,11 +130,19 @@ func comparisonTable(runs []*comparedRun) record.Table {
 	for _, r := range runs {
 		n := r.numbers
 		t.Rows = append(t.Rows, []string{
-			r.Run, string(n.Status), fmt.Sprintf("%.10g", float64(n.Objective)), fmt.Sprintf("%.2g", float64(n.GradNorm)),
+			r.Run, string(n.Status), fmt.Sprintf("%.10g", float64(n.Objective)) + objectiveNote(n.kind()), fmt.Sprintf("%.2g", float64(n.GradNorm)),
 			strconv.Itoa(n.Iterations), fmt.Sprintf("%.1f", n.Passes), fmt.Sprintf("%.2f", n.Seconds), orDash("%.2g", float64(r.Distance)),
 		})
 	}
 	return t
+}
+
+// kind names the objective; runs of older versions have the usual one.
+func (n *numbersOfResult) kind() string {
+	if n.ObjectiveKind == "" {
+		return objectiveKind(learn.BBPL)
+	}
+	return n.ObjectiveKind
 }
 
 func writeComparison(dir string, runs []*comparedRun) error {

@@ -14,6 +14,7 @@ var settingsShown = []struct{ option, key string }{
 	{"method", "method"},
 	{"step", "step rule"},
 	{"l2", "l2"},
+	{"class-weights", "class weights"},
 	{"counting", "counting numbers"},
 	{"blocks", "blocks per network"},
 	{"together", "blocks per iteration"},

@@ -156,6 +156,12 @@ func statesAlike(types []crf.NodeType) bool {
 // resolveBlocks says how the networks are cut. Where some are cut into tiles and
 // others are not, there is no other answer than "auto".
 func (t *training) resolveBlocks(request resolved) error {
+	if localMethod(t.settings.Method) {
+		for _, name := range blockOptions {
+			t.put(name, nil)
+		}
+		return nil
+	}
 	if t.settings.Method != learn.BBPL {
 		t.put("blocks", 1)
 		t.put("partition", nil)

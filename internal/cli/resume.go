@@ -180,7 +180,7 @@ func (t *training) recallOptions(cmd *cobra.Command) error {
 }
 
 // courseOptions decide what course a run takes; a resumed one must keep them.
-var courseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "precision", "pairs", "l2", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges"}
+var courseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "precision", "pairs", "l2", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "class-weights"}
 
 // keptOptions are all that a resumed run must keep: these too say what data and
 // model are.

@@ -31,6 +31,7 @@ type trainFlags struct {
 	out, model, init, resume, config string
 	reference                        string
 	method, counting, step, order    string
+	classWeights                     string
 	l2, innerTolerance               float64
 	innerSweeps                      int
 	pairs, noEdges                   bool
@@ -59,7 +60,8 @@ metrics of every iteration, plots and a report.
 
 DATA are .npz instances (files, folders or lists of them), an image folder, or
 graph tables; see docs/formats.md. The objective is
-  L(w) = (1/N) sum_n [B(theta_n) - <theta_n, labels_n>] + (l2/2) |w|^2.`,
+  L(w) = (1/N) sum_n [B(theta_n) - <theta_n, labels_n>] + (l2/2) |w|^2,
+or, with --method pseudo or piecewise, a sum of local terms without inference.`,
 		Example: `  blockbp train data/ -o run --l2 1
   blockbp train images/ --features features/ --list train.txt --blocks 4x5 -o run
   blockbp train run --resume --max-passes 500`,
@@ -73,11 +75,12 @@ graph tables; see docs/formats.md. The objective is
 	fl.Var(resumeValue{&f.resume}, "resume", "go on with the run in this folder; if none is named here, with the run that is given in the place of DATA, or in --out")
 	fl.Lookup("resume").NoOptDefVal = resumeHere
 	fl.StringVar(&f.config, "config", "", "TOML file of options; the command line wins over it")
-	fl.StringVar(&f.method, "method", "bbpl", "bbpl, inner-dual or full")
+	fl.StringVar(&f.method, "method", "bbpl", "bbpl, inner-dual or full; or the baselines pseudo (pseudo-likelihood) and piecewise, by L-BFGS")
 	f.partition.register(fl)
 	fl.IntVar(&f.together, "together", 0, "blocks per iteration, as far as no two share an edge: they are visited in parallel (default 1, or as many as make up a 20th of the network where --blocks is left out)")
 	fl.StringVar(&f.counting, "counting", "convex", countingHelp)
 	fl.Float64Var(&f.l2, "l2", 1, "weight of (l2/2)|w|^2 in the objective, which is a sum over all variables")
+	fl.StringVar(&f.classWeights, "class-weights", "", "with --method pseudo: balanced, or STATE=WEIGHT,...: weights of the labels' terms")
 	fl.StringVar(&f.step, "step", "auto", "auto, fixed:A, invt:A or adagrad:A")
 	fl.StringVar(&f.precision, "precision", "f64", "of edge tables and messages: f64, or f32, which is faster and stops short of the last digits; weights, gradients and checks are f64")
 	fl.StringVar(&f.order, "order", "cyclic", "order of the blocks: cyclic or random")
@@ -224,6 +227,9 @@ func (t *training) prepare() error {
 	if err := t.checkShapes(); err != nil {
 		return err
 	}
+	if err := t.prepareClassWeights(); err != nil {
+		return err
+	}
 	if err := t.settings.Validate(&t.problem); err != nil {
 		return usagef("%v", err)
 	}
@@ -231,6 +237,7 @@ func (t *training) prepare() error {
 		return err
 	}
 	t.warn()
+	t.warnLocal()
 	return t.resolve(cut)
 }
 
@@ -295,7 +302,7 @@ func (f *trainFlags) validate() error {
 		name, value string
 		valid       []string
 	}{
-		{"method", f.method, []string{string(learn.BBPL), string(learn.InnerDual), string(learn.Full)}},
+		{"method", f.method, methodChoices()},
 		{"order", f.order, []string{string(learn.Cyclic), string(learn.Random)}},
 		{"precision", f.precision, []string{bp.Double.String(), bp.Single.String()}},
 	}

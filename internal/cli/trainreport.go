@@ -110,14 +110,19 @@ func (t *training) writeTrainingReport(r *learn.Result, n numbersOfResult, final
 		return err
 	}
 	report := &record.Report{Title: "Training report", Subtitle: fmt.Sprintf("%d instances, %d weights; blockbp %s", len(t.set.Instances), r.Model.Layout.Size, version())}
-	report.Callout(verdict(r), verdictText(r))
+	local := localMethod(t.settings.Method)
+	report.Callout(verdict(r), verdictText(r, local))
 	if err := t.reportSettings(report); err != nil {
 		return err
 	}
 	report.Section("Result")
 	report.KeyValues(resultValues(n))
 	report.Section("Convergence")
-	report.Paragraph("The objective and the gradient are the running estimates of block learning: each block's share is as of its last visit, so they cost nothing extra and become exact at convergence. " + sourceOfValues(r) + " A pass is the work of one sweep over the whole network.")
+	if local {
+		report.Paragraph(objectiveTexts[t.settings.Method] + " A pass is one evaluation of objective and gradient over all data.")
+	} else {
+		report.Paragraph("The objective and the gradient are the running estimates of block learning: each block's share is as of its last visit, so they cost nothing extra and become exact at convergence. " + sourceOfValues(r) + " A pass is the work of one sweep over the whole network.")
+	}
 	for _, c := range convergenceCurves([]namedMetrics{{"", metrics}}) {
 		if err := writeFigure(run, c.file, c.curves); err != nil {
 			return err
@@ -149,9 +154,10 @@ func verdict(r *learn.Result) record.CalloutKind {
 	return record.CalloutWarn
 }
 
-func verdictText(r *learn.Result) string {
+// verdictText says how a run ended; local is set for objectives without inference.
+func verdictText(r *learn.Result, local bool) string {
 	text := fmt.Sprintf("%s: %s.", r.Status, r.Reason)
-	if r.Checked {
+	if r.Checked && !local {
 		text += fmt.Sprintf(" Checked over the whole network: gradient norm %.3g, largest change of a message %.3g", r.GradientNorm, r.Residual)
 		if !r.InferenceConverged {
 			text += " (it had not settled)"
@@ -194,7 +200,8 @@ func resultValues(n numbersOfResult) []record.KeyValue {
 		{Key: "gradient norm", Value: orUnknown("%.3g", n.GradNorm) + " (at the start " + orUnknown("%.3g", n.FirstGradNorm) + ")"},
 		{Key: "norm of the weights", Value: fmt.Sprintf("%.6g", n.ThetaNorm)},
 		{Key: "iterations", Value: strconv.Itoa(n.Iterations)},
-		{Key: "passes of messages", Value: fmt.Sprintf("%.1f, of which checks %.1f", n.Passes, n.CheckPasses)},
+		{Key: "objective kind", Value: n.ObjectiveKind},
+		{Key: "passes of messages", Value: passesText(n)},
 		{Key: "passes of gradients", Value: fmt.Sprintf("%.1f", n.GradientPasses)},
 		{Key: "seconds of training", Value: fmt.Sprintf("%.2f, of which checks %.2f; %.3g per iteration", n.TrainingSeconds, n.CheckSeconds, float64(n.SecondsPerIter))},
 		{Key: "seconds of evaluation", Value: fmt.Sprintf("%.2f", n.EvaluationSeconds)},

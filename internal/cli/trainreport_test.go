@@ -25,7 +25,7 @@ func TestReportClaimsOnlyWhatIsKnown(t *testing.T) {
 		}
 	}
 	for _, settled := range []bool{false, true} {
-		text := verdictText(&learn.Result{Status: learn.PassLimit, Checked: true, InferenceConverged: settled})
+		text := verdictText(&learn.Result{Status: learn.PassLimit, Checked: true, InferenceConverged: settled}, false)
 		if strings.Contains(text, "had not settled") == settled {
 			t.Errorf("the inference settled: %v, and the verdict is %q", settled, text)
 		}
@@ -34,7 +34,7 @@ func TestReportClaimsOnlyWhatIsKnown(t *testing.T) {
 		status learn.Status
 		claims bool
 	}{{learn.Converged, true}, {learn.PassLimit, false}, {learn.TimeLimit, false}, {learn.Interrupted, false}} {
-		text := verdictText(&learn.Result{Status: c.status})
+		text := verdictText(&learn.Result{Status: c.status}, false)
 		if !strings.Contains(text, "not known to be convex") || strings.Contains(text, "this optimum") != c.claims {
 			t.Errorf("%s: %q; does it speak of this optimum? want %v", c.status, text, c.claims)
 		}

@@ -93,6 +93,7 @@ type numbersOfResult struct {
 	Reason             string                  `json:"reason"`
 	Converged          bool                    `json:"converged"`
 	Objective          record.Float            `json:"objective"`
+	ObjectiveKind      string                  `json:"objective_kind"`
 	GradNorm           record.Float            `json:"grad_norm"`
 	FirstGradNorm      record.Float            `json:"first_grad_norm"`
 	Iterations         int                     `json:"iterations"`
@@ -123,7 +124,7 @@ type numbersOfResult struct {
 func (t *training) numbers(r *learn.Result) numbersOfResult {
 	n := numbersOfResult{
 		Status: r.Status, Reason: r.Reason, Converged: r.Status == learn.Converged,
-		Objective: record.Float(r.Objective), GradNorm: record.Float(r.GradientNorm), FirstGradNorm: record.Float(r.FirstGradientNorm),
+		Objective: record.Float(r.Objective), ObjectiveKind: objectiveKind(t.settings.Method), GradNorm: record.Float(r.GradientNorm), FirstGradNorm: record.Float(r.FirstGradientNorm),
 		Iterations: r.Iterations, Passes: r.Passes, CheckPasses: r.CheckPasses, GradientPasses: r.GradientPasses,
 		Seconds: r.Seconds, TrainingSeconds: r.Seconds - t.evaluating.Seconds(), CheckSeconds: r.CheckSeconds,
 		EvaluationSeconds: (t.evaluating + t.evaluated).Seconds(), ReportSeconds: record.Float(math.NaN()), TotalSeconds: t.totalSeconds(),
@@ -247,10 +248,10 @@ func (t *training) printResult(n numbersOfResult) error {
 	rows := [][]string{
 		{"status", string(n.Status)},
 		{"reason", n.Reason},
-		{"objective", orUnknown("%.10g", n.Objective)},
+		{"objective", orUnknown("%.10g", n.Objective) + objectiveNote(n.ObjectiveKind)},
 		{"gradient norm", orUnknown("%.3g", n.GradNorm)},
 		{"iterations", strconv.Itoa(n.Iterations)},
-		{"passes", fmt.Sprintf("%.1f, of which checks %.1f", n.Passes, n.CheckPasses)},
+		{"passes", passesText(n)},
 		{"seconds", fmt.Sprintf("%.2f, of which training %.2f (checks %.2f), evaluation %.2f, report %.2f", n.TotalSeconds, n.TrainingSeconds, n.CheckSeconds, n.EvaluationSeconds, float64(n.ReportSeconds))},
 		{"peak memory", mebibytes(n.PeakBytes)},
 		{"model", n.Model},

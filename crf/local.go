@@ -1,0 +1,45 @@
+package crf
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/graph/partition"
+)
+
+// LocalObjective is a sum of terms that each normalise over a few variables only,
+// so that value and gradient need no inference: PseudoLikelihood and Piecewise.
+// It carries scratch; use one per goroutine.
+type LocalObjective interface {
+	// Add returns weight times the sum of the terms of all samples of an instance, in
+	// nats and at the weights of m, and adds its gradient to gradient [weights], or
+	// none where that is nil. whole is the one block of partition.Whole(in.Graph).
+	// Terms are convex in the weights. A term that a missing label leaves without
+	// its variables is left out.
+	Add(gradient []float64, m *Model, in *Instance, whole *partition.Block, weight float64) float64
+}
+
+// softmax replaces logits by probabilities and returns the logarithm of what they
+// were divided by, log Σ exp. Logits of −Inf get probability zero.
+func softmax(p []float64) (logSum float64) {
+	largest := math.Inf(-1)
+	for _, x := range p {
+		largest = max(largest, x)
+	}
+	sum := 0.0
+	for i, x := range p {
+		p[i] = math.Exp(x - largest)
+		sum += p[i]
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+	return largest + math.Log(sum)
+}
+
+// resized returns a slice of n numbers, s if it is long enough.
+func resized(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n)
+	}
+	return s[:n]
+}

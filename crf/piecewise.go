@@ -1,0 +1,102 @@
+package crf
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/graph/partition"
+)
+
+// Piecewise is the negative piecewise log-likelihood (Sutton and McCallum 2005):
+// every factor, of a node or of an edge, is a model of its own,
+//
+//	Σ_s [log Σ_i exp θ_s(i) − θ_s(x_s)] + Σ_uv [log Σ_ij exp θ_uv(i,j) − θ_uv(x_u,x_v)]
+//
+// over the nodes that have a label and the edges both of whose ends have one. With
+// all labels known it is an upper bound on the negative log-likelihood: a product
+// of sums has all terms of the sum of products, and more. The zero value works. It
+// is a LocalObjective.
+type Piecewise struct {
+	potential Potentials
+	factor    []float64   // derivative by the potentials of one factor
+	tables    [][]float64 // [distinct tables of the block] probabilities of an edge's piece
+	logSums   []float64   // [distinct tables] log Σ exp
+}
+
+// Add implements LocalObjective.
+func (l *Piecewise) Add(gradient []float64, m *Model, in *Instance, whole *partition.Block, weight float64) (value float64) {
+	m.Ground(&l.potential, in, whole)
+	adjoint := NewAdjoint(m)
+	for s := range int32(in.Graph.NumNodes()) {
+		span := &m.Layout.Node[in.NodeType(s)]
+		theta := l.potential.Node[l.potential.NodeAt[s]:l.potential.NodeAt[s+1]]
+		l.factor = append(l.factor[:0], theta...)
+		logSum := softmax(l.factor)
+		share, used := l.piece(theta, logSum, weight, in, func(labels []int32) int { return int(labels[s]) })
+		value += share
+		if used && gradient != nil {
+			adjoint.ScatterNode(span.of(gradient, in.NodeRow(s)), in, s, l.factor)
+		}
+	}
+	l.normaliseTables(m, in, whole)
+	for e := range int32(in.Graph.NumEdges()) {
+		span := &m.Layout.Edge[in.EdgeType(e)]
+		u, v, id := in.Graph.U(e), in.Graph.V(e), l.potential.TableID[e]
+		theta := l.potential.Table[l.potential.EdgeAt[e]:][:span.States]
+		l.factor = append(l.factor[:0], l.tables[id]...)
+		share, used := l.piece(theta, l.logSums[id], weight, in, func(labels []int32) int {
+			if labels[u] == Unobserved || labels[v] == Unobserved {
+				return Unobserved
+			}
+			return int(labels[u])*in.States(v) + int(labels[v])
+		})
+		value += share
+		if used && gradient != nil {
+			adjoint.ScatterEdge(span.of(gradient, in.EdgeRow(e)), in, e, l.factor)
+		}
+	}
+	return value
+}
+
+// piece adds one factor's terms up over the samples, given θ and log Σ exp θ, and
+// turns l.factor from probabilities into the derivative. labelOf gives the (joint)
+// state that a sample's labels choose, or Unobserved. used is false where none
+// does.
+func (l *Piecewise) piece(theta []float64, logSum, weight float64, in *Instance, labelOf func([]int32) int) (value float64, used bool) {
+	terms := 0.0
+	for _, labels := range in.Samples() {
+		if labelOf(labels) != Unobserved {
+			terms++
+		}
+	}
+	for x := range l.factor {
+		l.factor[x] *= weight * terms
+	}
+	for _, labels := range in.Samples() {
+		if y := labelOf(labels); y != Unobserved {
+			value += weight * (logSum - theta[y])
+			l.factor[y] -= weight
+		}
+	}
+	return value, terms > 0
+}
+
+// normaliseTables computes probabilities and log Σ exp of every distinct edge
+// table once: edges with equal features share them.
+func (l *Piecewise) normaliseTables(m *Model, in *Instance, whole *partition.Block) {
+	n := l.potential.NumTables
+	l.logSums = resized(l.logSums, n)
+	for len(l.tables) < n {
+		l.tables = append(l.tables, nil)
+	}
+	for x := range l.logSums {
+		l.logSums[x] = math.NaN() // not computed yet
+	}
+	for q, e := range whole.Edges {
+		id := l.potential.TableID[q]
+		if math.IsNaN(l.logSums[id]) {
+			states := m.Layout.Edge[in.EdgeType(e)].States
+			l.tables[id] = append(l.tables[id][:0], l.potential.Table[l.potential.EdgeAt[q]:][:states]...)
+			l.logSums[id] = softmax(l.tables[id])
+		}
+	}
+}

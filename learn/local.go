@@ -1,0 +1,304 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/partition"
+)
+
+// localLearner is a run of limited-memory BFGS (Nocedal 1980) on an objective of
+// local terms,
+//
+//	L(θ̃) = (1/N) Σ_n terms of sample n + (l2/2)‖θ̃‖²,
+//
+// which is convex and has its exact gradient at the price of one pass over the
+// data, without messages. So there are no blocks, nothing is stale, and no check is
+// needed. An iteration is one step of the weights; a pass is one evaluation of
+// objective and gradient.
+type localLearner struct {
+	problem  *Problem
+	settings *Settings
+	model    *crf.Model // the weights θ of the last iteration
+	total    float64    // N, the sum of the samples' weights
+	rounding float64    // gradient norm below which there is nothing but rounding
+
+	value      float64   // L at the weights of the last iteration
+	gradient   []float64 // [weights] ∇L there
+	direction  []float64
+	trial      *crf.Model // weights to evaluate
+	trialSlope []float64  // [weights] ∇L at the trial weights
+	curvature  *quasiNewton
+
+	whole   map[*graph.Graph]*partition.Partition
+	pool    *pool
+	workers []crf.LocalObjective
+	parts   []localPart // [instances of a chunk]
+	chunk   int         // first instance of the chunk at work
+
+	at    progress
+	best  *crf.Model
+	print fingerprint
+}
+
+// localPart is what one instance adds to objective and gradient.
+type localPart struct {
+	value    float64
+	gradient []float64
+}
+
+// instancesPerChunk bounds how many instances' gradients are kept before they are
+// added up, in the order of the instances, whatever thread computed them.
+const instancesPerChunk = 16
+
+func fitLocal(ctx context.Context, p *Problem, s *Settings) (*Result, error) {
+	l := newLocalLearner(p, s)
+	defer l.pool.close()
+	if s.Resume != nil {
+		if err := l.restore(s.Resume); err != nil {
+			return nil, err
+		}
+		s.Resume = nil // it was copied: let the memory go
+	}
+	return l.run(ctx)
+}
+
+func newLocalLearner(p *Problem, s *Settings) *localLearner {
+	size := p.Model.Layout.Size
+	l := &localLearner{
+		problem: p, settings: s, model: p.Model.Clone(), trial: p.Model.Clone(), total: totalWeight(p.Data),
+		gradient: make([]float64, size), direction: make([]float64, size), trialSlope: make([]float64, size),
+		whole: map[*graph.Graph]*partition.Partition{},
+		parts: make([]localPart, min(instancesPerChunk, len(p.Data))),
+	}
+	l.curvature = newQuasiNewton(size, func(dst, g []float64) { copy(dst, g) })
+	l.curvature.widen(1 / flattest) // the line search bounds the steps
+	for i := range l.parts {
+		l.parts[i].gradient = make([]float64, size)
+	}
+	for _, in := range p.Data {
+		if l.whole[in.Graph] == nil {
+			l.whole[in.Graph] = partition.Whole(in.Graph)
+		}
+	}
+	for range s.Threads {
+		l.workers = append(l.workers, localObjective(p, s.Method))
+	}
+	statistics := sumStatistics(l.model, p.Data, l.total)
+	l.rounding = roundingShare * math.Sqrt(dot(statistics, statistics))
+	l.at.First, l.at.FirstObjective, l.at.LastObjective = math.NaN(), math.NaN(), math.NaN()
+	l.at.Change, l.at.BestValue = math.Inf(1), math.NaN()
+	l.pool = newPool(s.Threads, l.evaluateInstance) // last: its goroutines run until it is closed
+	return l
+}
+
+// localObjective returns the objective of a method, with scratch for one goroutine.
+func localObjective(p *Problem, m Method) crf.LocalObjective {
+	if m == Piecewise {
+		return &crf.Piecewise{}
+	}
+	return &crf.PseudoLikelihood{ClassWeights: p.ClassWeights}
+}
+
+// evaluateInstance is the part of an evaluation that one goroutine does.
+func (l *localLearner) evaluateInstance(worker, i int) {
+	in := l.problem.Data[l.chunk+i]
+	part := &l.parts[i]
+	clear(part.gradient)
+	part.value = l.workers[worker].Add(part.gradient, l.trial, in, &l.whole[in.Graph].Blocks[0], in.Weight()/l.total)
+}
+
+// evaluate returns L at the trial weights, and its gradient in l.trialSlope.
+func (l *localLearner) evaluate() (value float64) {
+	for i, w := range l.trial.Weights {
+		value += l.problem.L2 / 2 * w * w
+		l.trialSlope[i] = l.problem.L2 * w
+	}
+	for l.chunk = 0; l.chunk < len(l.problem.Data); l.chunk += len(l.parts) {
+		n := min(len(l.parts), len(l.problem.Data)-l.chunk)
+		l.pool.run(n)
+		for i := range n {
+			value += l.parts[i].value
+			addTo(l.trialSlope, l.parts[i].gradient)
+		}
+	}
+	l.at.Passes++
+	l.at.GradientPasses++
+	return value
+}
+
+// accept makes the trial weights those of the run.
+func (l *localLearner) accept(value float64) {
+	l.value = value
+	copy(l.model.Weights, l.trial.Weights)
+	copy(l.gradient, l.trialSlope)
+	l.at.Objective, l.at.GradientNorm = value, math.Sqrt(dot(l.gradient, l.gradient))
+}
+
+// errStopped says that a line search was given up because the run has to end.
+var errStopped = errors.New("learn: stopped")
+
+func (l *localLearner) run(ctx context.Context) (*Result, error) {
+	started := time.Now()
+	before := l.at.Seconds
+	clock := func() { l.at.Seconds = before + time.Since(started).Seconds() }
+	if l.at.Passes == 0 {
+		if err := l.begin(); err != nil {
+			return nil, err
+		}
+	}
+	var nextCheckpoint time.Time
+	for {
+		clock()
+		if done := l.ended(ctx); done {
+			return l.finish()
+		}
+		if now := time.Now(); now.After(nextCheckpoint) {
+			if err := l.checkpoint(); err != nil {
+				return nil, err
+			}
+			nextCheckpoint = time.Now().Add(l.settings.checkpointPause(time.Since(now)))
+		}
+		passes := l.at.Passes
+		step, err := l.iterate(ctx)
+		clock()
+		switch {
+		case errors.Is(err, errStopped):
+			l.at.Passes, l.at.GradientPasses = passes, passes // the state is that of the last iteration
+			l.at.Status, l.at.Reason = Interrupted, "interrupted"
+			return l.finish()
+		case err != nil:
+			return nil, err
+		case step == 0:
+			l.at.Status = ObjectiveFlat
+			l.at.Reason = fmt.Sprintf("the line search finds no smaller objective than %.10g: what is left of it is rounding", l.value)
+			return l.finish()
+		}
+		event := Event{Iteration: l.at.Iterations, Instance: -1, Block: -1, Step: step, Objective: l.at.Objective, GradientNorm: l.at.GradientNorm, Residual: math.NaN()}
+		if err := l.settings.evaluate(&event, l.model, &l.at, &l.best); err != nil {
+			return nil, err
+		}
+		clock()
+		if err := l.record(event); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// begin evaluates at the weights of the start.
+func (l *localLearner) begin() error {
+	value := l.evaluate()
+	l.accept(value)
+	l.at.First, l.at.FirstObjective, l.at.LastObjective = l.at.GradientNorm, value, value
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v: they, or the features, are too large, or a label is forbidden", value)}
+	}
+	if !(l.at.First <= math.MaxFloat64) {
+		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features are too large to be squared; scale them to about 1", l.at.First)}
+	}
+	return l.record(Event{Instance: -1, Block: -1, Check: true, Objective: value, GradientNorm: l.at.GradientNorm})
+}
+
+// ended reports whether the run is over, and sets why.
+func (l *localLearner) ended(ctx context.Context) bool {
+	tolerance := max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.at.First, l.rounding)
+	switch {
+	case l.at.GradientNorm <= tolerance && l.at.GradientNorm <= math.MaxFloat64:
+		l.at.Status, l.at.Reason = Converged, fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.at.GradientNorm, tolerance)
+	case ctx.Err() != nil:
+		l.at.Status, l.at.Reason = Interrupted, "interrupted"
+	default:
+		l.at.Status, l.at.Reason = l.settings.limitReached(&l.at)
+	}
+	return l.at.Status != ""
+}
+
+// iterate makes one step of L-BFGS and returns its length along the direction, 0
+// where no step makes the objective smaller.
+func (l *localLearner) iterate(ctx context.Context) (step float64, err error) {
+	norm := dot(l.gradient, l.gradient)
+	l.curvature.direct(l.direction, l.gradient, norm)
+	first := 1.0
+	if l.curvature.scalars[memoryPairs] == 0 {
+		first = min(1, 1/math.Sqrt(norm)) // no scale is known yet: a step of length 1
+	}
+	search := lineSearch{value: l.value, slope: -dot(l.direction, l.gradient)}
+	search.along = func(t float64) (value, slope float64, err error) {
+		if ctx.Err() != nil {
+			return 0, 0, errStopped
+		}
+		for i, d := range l.direction {
+			l.trial.Weights[i] = l.model.Weights[i] - t*d
+		}
+		value = l.evaluate()
+		return value, -dot(l.direction, l.trialSlope), nil
+	}
+	step, value, err := search.run(first)
+	switch {
+	case err != nil:
+		return 0, err
+	case step == 0 && l.curvature.scalars[memoryPairs] > 0:
+		l.curvature.reset(1) // what was learned of the curvature may be at fault
+		return l.iterate(ctx)
+	case step == 0:
+		return 0, nil
+	}
+	s, y := l.curvature.next()
+	for i, w := range l.trial.Weights {
+		s[i], y[i] = w-l.model.Weights[i], l.trialSlope[i]-l.gradient[i]
+	}
+	l.curvature.store()
+	l.at.Change, l.at.LastObjective = math.Abs(value-l.value), value
+	l.accept(value)
+	l.at.Iterations++
+	return step, nil
+}
+
+func (l *localLearner) record(e Event) error {
+	if l.settings.Recorder == nil {
+		return nil
+	}
+	e.Pass, e.Theta = l.at.Passes, l.model.Weights
+	e.Elapsed = time.Duration(l.at.Seconds * float64(time.Second))
+	return l.settings.Recorder.Record(e)
+}
+
+// finish makes the result and saves the state.
+func (l *localLearner) finish() (*Result, error) {
+	if err := l.checkpoint(); err != nil {
+		return nil, err
+	}
+	return &Result{
+		Model: l.model, Best: l.best, Status: l.at.Status, Reason: l.at.Reason,
+		Objective: l.at.Objective, GradientNorm: l.at.GradientNorm, FirstGradientNorm: l.at.First,
+		Checked: l.at.Status != Interrupted, InferenceConverged: true, Gap: math.NaN(), Convex: true,
+		Iterations: l.at.Iterations, Passes: l.at.Passes, GradientPasses: l.at.GradientPasses,
+		Seconds: l.at.Seconds, StateBytes: l.stateBytes(),
+	}, nil
+}
+
+// stateBytes is the memory of the optimiser and of the gradients.
+func (l *localLearner) stateBytes() int64 {
+	vectors := len(l.parts) + 4 + 2*pairsKept
+	return int64(8 * vectors * len(l.gradient))
+}
+
+// measureLocal is Measure for a local objective: it times one evaluation.
+func measureLocal(p *Problem, s *Settings) *Sizes {
+	l := newLocalLearner(p, s)
+	defer l.pool.close()
+	sizes := &Sizes{Instances: len(p.Data), Weights: l.model.Layout.Size, Blocks: 1, StateBytes: l.stateBytes()}
+	for _, in := range p.Data {
+		sizes.Nodes += in.Graph.NumNodes()
+		sizes.Edges += in.Graph.NumEdges()
+	}
+	started := time.Now()
+	l.evaluate()
+	sizes.SecondsPerPass = time.Since(started).Seconds()
+	return sizes
+}

@@ -1,0 +1,434 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/optimize"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// localMethods are those whose objective is a sum of local terms.
+var localMethods = []Method{Pseudo, Piecewise}
+
+// localAt evaluates the objective of a local method.
+func localAt(p Problem, m Method, threads int, weights []float64) (value float64, gradient []float64) {
+	s := Settings{Method: m, Threads: threads}.withDefaults()
+	l := newLocalLearner(&p, &s)
+	defer l.pool.close()
+	copy(l.trial.Weights, weights)
+	value = l.evaluate()
+	return value, slices.Clone(l.trialSlope)
+}
+
+// edgesObserved says which edges have labels at both ends.
+func edgesObserved(in *crf.Instance, labels []int32) []bool {
+	u, v := in.Graph.Ends()
+	observed := make([]bool, len(u))
+	for e := range u {
+		observed[e] = labels[u[e]] >= 0 && labels[v[e]] >= 0
+	}
+	return observed
+}
+
+// logSumOf is log Σ exp, without care for overflow.
+func logSumOf(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += math.Exp(v)
+	}
+	return math.Log(sum)
+}
+
+// pseudoByScores is the pseudo-likelihood by its definition: for each labelled node
+// the scores of the joint states that differ there only.
+func pseudoByScores(network *mrf.Pairwise, in *crf.Instance, labels []int32, classWeights [][]float64) (value float64) {
+	observed := edgesObserved(in, labels)
+	u, v := in.Graph.Ends()
+	score := func(x []int32) (total float64) {
+		for s, y := range x {
+			if y >= 0 {
+				total += network.Node[network.NodeAt[s]+int(y)]
+			}
+		}
+		for e, ok := range observed {
+			if ok {
+				total += network.Edge[network.EdgeAt[e]+int(x[u[e]]*network.Card[v[e]]+x[v[e]])]
+			}
+		}
+		return total
+	}
+	for s, y := range labels {
+		if y < 0 {
+			continue
+		}
+		x := slices.Clone(labels)
+		scores := make([]float64, network.Card[s])
+		for i := range scores {
+			x[s] = int32(i)
+			scores[i] = score(x)
+		}
+		omega := 1.0
+		if classWeights != nil {
+			omega = classWeights[in.NodeType(int32(s))][y]
+		}
+		value += omega * (logSumOf(scores) - scores[y])
+	}
+	return value
+}
+
+// piecewiseByScores is the piecewise likelihood by its definition.
+func piecewiseByScores(network *mrf.Pairwise, in *crf.Instance, labels []int32) (value float64) {
+	for s, y := range labels {
+		if y >= 0 {
+			table := network.Node[network.NodeAt[s]:network.NodeAt[s+1]]
+			value += logSumOf(table) - table[y]
+		}
+	}
+	u, v := in.Graph.Ends()
+	for e, ok := range edgesObserved(in, labels) {
+		if ok {
+			table := network.Edge[network.EdgeAt[e]:network.EdgeAt[e+1]]
+			value += logSumOf(table) - table[int(labels[u[e]]*network.Card[v[e]]+labels[v[e]])]
+		}
+	}
+	return value
+}
+
+// TestLocalObjectivesByDefinition compares values with the definitions, and
+// gradients with differences, for every kind of problem: types, untied weights,
+// missing labels, several samples, weights of instances and of classes.
+func TestLocalObjectivesByDefinition(t *testing.T) {
+	for name, p := range problems(t) {
+		if len(p.Data) > 1 {
+			p.Data = append([]*crf.Instance{reweighted(p.Data[0], 2.5)}, p.Data[1:]...)
+		}
+		for _, method := range localMethods {
+			for _, weighted := range []bool{false, true} {
+				if weighted && method != Pseudo {
+					continue
+				}
+				if weighted {
+					rng := source(9)
+					for _, kind := range p.Model.Schema.NodeTypes {
+						omega := make([]float64, len(kind.States))
+						for i := range omega {
+							omega[i] = 0.2 + 2*rng.Float64()
+						}
+						p.ClassWeights = append(p.ClassWeights, omega)
+					}
+				}
+				where := fmt.Sprintf("%s, %s, class weights %v", name, method, weighted)
+				w := p.randomWeights(4, 0.7)
+				got, gradient := localAt(p, method, 1, w)
+				m := p.Model.Clone()
+				copy(m.Weights, w)
+				want, total := 0.0, 0.0
+				for _, in := range p.Data {
+					network := m.Condition(in)
+					for _, labels := range in.Samples() {
+						total += in.Weight()
+						if method == Pseudo {
+							want += in.Weight() * pseudoByScores(network, in, labels, p.ClassWeights)
+						} else {
+							want += in.Weight() * piecewiseByScores(network, in, labels)
+						}
+					}
+				}
+				want = want/total + p.L2/2*dot(w, w)
+				if !near(got, want, 1e-12) {
+					t.Errorf("%s: %.14g, by the definition %.14g", where, got, want)
+				}
+				rng := source(5)
+				const step = 1e-5
+				for range 12 {
+					direction, shifted := make([]float64, len(w)), make([]float64, len(w))
+					for i := range direction {
+						direction[i] = rng.NormFloat64() / math.Sqrt(float64(len(w)))
+					}
+					at := func(h float64) float64 {
+						for i := range shifted {
+							shifted[i] = w[i] + h*direction[i]
+						}
+						value, _ := localAt(p, method, 1, shifted)
+						return value
+					}
+					if slope := (at(step) - at(-step)) / (2 * step); !near(dot(gradient, direction), slope, 1e-8) {
+						t.Errorf("%s: gradient %.12g, slope %.12g", where, dot(gradient, direction), slope)
+					}
+				}
+			}
+		}
+	}
+}
+
+// reweighted returns the instance with another weight.
+func reweighted(in *crf.Instance, weight float64) *crf.Instance {
+	spec := crf.InstanceSpec{Name: in.Name, Graph: in.Graph, Labels: in.Samples(), Weight: weight}
+	for s := range int32(in.Graph.NumNodes()) {
+		spec.NodeType = append(spec.NodeType, int32(in.NodeType(s)))
+	}
+	for e := range int32(in.Graph.NumEdges()) {
+		spec.EdgeType = append(spec.EdgeType, int32(in.EdgeType(e)))
+	}
+	for a := range in.Schema().NodeTypes {
+		spec.NodeFeat = append(spec.NodeFeat, *in.NodeFeatures(a))
+	}
+	for b := range in.Schema().EdgeTypes {
+		spec.EdgeFeat = append(spec.EdgeFeat, *in.EdgeFeatures(b))
+	}
+	return must(crf.NewInstance(in.Schema(), spec))
+}
+
+// TestPiecewiseIsAnUpperBound: on small networks with all labels known, the
+// piecewise objective is above the exact one, by enumeration.
+func TestPiecewiseIsAnUpperBound(t *testing.T) {
+	for seed := range uint64(20) {
+		s := mixedShape(t, must(gen.Grid(2, 4, gen.GridOptions{})))
+		s.samples = 2
+		p := s.build(t, seed)
+		w := p.randomWeights(seed, 0.1+0.2*float64(seed%5))
+		exact, _ := likelihood(p, w)
+		if bound, _ := localAt(p, Piecewise, 1, w); !(bound >= exact-1e-12) {
+			t.Errorf("seed %d: %v is below %v", seed, bound, exact)
+		}
+	}
+}
+
+// TestLocalMethodsReachTheOptimum: L-BFGS ends where gonum's does.
+func TestLocalMethodsReachTheOptimum(t *testing.T) {
+	for name, p := range problems(t) {
+		for _, method := range localMethods {
+			r := fit(t, p, Settings{Method: method, RelativeTolerance: 1e-9})
+			if r.Status != Converged || !r.Convex {
+				t.Errorf("%s, %s: %s: %s, convex: %v", name, method, r.Status, r.Reason, r.Convex)
+			}
+			value, gradient := localAt(p, method, 1, r.Model.Weights)
+			if !near(value, r.Objective, 1e-13) || !near(norm(gradient), r.GradientNorm, 1e-12) {
+				t.Errorf("%s, %s: L = %v and ‖∇L‖ = %v are said, they are %v and %v", name, method, r.Objective, r.GradientNorm, value, norm(gradient))
+			}
+			problem := optimize.Problem{
+				Func: func(x []float64) float64 { f, _ := localAt(p, method, 1, x); return f },
+				Grad: func(dst, x []float64) { _, g := localAt(p, method, 1, x); copy(dst, g) },
+			}
+			other, err := optimize.Minimize(problem, make([]float64, len(p.Model.Weights)), &optimize.Settings{GradientThreshold: 1e-7, Converger: optimize.NeverTerminate{}}, &optimize.BFGS{})
+			if other == nil {
+				t.Fatal(err) // that its line search ends at rounding is no matter
+			}
+			if d := distance(r.Model.Weights, other.X) / norm(other.X); !(d <= 1e-6) {
+				t.Errorf("%s, %s: relative distance %g to the weights of another solver", name, method, d)
+			}
+		}
+	}
+}
+
+// TestMethodsAgreeWithoutEdges: where nodes are independent, all objectives are
+// the same.
+func TestMethodsAgreeWithoutEdges(t *testing.T) {
+	s := mixedShape(t, must(gen.Grid(4, 4, gen.GridOptions{})))
+	s.graph = must(graph.FromEdges(16, nil, nil))
+	s.instances, s.samples, s.missing = 3, 2, 0.2
+	p := s.build(t, 5)
+	want := fit(t, p, Settings{Method: Full, GradientTolerance: 1e-10})
+	for _, method := range []Method{BBPL, InnerDual, Pseudo, Piecewise} {
+		r := fit(t, p, Settings{Method: method, GradientTolerance: 1e-10})
+		if d := distance(r.Model.Weights, want.Model.Weights) / norm(want.Model.Weights); r.Status != Converged || !(d <= 1e-9) {
+			t.Errorf("%s: %s, relative distance %g", method, r.Status, d)
+		}
+		if !near(r.Objective, want.Objective, 1e-12) {
+			t.Errorf("%s: objective %.14g, want %.14g", method, r.Objective, want.Objective)
+		}
+	}
+}
+
+// TestLocalSameBits: the same bits for any number of threads, and for a run that
+// was stopped and resumed anywhere.
+func TestLocalSameBits(t *testing.T) {
+	for name, p := range problems(t) {
+		for _, method := range localMethods {
+			run := interruptible{p, func() Settings { return Settings{Method: method, RelativeTolerance: 1e-7} }}
+			want, rounds := run.steps(t)
+			for _, threads := range []int{2, 8} {
+				if again := fit(t, p, Settings{Method: method, RelativeTolerance: 1e-7, Threads: threads}); !sameBits(want, again) {
+					t.Errorf("%s, %s: %d threads end in other bits", name, method, threads)
+				}
+			}
+			for stop := 0; stop < rounds; stop += 1 + rounds/9 {
+				r, state := run.until(t, nil, stop)
+				if r.Status != Interrupted || state == nil {
+					t.Fatalf("%s, %s: stopped after %d of %d rounds: %s", name, method, stop, rounds, r.Status)
+				}
+				if again, _ := run.until(t, state, math.MaxInt); !sameBits(want, again) {
+					t.Errorf("%s, %s: stopped after %d of %d rounds it ends in other bits: %+v, want %+v", name, method, stop, rounds, again, want)
+				}
+			}
+		}
+	}
+}
+
+// TestLocalStates: a state of another method, problem or with damage is refused.
+func TestLocalStates(t *testing.T) {
+	p := problems(t)["plain"]
+	_, state := interruptible{p, func() Settings { return Settings{Method: Pseudo} }}.until(t, nil, 4)
+	heavier, classes := p, p
+	heavier.Data = []*crf.Instance{reweighted(p.Data[0], 3)}
+	classes.ClassWeights = [][]float64{{1, 2, 3}}
+	for name, test := range map[string]struct {
+		problem Problem
+		method  Method
+		change  func(*State)
+	}{
+		"another method":   {p, Piecewise, func(*State) {}},
+		"variational":      {p, Full, func(*State) {}},
+		"instance weights": {heavier, Pseudo, func(*State) {}},
+		"class weights":    {classes, Pseudo, func(*State) {}},
+		"no gradient":      {p, Pseudo, func(s *State) { s.Arrays = slices.Delete(s.Arrays, 1, 2) }},
+		"no JSON":          {p, Pseudo, func(s *State) { s.Progress = []byte("{") }},
+		"wild memory":      {p, Pseudo, func(s *State) { s.Arrays[2].Values[memoryNext] = pairsKept }},
+	} {
+		damaged := state.clone()
+		test.change(damaged)
+		_, err := Fit(context.Background(), test.problem, Settings{Method: test.method, Resume: damaged})
+		var refused *StateError
+		if !errors.As(err, &refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestLocalStatuses: limits, early stopping and what they promise.
+func TestLocalStatuses(t *testing.T) {
+	p := problems(t)["samples"]
+	for want, s := range map[Status]Settings{
+		Converged:      {},
+		IterationLimit: {MaxIterations: 3},
+		PassLimit:      {MaxPasses: 4},
+		TimeLimit:      {MaxTime: 1},
+		ObjectiveFlat:  {ObjectiveTolerance: 0.5},
+		EarlyStopped: {EarlyStop: &EarlyStop{Metric: "x", Patience: 2}, EvaluateEvery: 1, Evaluate: func(*crf.Model) (map[string]float64, error) {
+			return map[string]float64{"x": 1}, nil
+		}},
+	} {
+		for _, method := range localMethods {
+			s := s
+			s.Method = method
+			events := 0
+			s.Recorder = RecorderFunc(func(e Event) error {
+				if e.Iteration != events || e.Block != -1 || e.Check != (e.Iteration == 0) {
+					t.Errorf("event %+v, the %d-th", e, events)
+				}
+				events++
+				return nil
+			})
+			r := fit(t, p, s)
+			if r.Status != want || !r.Checked || events != r.Iterations+1 {
+				t.Errorf("%s: %s (%s), want %s; checked %v, %d events of %d iterations", method, r.Status, r.Reason, want, r.Checked, events, r.Iterations)
+			}
+		}
+	}
+	failure := errors.New("disk full")
+	if _, err := Fit(context.Background(), p, Settings{Method: Pseudo, Recorder: RecorderFunc(func(Event) error { return failure })}); !errors.Is(err, failure) {
+		t.Errorf("an error of the recorder became %v", err)
+	}
+	sizes := must(Measure(p, Settings{Method: Piecewise}))
+	if sizes.Edges != p.Data[0].Graph.NumEdges() || sizes.StateBytes <= 0 || !(sizes.SecondsPerPass > 0) {
+		t.Errorf("%+v", sizes)
+	}
+}
+
+// TestInstanceWeights: an instance of weight 2 counts like two of weight 1, in
+// every method.
+func TestInstanceWeights(t *testing.T) {
+	for _, name := range []string{"instances", "mixed missing"} {
+		p := problems(t)[name]
+		twice, heavy := p, p
+		twice.Data = append([]*crf.Instance{p.Data[0]}, p.Data...)
+		heavy.Data = append([]*crf.Instance{reweighted(p.Data[0], 2)}, p.Data[1:]...)
+		for _, method := range Methods {
+			if name == "mixed missing" && !method.local() {
+				// Several optima: the objectives are compared instead.
+				w := p.randomWeights(8, 0.5)
+				a, b := must(NewEvaluator(twice, 1)), must(NewEvaluator(heavy, 1))
+				if x, y := settled(t, a, w), settled(t, b, w); !near(x.Objective, y.Objective, 1e-11) || !(distance(a.Gradient(), b.Gradient()) <= 1e-10) {
+					t.Errorf("%s: L = %v with the instance twice, %v with weight 2", name, x.Objective, y.Objective)
+				}
+				a.Close()
+				b.Close()
+				continue
+			}
+			s := Settings{Method: method, GradientTolerance: 1e-9}
+			x, y := fit(t, twice, s), fit(t, heavy, s)
+			if d := distance(x.Model.Weights, y.Model.Weights) / norm(x.Model.Weights); !(d <= 1e-8) {
+				t.Errorf("%s, %s: relative distance %g", name, method, d)
+			}
+		}
+	}
+	for _, weight := range []float64{-1, math.NaN(), math.Inf(1)} {
+		p := problems(t)["plain"]
+		spec := crf.InstanceSpec{Graph: p.Data[0].Graph, NodeFeat: []crf.Features{*p.Data[0].NodeFeatures(0)}, EdgeFeat: []crf.Features{*p.Data[0].EdgeFeatures(0)}, Weight: weight}
+		if _, err := crf.NewInstance(&p.Model.Schema, spec); err == nil {
+			t.Errorf("an instance of weight %v was accepted", weight)
+		}
+	}
+}
+
+// TestClassWeightsBalance: without features but a bias, class weights of n/(K n_c)
+// make every class as likely as any other.
+func TestClassWeightsBalance(t *testing.T) {
+	schema := crf.Homogeneous([]string{"rare", "often"}, 1, 1)
+	labels := []int32{0, 1, 1, 1, 1, 1, 1, 1}
+	spec := crf.InstanceSpec{Graph: must(graph.FromEdges(len(labels), nil, nil)), NodeFeat: []crf.Features{crf.Constant(len(labels), 1)}, EdgeFeat: []crf.Features{crf.Constant(0, 1)}, Labels: [][]int32{labels}}
+	p := Problem{Model: must(crf.NewModel(schema)), L2: 0}
+	p.Data = []*crf.Instance{must(crf.NewInstance(&p.Model.Schema, spec))}
+	for _, test := range []struct {
+		weights [][]float64
+		want    float64
+	}{{nil, math.Log(7)}, {[][]float64{{8.0 / 2, 8.0 / 14}}, 0}, {[][]float64{{1, 3}}, math.Log(21)}} {
+		p.ClassWeights = test.weights
+		r := fit(t, p, Settings{Method: Pseudo, GradientTolerance: 1e-12})
+		if got := r.Model.Weights[1] - r.Model.Weights[0]; !near(got, test.want, 1e-9) {
+			t.Errorf("class weights %v: log-odds %v, want %v", test.weights, got, test.want)
+		}
+	}
+}
+
+// TestLineSearch finds the minimum of functions that a plain step misses by far.
+func TestLineSearch(t *testing.T) {
+	for name, f := range map[string]func(t float64) (value, slope float64){
+		"far":       func(t float64) (float64, float64) { return (t - 1e6) * (t - 1e6), 2 * (t - 1e6) },
+		"near":      func(t float64) (float64, float64) { return (t - 1e-6) * (t - 1e-6), 2 * (t - 1e-6) },
+		"overflows": func(t float64) (float64, float64) { return math.Exp(1e3*t) - 1e4*t, 1e3*math.Exp(1e3*t) - 1e4 },
+		"flat": func(t float64) (float64, float64) {
+			return math.Log1p(math.Exp(-t)) + 1e-6*t, -1/(1+math.Exp(t)) + 1e-6
+		},
+	} {
+		value, slope := f(0)
+		s := lineSearch{value: value, slope: slope, along: func(t float64) (float64, float64, error) {
+			v, d := f(t)
+			return v, d, nil
+		}}
+		step, at, err := s.run(1)
+		if err != nil || !(step > 0) || !(at < value) {
+			t.Errorf("%s: step %v to %v, from %v: %v", name, step, at, value, err)
+		}
+		if v, d := f(step); v != at || !(math.Abs(d) <= flatEnough*math.Abs(slope)) {
+			t.Errorf("%s: at %v the value is %v, %v was said; slope %v of %v", name, step, v, at, d, slope)
+		}
+	}
+	rising := lineSearch{value: 1, slope: 1}
+	if step, _, err := rising.run(1); step != 0 || err != nil {
+		t.Errorf("uphill: %v, %v", step, err)
+	}
+	nowhere := lineSearch{value: 1, slope: -1, along: func(t float64) (float64, float64, error) { return 2, 1, nil }}
+	if step, _, err := nowhere.run(1); step != 0 || err != nil {
+		t.Errorf("no smaller value: step %v, %v", step, err)
+	}
+}

@@ -1,0 +1,79 @@
+package learn
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// checkpoint saves the state of the last iteration.
+func (l *localLearner) checkpoint() error {
+	if l.settings.Checkpoint == nil {
+		return nil
+	}
+	text, err := json.Marshal(l.settings.saved(l.problem.L2, 1, &l.at, l.fingerprint(), nil, l.best != nil))
+	if err != nil {
+		return err
+	}
+	return l.settings.Checkpoint(&State{Progress: text, Arrays: l.arrays(l.best != nil)})
+}
+
+// arrays lists every slice of the state, in a fixed order.
+func (l *localLearner) arrays(withBest bool) []Array {
+	a := []Array{{"weights", l.model.Weights}, {"gradient", l.gradient}}
+	if withBest {
+		if l.best == nil {
+			l.best = l.model.Clone()
+		}
+		a = append(a, Array{"best", l.best.Weights})
+	}
+	for i, x := range l.curvature.memory() {
+		a = append(a, Array{fmt.Sprintf("step.%d", i), x})
+	}
+	return a
+}
+
+// restore puts a saved state in the place of the fresh one.
+func (l *localLearner) restore(state *State) error {
+	in, err := state.parse()
+	if err != nil {
+		return err
+	}
+	if err := l.settings.sameRun(in, l.problem.L2, 1, l.fingerprint()); err != nil {
+		return err
+	}
+	if in.Progress.Iterations < 0 || !(in.Progress.Passes >= 1) {
+		return stateErrorf("%d iterations and %v passes: the file is damaged", in.Progress.Iterations, in.Progress.Passes)
+	}
+	if err := state.copyTo(l.arrays(in.HasBest)); err != nil {
+		return err
+	}
+	l.at = in.Progress
+	if err := in.setFloats(&l.at); err != nil {
+		return err
+	}
+	l.value = l.at.Objective
+	l.at.Status, l.at.Reason = "", ""
+	return l.possibleMemory()
+}
+
+// possibleMemory refuses curvature that no run can have kept.
+func (l *localLearner) possibleMemory() error {
+	c := l.curvature.scalars
+	if pairs, next := c[memoryPairs], c[memoryNext]; !(pairs >= 0 && pairs <= pairsKept && next >= 0 && next < pairsKept) {
+		return stateErrorf("%v pairs of curvature, the next in place %v: the file is damaged", pairs, next)
+	}
+	return nil
+}
+
+// fingerprint identifies data and class weights. There are no blocks, and counting
+// numbers play no part in learning.
+func (l *localLearner) fingerprint() fingerprint {
+	if l.print == (fingerprint{}) {
+		d := digestData(l.problem.Data)
+		for _, weights := range l.problem.ClassWeights {
+			d.addFloats(weights)
+		}
+		l.print = fingerprint{Data: d.String(), Partition: "none", Counting: "none"}
+	}
+	return l.print
+}
