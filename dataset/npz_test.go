@@ -375,6 +375,7 @@ func TestRecipeValidate(t *testing.T) {
 		`{"kind": "npz", "node_form": "none", "edge_form": "none"}`:  `edge_form is "none"`,
 		`{"kind": "uai"}`:                                                     `kind is "uai"`,
 		`{"kind": "graph", "feature_dim": -1}`:                                "feature_dim is -1",
+		`{"kind": "graph", "missing": true}`:                                  "missing goes with",
 		`{"kind": "images", "neighbours": 6}`:                                 "neighbours is 6",
 		`{"kind": "images", "neighbours": 4, "bins": 2}`:                      "2 bins with 0 bin_edges",
 		`{"kind": "images", "neighbours": 8, "bins": 3, "bin_edges": [1, 1]}`: "bin_edges[1] is 1",

@@ -29,6 +29,9 @@ type Recipe struct {
 	FeatureDim int `json:"feature_dim,omitempty"`
 	// Bias says that the constant feature follows as the last column.
 	Bias bool `json:"bias,omitempty"`
+	// Missing says that, in graph tables, a column after the bias is 1 for nodes
+	// whose features are not known, in the place of the bias.
+	Missing bool `json:"missing,omitempty"`
 	// States names the states of images and graph tables.
 	States []string `json:"states,omitempty"`
 
@@ -79,6 +82,8 @@ func (r *Recipe) Validate() error {
 	switch {
 	case !slices.Contains(kinds, r.Kind):
 		return fmt.Errorf("recipe: kind is %q, want one of %q", r.Kind, kinds)
+	case r.Missing && (r.Kind != KindGraph || !r.Bias):
+		return fmt.Errorf("recipe: missing goes with kind %q and a bias only", KindGraph)
 	case r.FeatureDim < 0:
 		return fmt.Errorf("recipe: feature_dim is %d, want at least 0", r.FeatureDim)
 	case r.Kind == KindImages && r.Neighbours != 4 && r.Neighbours != 8:
@@ -112,6 +117,9 @@ func (r *Recipe) fits(s *crf.Schema) error {
 	}
 	dim := r.FeatureDim
 	if r.Bias {
+		dim++
+	}
+	if r.Missing {
 		dim++
 	}
 	switch {

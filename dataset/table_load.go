@@ -24,11 +24,14 @@ const (
 	nodesSuffix = "." + nodesTable
 )
 
-// Names of the types made for graph tables.
+// Names made for graph tables. Edges that reach nodes without features need the
+// weights of all others: of edge types of their own nothing would tell which state
+// is which where no such node has a label. So all nodes are of one type, and a
+// feature says that the others are not known.
 const (
-	featuredType    = "node"
-	featurelessType = "node_without_features"
-	biasName        = "bias"
+	featuredType = "node"
+	biasName     = "bias"
+	missingName  = "no_features" // 1 where the features are not known, in the place of the bias
 )
 
 func isNodesTable(name string) bool {
@@ -233,37 +236,34 @@ func (l *tableLoader) chooseSchema() {
 		return
 	}
 	l.set.Recipe = Recipe{Kind: KindGraph, FeatureDim: dim, Bias: !l.o.NoBias, States: states}
-	bias := []string{}
-	if l.set.Recipe.Bias {
-		bias = append(bias, biasName)
-	}
 	names := l.manifest.NodeFeatures
 	if names == nil {
 		names = crf.NumberedStates(dim)
 	}
-	names = slices.Concat(names, bias)
-	s := &l.set.Schema
-	s.NodeTypes = []crf.NodeType{{Name: featuredType, States: states, Features: len(names), FeatureNames: names}}
-	pairs := map[[2]int]bool{}
+	if l.set.Recipe.Bias {
+		names = append(names[:dim:dim], biasName)
+	}
 	for _, g := range l.graphs {
-		if dim > 0 && slices.Contains(g.missing, true) && len(s.NodeTypes) == 1 {
-			s.NodeTypes = append(s.NodeTypes, crf.NodeType{Name: featurelessType, States: states, Features: len(bias), FeatureNames: bias})
-		}
-		for e := range g.ends.u {
-			a, b := g.nodeType(g.ends.u[e], dim), g.nodeType(g.ends.v[e], dim)
-			pairs[[2]int{min(a, b), max(a, b)}] = true
+		if dim > 0 && l.set.Recipe.Bias && slices.Contains(g.missing, true) {
+			l.set.Recipe.Missing = true
 		}
 	}
-	edgeName := map[[2]int]string{{0, 0}: "edge", {0, 1}: "edge_to_" + featurelessType, {1, 1}: "edge_without_features"}
-	for _, p := range slices.SortedFunc(maps.Keys(pairs), comparePairs) {
-		s.EdgeTypes = append(s.EdgeTypes, crf.EdgeType{Name: edgeName[p], U: p[0], V: p[1], Features: 1, FeatureNames: []string{FormConstant}})
+	if l.set.Recipe.Missing {
+		names = append(names, missingName)
+	}
+	s := &l.set.Schema
+	s.NodeTypes = []crf.NodeType{{Name: featuredType, States: states, Features: len(names), FeatureNames: names}}
+	for _, g := range l.graphs {
+		if len(g.ends.u) > 0 {
+			s.EdgeTypes = []crf.EdgeType{{Name: "edge", Features: 1, FeatureNames: []string{FormConstant}}}
+		}
 	}
 }
 
-// nodeType returns 0 for a node with features and 1 for one without. Where no
-// node has any, all are alike.
-func (t *nodeTable) nodeType(s int32, dim int) int {
-	if dim > 0 && t.missing[s] {
+// nodeTypeOf returns the type of a node. Models of earlier versions have a second
+// type, of nodes without features.
+func (l *tableLoader) nodeTypeOf(g *tableGraph, s int32) int32 {
+	if len(l.set.Schema.NodeTypes) > 1 && g.missing[s] {
 		return 1
 	}
 	return 0
@@ -296,13 +296,21 @@ func (l *tableLoader) states() []string {
 	return states
 }
 
+// takesMissing reports whether the schema has a place for nodes whose features are
+// not known: a feature that says so, or a type of their own. Without a bias, or
+// without any features, theirs are all zero, or the bias, like those of others.
+func (l *tableLoader) takesMissing() bool {
+	r := &l.set.Recipe
+	return r.Missing || len(l.set.Schema.NodeTypes) > 1 || r.FeatureDim == 0 || !r.Bias
+}
+
 // build freezes one graph.
 func (l *tableLoader) build(g *tableGraph) {
-	s, dim := &l.set.Schema, l.set.Recipe.FeatureDim
+	s := &l.set.Schema
 	types := make([]int32, len(g.names))
 	for i := range types {
-		types[i] = int32(g.nodeType(int32(i), dim))
-		if int(types[i]) >= len(s.NodeTypes) {
+		types[i] = l.nodeTypeOf(g, int32(i))
+		if g.missing[i] && !l.takesMissing() {
 			l.problems = append(l.problems, &Error{File: g.path, Line: int(g.lines[i]), Problem: "the features are not known (?), but the model was trained on nodes with features only"})
 			return
 		}
@@ -317,7 +325,7 @@ func (l *tableLoader) build(g *tableGraph) {
 		return
 	}
 	spec := crf.InstanceSpec{Name: g.name, Graph: topology, NodeType: types, EdgeType: edgeTypes}
-	spec.NodeFeat, err = g.features(s, types, dim, l.set.Recipe.Bias)
+	spec.NodeFeat, err = g.features(s, types, &l.set.Recipe)
 	for b := range s.EdgeTypes {
 		rows := 0
 		for _, t := range edgeTypes {
@@ -367,9 +375,9 @@ func (l *tableLoader) orient(g *tableGraph, types []int32) ([]int32, bool) {
 	return edgeTypes, true
 }
 
-// features freezes the features of every node type: sparse ones with the bias
-// as the last column, and the bias alone.
-func (t *nodeTable) features(s *crf.Schema, types []int32, dim int, bias bool) ([]crf.Features, error) {
+// features freezes the features of every node type: sparse ones with the columns
+// for the bias and for features that are not known at the end, and the bias alone.
+func (t *nodeTable) features(s *crf.Schema, types []int32, r *Recipe) ([]crf.Features, error) {
 	start, index := []int{0}, make([]int32, 0, len(t.values)+len(types))
 	var value []float64
 	featureless := 0
@@ -384,8 +392,12 @@ func (t *nodeTable) features(s *crf.Schema, types []int32, dim int, bias bool) (
 				value = append(value, f.value)
 			}
 		}
-		if bias {
-			index = append(index, int32(dim))
+		if r.Bias {
+			column := r.FeatureDim
+			if r.Missing && t.missing[i] {
+				column++
+			}
+			index = append(index, int32(column))
 			if t.valued {
 				value = append(value, 1)
 			}

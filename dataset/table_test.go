@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/crf"
 )
 
 const someNodes = "#node\tlabel(-1=none)\tsplit\tsparse_features\n" +
@@ -33,20 +35,18 @@ func TestTables(t *testing.T) {
 	}
 	set := mustOpen(t, folder, Options{})
 	in, s := set.Instances[0], set.Schema
-	if got := nodeNames(&s); !slices.Equal(got, []string{"node", "node_without_features"}) || s.NodeTypes[0].Features != 5 || s.NodeTypes[1].Features != 1 {
+	if names := s.NodeTypes[0].FeatureNames; len(s.NodeTypes) != 1 || !slices.Equal(names, []string{"0", "1", "2", "3", "bias", "no_features"}) {
 		t.Errorf("node types are %+v", s.NodeTypes)
 	}
-	if got := edgeNames(&s); !slices.Equal(got, []string{"edge", "edge_to_node_without_features"}) || s.EdgeTypes[1].V != 1 {
-		t.Errorf("edge types are %+v", s.EdgeTypes)
+	if got := edgeNames(&s); !slices.Equal(got, []string{"edge"}) || !set.Recipe.Missing {
+		t.Errorf("edge types are %+v, recipe %+v", s.EdgeTypes, set.Recipe)
 	}
-	if got, want := row(in.NodeFeatures(0), 0), []float64{1, 0, 0, .5, 1}; !slices.Equal(got, want) {
-		t.Errorf("features of a are %v, want %v", got, want)
+	for node, want := range [][]float64{{1, 0, 0, .5, 1, 0}, {0, 0, 0, 0, 1, 0}, {0, 0, 0, 0, 0, 1}} {
+		if got := row(in.NodeFeatures(0), node); !slices.Equal(got, want) {
+			t.Errorf("features of node %d are %v, want %v", node, got, want)
+		}
 	}
-	if got, want := row(in.NodeFeatures(0), 1), []float64{0, 0, 0, 0, 1}; !slices.Equal(got, want) {
-		t.Errorf("features of b are %v, want %v", got, want)
-	}
-	// The second edge is turned: its first end is the node with features.
-	if u, v := in.Graph.Ends(); !slices.Equal(u, []int32{0, 0, 3}) || !slices.Equal(v, []int32{1, 2, 2}) {
+	if u, v := in.Graph.Ends(); !slices.Equal(u, []int32{0, 2, 3}) || !slices.Equal(v, []int32{1, 0, 2}) {
 		t.Errorf("edges join %v and %v", u, v)
 	}
 	if !cmp.Equal(in.Samples(), [][]int32{{0, 2, -1, 1}}) || !cmp.Equal(set.Splits, [][]string{{"train", "test", "train", ""}}) || !cmp.Equal(set.Names, [][]string{{"a", "b", "c", "d"}}) {
@@ -58,7 +58,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	set = mustOpen(t, folder, Options{Observed: "train", NoBias: true})
-	if !cmp.Equal(set.Instances[0].Samples(), [][]int32{{0, -1, -1, -1}}) || set.Schema.NodeTypes[0].Features != 4 || set.Schema.NodeTypes[1].Features != 0 {
+	if !cmp.Equal(set.Instances[0].Samples(), [][]int32{{0, -1, -1, -1}}) || len(set.Schema.NodeTypes) != 1 || set.Schema.NodeTypes[0].Features != 4 {
 		t.Errorf("labels %v, schema %+v", set.Instances[0].Samples(), set.Schema)
 	}
 	if set = mustOpen(t, folder, Options{NoLabels: true}); len(set.Instances[0].Samples()) != 0 {
@@ -87,9 +87,40 @@ func TestTablesAgainstModel(t *testing.T) {
 		_, err := Open([]string{writeFiles(t, tables(nodes, ""))}, model)
 		wantError(t, err, want)
 	}
-	// A model that saw no edge between two nodes without features.
+	// A model that saw a node without features takes data with and without.
 	set = mustOpen(t, writeFiles(t, tables("0\t0\ta\t1\n1\t1\ta\t?\n", "1\t0\n")), Options{})
-	_, err := Open([]string{writeFiles(t, tables("0\t0\ta\t?\n1\t1\ta\t?\n", "1\t0\n"))}, Options{Schema: &set.Schema, Recipe: &set.Recipe})
+	model = Options{Schema: &set.Schema, Recipe: &set.Recipe}
+	for nodes, want := range map[string][]float64{"0\t0\ta\t?\n1\t1\ta\t?\n": {0, 0, 0, 1}, "0\t0\ta\t0\n1\t1\ta\t1\n": {0, 1, 1, 0}} {
+		in := mustOpen(t, writeFiles(t, tables(nodes, "1\t0\n")), model).Instances[0]
+		if got := row(in.NodeFeatures(0), 1); !slices.Equal(got, want) {
+			t.Errorf("%q: features of node 1 are %v, want %v", nodes, got, want)
+		}
+	}
+}
+
+// TestTablesAgainstOldModel: models of earlier versions have a node type, and edge
+// types, of their own for nodes without features.
+func TestTablesAgainstOldModel(t *testing.T) {
+	states := []string{"p", "q"}
+	schema := crf.Schema{
+		NodeTypes: []crf.NodeType{{Name: "node", States: states, Features: 3}, {Name: "node_without_features", States: states, Features: 1}},
+		EdgeTypes: []crf.EdgeType{{Name: "edge_to_node_without_features", V: 1, Features: 1}},
+	}
+	model := Options{Schema: &schema, Recipe: &Recipe{Kind: KindGraph, FeatureDim: 2, Bias: true, States: states}}
+	set, err := Open([]string{writeFiles(t, tables("0\t0\ta\t?\n1\t1\ta\t1\n", "0\t1\n"))}, model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The edge is turned: its first end is the node with features.
+	in := set.Instances[0]
+	if u, v := in.Graph.Ends(); u[0] != 1 || v[0] != 0 || in.NodeType(0) != 1 || in.NodeType(1) != 0 {
+		t.Errorf("the edge joins %d and %d, of types %d and %d", u[0], v[0], in.NodeType(u[0]), in.NodeType(v[0]))
+	}
+	if got, want := row(in.NodeFeatures(0), 0), []float64{0, 1, 1}; !slices.Equal(got, want) {
+		t.Errorf("features %v, want %v", got, want)
+	}
+	// A model that saw no edge between two nodes without features.
+	_, err = Open([]string{writeFiles(t, tables("0\t0\ta\t?\n1\t1\ta\t?\n", "1\t0\n"))}, model)
 	wantError(t, err, `nodes "1" and "0" are joined, but the model has no edge type`)
 }
 
@@ -170,8 +201,14 @@ func TestSharedCitation(t *testing.T) {
 	}
 	pubmed := mustOpen(t, filepath.Join(sharedData(t, "citation"), "pubmed.nodes.tsv"), Options{})
 	in = pubmed.Instances[0]
-	if in.Graph.NumNodes() != 19717 || in.Graph.NumEdges() != 44324 || in.NodeFeatures(0).Rows() != 1060 || in.NodeFeatures(1).Rows() != 18657 || len(pubmed.Schema.EdgeTypes) != 3 {
-		t.Errorf("PubMed: %d nodes, %d edges, %d with features", in.Graph.NumNodes(), in.Graph.NumEdges(), in.NodeFeatures(0).Rows())
+	unknown := 0
+	for s := range in.NodeFeatures(0).Rows() {
+		if x := row(in.NodeFeatures(0), s); x[len(x)-1] == 1 {
+			unknown++
+		}
+	}
+	if in.Graph.NumNodes() != 19717 || in.Graph.NumEdges() != 44324 || in.NodeFeatures(0).Rows() != 19717 || unknown != 18657 || len(pubmed.Schema.EdgeTypes) != 1 {
+		t.Errorf("PubMed: %d nodes, %d edges, %d without features", in.Graph.NumNodes(), in.Graph.NumEdges(), unknown)
 	}
 	_, err := Open([]string{sharedData(t, "citation")}, Options{})
 	wantError(t, err, "it holds 2 tables of nodes")
