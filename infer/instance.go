@@ -35,6 +35,23 @@ type Predictor struct {
 // Predict infers the node marginals of an instance. clamp, if not nil, gives the
 // states of nodes to hold fixed and −1 for the others.
 func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32) (*Beliefs, error) {
+	r, err := p.infer(ctx, in, clamp)
+	if err != nil {
+		return nil, err
+	}
+	return collect(r.net, r.state, r.outcome), nil
+}
+
+// inferred is where the inference of an instance ended. Its potentials are in the
+// predictor's workspace until the next.
+type inferred struct {
+	net     *bp.Net
+	state   *bp.State
+	whole   *partition.Partition // of the nodes that are free
+	outcome bp.Outcome
+}
+
+func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) (*inferred, error) {
 	counting, err := p.Counting(in)
 	if err != nil {
 		return nil, err
@@ -56,12 +73,11 @@ func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32
 	if err := p.workspace.Prepare(net, block); err != nil {
 		return nil, err
 	}
-	state := bp.NewState(net)
-	outcome, err := p.workspace.Iterate(ctx, net, state, block, p.Limits)
-	if err != nil {
+	r := &inferred{net: net, state: bp.NewState(net), whole: whole}
+	if r.outcome, err = p.workspace.Iterate(ctx, net, r.state, block, p.Limits); err != nil {
 		return nil, err
 	}
-	return collect(net, state, outcome), nil
+	return r, nil
 }
 
 func collect(net *bp.Net, state *bp.State, outcome bp.Outcome) *Beliefs {

@@ -164,7 +164,11 @@ func TestScore(t *testing.T) {
 		"recall":    {s.Recall(), []float64{2.0 / 3, 1.0 / 2, nan}},
 		"precision": {s.Precision(), []float64{1, 1.0 / 2, 0}},
 		"IoU":       {s.IoU(), []float64{2.0 / 3, 1.0 / 3, 0}},
-		"mean":      {[]float64{Mean(s.Recall()), Mean(nil), Mean([]float64{nan})}, []float64{7.0 / 12, nan, nan}},
+		"F1":        {s.F1(), []float64{4.0 / 5, 1.0 / 2, 0}},
+		// Confidences 0.5 and 0.75, both right, and three times 1, of which one is.
+		"calibration error": {[]float64{s.CalibrationError()}, []float64{(0.5 + 0.25 + 2) / 5}},
+		"calibration":       {[]float64{s.Calibration[7].Accuracy(), s.Calibration[11].MeanConfidence(), s.Calibration[14].Accuracy(), float64(s.Calibration[14].Nodes)}, []float64{1, 0.75, 1.0 / 3, 3}},
+		"mean":              {[]float64{Mean(s.Recall()), Mean(nil), Mean([]float64{nan})}, []float64{7.0 / 12, nan, nan}},
 	} {
 		same := func(x, y float64) bool {
 			return math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) < 1e-12*(1+math.Abs(y))
@@ -179,6 +183,9 @@ func TestScore(t *testing.T) {
 		t.Errorf("without a choice %v nodes are counted: %v", both.Count(), both.Confusion)
 	}
 	both.Merge(s)
+	if both.Calibration[14].Nodes != 6 || both.Calibration[7].Nodes != 3 || both.Calibration[7].Right != 3 {
+		t.Errorf("merged: %+v", both.Calibration)
+	}
 	if both.Count() != 11 || both.Confusion[0][0] != 4 || math.Abs(both.LogLoss-2*s.LogLoss+math.Log(0.5)) > 1e-9 {
 		t.Errorf("merged: %+v", both)
 	}

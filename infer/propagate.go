@@ -101,24 +101,36 @@ func (r *Result) load() error {
 
 // judge turns the values into an answer that claims no more than is known.
 func (r *Result) judge(v bp.Values) {
-	facts := r.Counting.Facts
-	r.Bound, r.Gap = facts.Bound, math.NaN()
-	dual := v.Dual
+	tree := math.NaN()
 	if len(r.Counting.Forests) > 0 {
-		dual = r.workspace.TreeBound(r.net, r.state, &r.whole.Blocks[0])
+		tree = r.workspace.TreeBound(r.net, r.state, &r.whole.Blocks[0])
 	}
-	if facts.Dual || len(r.Counting.Forests) > 0 {
-		r.LogZ, r.Gap = dual, dual-v.Primal
-		if r.Bound == bp.Exact && !r.Outcome.Converged {
-			r.Bound = bp.Upper
-		}
-	} else {
-		r.LogZ = v.FreeEnergy
-		if !r.Outcome.Converged || r.Outcome.Residual > ProvenTolerance {
-			r.Bound = bp.None
-		}
+	r.LogZ, r.Bound = judge(r.Counting.Facts, v, tree, r.Outcome)
+	r.Gap = math.NaN()
+	if r.Counting.Facts.Dual || !math.IsNaN(tree) {
+		r.Gap = r.LogZ - v.Primal
 	}
 	r.LogZ += r.network.Constant
+}
+
+// judge returns what a log-partition function is taken to be, and how it compares
+// with the truth. tree is that of bp.Workspace.TreeBound, NaN where there is none.
+func judge(facts bp.Facts, v bp.Values, tree float64, outcome bp.Outcome) (logZ float64, bound bp.Bound) {
+	dual := v.Dual
+	if !math.IsNaN(tree) {
+		dual = tree
+	}
+	bound = facts.Bound
+	if facts.Dual || !math.IsNaN(tree) {
+		if bound == bp.Exact && !outcome.Converged {
+			bound = bp.Upper
+		}
+		return dual, bound
+	}
+	if !outcome.Converged || outcome.Residual > ProvenTolerance {
+		bound = bp.None
+	}
+	return v.FreeEnergy, bound
 }
 
 // NodeMarginals returns the belief of every node over its states.

@@ -8,6 +8,8 @@ type Score struct {
 	Confusion [][]int64
 	// LogLoss is the sum of −log τ_s(true label), with τ cut at 1e-300.
 	LogLoss float64
+	// Calibration compares confidence with accuracy; see CalibrationBins.
+	Calibration [CalibrationBins]CalibrationBin
 }
 
 // NewScore returns an empty score over states classes.
@@ -27,6 +29,7 @@ func (s *Score) Add(b *Beliefs, truth []int32, count []bool) {
 		}
 		s.Confusion[y][b.Labels[i]]++
 		s.LogLoss -= math.Log(max(b.Of(i)[y], 1e-300))
+		s.calibrate(b.Of(i)[b.Labels[i]], y == b.Labels[i])
 	}
 }
 
@@ -38,6 +41,9 @@ func (s *Score) Merge(o *Score) {
 		}
 	}
 	s.LogLoss += o.LogLoss
+	for i := range s.Calibration {
+		s.Calibration[i].merge(&o.Calibration[i])
+	}
 }
 
 // Count returns the number of nodes counted.
@@ -80,6 +86,14 @@ func (s *Score) Precision() []float64 {
 func (s *Score) IoU() []float64 {
 	return s.perClass(func(right, truth, predicted int64) float64 {
 		return float64(right) / float64(truth+predicted-right)
+	})
+}
+
+// F1 returns, per class, the harmonic mean of precision and recall, 2·right/(truth +
+// predicted); NaN for a class that occurs in neither.
+func (s *Score) F1() []float64 {
+	return s.perClass(func(right, truth, predicted int64) float64 {
+		return 2 * float64(right) / float64(truth+predicted)
 	})
 }
 

@@ -2,13 +2,14 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
@@ -22,6 +23,9 @@ type evalFlags struct {
 	out, counting string
 	split         string
 	threads       int
+	tolerance     float64
+	maxSweeps     int
+	likelihood    bool
 	json, quiet   bool
 }
 
@@ -30,8 +34,9 @@ func (a *app) evalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval DATA... -m MODEL [-m OTHER] [flags]",
 		Short: "Compare a model's predictions with the labels of data",
-		Long: `Prints accuracy, mean class accuracy, mean intersection over union, log loss and
-the figures of every class. Several models stand side by side.`,
+		Long: `Prints accuracy, mean class accuracy, F1, mean intersection over union, log loss,
+calibration, the likelihood of the labels and the figures of every class. Several
+models stand side by side.`,
 		Example: `  blockbp eval images/ --features features/ --list test.txt -m run
   blockbp eval images/ --list test.txt --features features/ -m run -m run-without-edges -o compared
   blockbp eval citation/cora -m run --observed train --split test`,
@@ -43,29 +48,49 @@ the figures of every class. Several models stand side by side.`,
 	fl.StringVar(&f.counting, "counting", "", "counting numbers other than those of training: convex, trw, bethe or a file")
 	fl.StringVar(&f.split, "split", "", "graph tables: compare on the nodes of this split only; the labels of --observed are held")
 	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "number of threads")
+	fl.Float64Var(&f.tolerance, "tol", predictLimits.Tolerance, "change of a log-message at which inference counts as converged")
+	fl.IntVar(&f.maxSweeps, "max-sweeps", predictLimits.MaxSweeps, "at most this many sweeps per instance")
+	fl.BoolVar(&f.likelihood, "likelihood", true, "compute how probable the labels are; where some are unknown that takes a second inference")
 	f.data.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd
 }
 
-// evaluatedModel is what eval says of one model.
+// evaluatedModel is what eval says of one model. Likelihoods are in nats per label.
 type evaluatedModel struct {
-	Model         string           `json:"model"`
-	Nodes         int64            `json:"nodes"`
-	Accuracy      record.Float     `json:"accuracy"`
-	ClassAccuracy record.Float     `json:"class_accuracy"`
-	IoU           record.Float     `json:"iou"`
-	LogLoss       record.Float     `json:"log_loss"`
-	Classes       []evaluatedClass `json:"classes"`
-	Confusion     [][]int64        `json:"confusion"` // [truth][predicted]
+	Model            string           `json:"model"`
+	Nodes            int64            `json:"nodes"`
+	Accuracy         record.Float     `json:"accuracy"`
+	ClassAccuracy    record.Float     `json:"class_accuracy"`
+	F1               record.Float     `json:"f1"`
+	IoU              record.Float     `json:"iou"`
+	LogLoss          record.Float     `json:"log_loss"`
+	CalibrationError record.Float     `json:"calibration_error"`
+	NegativeLog      record.Float     `json:"negative_log_likelihood"` // null where it was not asked for
+	Bound            *bp.Bound        `json:"negative_log_likelihood_bound"`
+	Pseudo           record.Float     `json:"pseudo_log_likelihood"`
+	Classes          []evaluatedClass `json:"classes"`
+	Confusion        [][]int64        `json:"confusion"` // [truth][predicted]
+	Calibration      []calibrationBin `json:"calibration"`
 }
 
 type evaluatedClass struct {
 	Name      string       `json:"name"`
+	Nodes     int64        `json:"nodes"`
 	Recall    record.Float `json:"recall"`
 	Precision record.Float `json:"precision"`
+	F1        record.Float `json:"f1"`
 	IoU       record.Float `json:"iou"`
+}
+
+// calibrationBin is a bin of confidences that holds any.
+type calibrationBin struct {
+	From       float64 `json:"from"`
+	To         float64 `json:"to"`
+	Nodes      int64   `json:"nodes"`
+	Confidence float64 `json:"mean_confidence"`
+	Accuracy   float64 `json:"accuracy"`
 }
 
 func (a *app) eval(f *evalFlags, args []string) error {
@@ -74,6 +99,12 @@ func (a *app) eval(f *evalFlags, args []string) error {
 	}
 	if f.threads < 1 {
 		return usagef("--threads %d: want at least 1", f.threads)
+	}
+	switch {
+	case !(f.tolerance > 0):
+		return usagef("--tol %v: want a positive number", f.tolerance)
+	case f.maxSweeps < 1:
+		return usagef("--max-sweeps %d: want at least 1", f.maxSweeps)
 	}
 	if err := f.data.validate(); err != nil {
 		return err
@@ -109,7 +140,7 @@ func (a *app) eval(f *evalFlags, args []string) error {
 			Models []evaluatedModel `json:"models"`
 		}{results})
 	}
-	return a.printEvaluation(scored, results)
+	return a.printEvaluation(scored)
 }
 
 func (a *app) evalModel(f *evalFlags, m *loadedModel, args []string) (*scoredSet, error) {
@@ -133,10 +164,15 @@ func (a *app) evalModel(f *evalFlags, m *loadedModel, args []string) (*scoredSet
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	return e.scoreWithPictures(a.ctx, inference{
+	limits := bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps}
+	work := inference{
 		threads: f.threads, progress: newCounter(a.stderr, f.quiet, "evaluating "+e.name),
-		predictor: func() *infer.Predictor { return predictor(m.model, counting, predictLimits) },
-	})
+		predictor: func() *infer.Predictor { return predictor(m.model, counting, limits) },
+	}
+	if f.likelihood {
+		work.assess = &assessment{}
+	}
+	return e.scoreWithPictures(a.ctx, work)
 }
 
 // restrict holds the labels of the observed split and compares on one split.
@@ -180,49 +216,58 @@ func modelName(path string) string {
 }
 
 func evaluated(path string, s *scoredSet) evaluatedModel {
-	recall, precision, iou := s.score.Recall(), s.score.Precision(), s.score.IoU()
+	recall, precision, f1, iou := s.score.Recall(), s.score.Precision(), s.score.F1(), s.score.IoU()
+	unknown := record.Float(math.NaN())
 	m := evaluatedModel{
 		Model: path, Nodes: s.score.Count(), Accuracy: record.Float(s.score.Accuracy()),
-		ClassAccuracy: record.Float(infer.Mean(recall)), IoU: record.Float(infer.Mean(iou)),
-		LogLoss: record.Float(s.score.MeanLogLoss()), Confusion: s.score.Confusion,
+		ClassAccuracy: record.Float(infer.Mean(recall)), F1: record.Float(infer.Mean(f1)), IoU: record.Float(infer.Mean(iou)),
+		LogLoss: record.Float(s.score.MeanLogLoss()), CalibrationError: record.Float(s.score.CalibrationError()),
+		NegativeLog: unknown, Pseudo: unknown, Confusion: s.score.Confusion, Calibration: []calibrationBin{},
+	}
+	if l := s.likelihood; l != nil && l.Labels > 0 {
+		n := float64(l.Labels)
+		m.NegativeLog, m.Bound, m.Pseudo = record.Float(l.NegativeLog/n), &l.Bound, record.Float(l.Pseudo/n)
 	}
 	for c, name := range s.classes {
-		m.Classes = append(m.Classes, evaluatedClass{name, record.Float(recall[c]), record.Float(precision[c]), record.Float(iou[c])})
+		var nodes int64
+		for _, x := range s.score.Confusion[c] {
+			nodes += x
+		}
+		m.Classes = append(m.Classes, evaluatedClass{name, nodes, record.Float(recall[c]), record.Float(precision[c]), record.Float(f1[c]), record.Float(iou[c])})
+	}
+	for i := range s.score.Calibration {
+		if bin := &s.score.Calibration[i]; bin.Nodes > 0 {
+			m.Calibration = append(m.Calibration, calibrationBin{float64(i) / infer.CalibrationBins, float64(i+1) / infer.CalibrationBins, bin.Nodes, bin.MeanConfidence(), bin.Accuracy()})
+		}
 	}
 	return m
 }
 
-func (a *app) printEvaluation(scored []*scoredSet, results []evaluatedModel) error {
+// printEvaluation prints the models side by side, and the classes of each.
+func (a *app) printEvaluation(scored []*scoredSet) error {
 	table := record.Table{Headers: []string{"measure"}}
-	measures := []struct {
-		name  string
-		value func(evaluatedModel) string
-	}{
-		{"nodes compared", func(m evaluatedModel) string { return strconv.FormatInt(m.Nodes, 10) }},
-		{"accuracy", func(m evaluatedModel) string { return percent(float64(m.Accuracy)) }},
-		{"mean class accuracy", func(m evaluatedModel) string { return percent(float64(m.ClassAccuracy)) }},
-		{"mean IoU", func(m evaluatedModel) string { return percent(float64(m.IoU)) }},
-		{"mean log loss (nats)", func(m evaluatedModel) string { return fmt.Sprintf("%.4f", float64(m.LogLoss)) }},
-	}
 	for _, s := range scored {
 		table.Headers = append(table.Headers, s.name)
-	}
-	for _, measure := range measures {
-		row := []string{measure.name}
-		for _, m := range results {
-			row = append(row, measure.value(m))
+		for i, row := range s.measures() {
+			if len(table.Headers) == 2 {
+				table.Rows = append(table.Rows, row[:1])
+			}
+			table.Rows[i] = append(table.Rows[i], row[1])
 		}
-		table.Rows = append(table.Rows, row)
 	}
-	for c, class := range scored[0].classes {
-		row := []string{"IoU of " + class}
-		for _, m := range results {
-			row = append(row, percent(float64(m.Classes[c].IoU)))
+	if _, err := fmt.Fprintln(a.stdout, table.Text()); err != nil {
+		return err
+	}
+	for _, s := range scored {
+		headers, rows := classTable(s.classes, s.score)
+		if len(scored) > 1 {
+			headers[0] = "class, by " + s.name
 		}
-		table.Rows = append(table.Rows, row)
+		if _, err := fmt.Fprintln(a.stdout, record.Table{Headers: headers, Rows: rows}.Text()); err != nil {
+			return err
+		}
 	}
-	_, err := fmt.Fprintln(a.stdout, table.Text())
-	return err
+	return nil
 }
 
 // writeEvaluation writes a folder with a report on all models.
@@ -235,14 +280,26 @@ func writeEvaluation(dir string, scored []*scoredSet, results []evaluatedModel) 
 		return err
 	}
 	report := &record.Report{Title: "Evaluation"}
-	bars := record.Bars{Title: "Intersection over union per class", Label: "IoU", Names: scored[0].classes}
+	iou := record.Bars{Title: "Intersection over union per class", Label: "IoU", Names: scored[0].classes}
+	f1 := record.Bars{Title: "F1 per class", Label: "F1", Names: scored[0].classes}
 	for _, s := range scored {
-		bars.Series = append(bars.Series, record.BarSeries{Name: s.name, Values: s.score.IoU()})
+		iou.Series = append(iou.Series, record.BarSeries{Name: s.name, Values: s.score.IoU()})
+		f1.Series = append(f1.Series, record.BarSeries{Name: s.name, Values: s.score.F1()})
 	}
-	if err := writeFigure(run, "iou", bars); err != nil {
-		return err
+	for _, figure := range []struct {
+		file    string
+		figure  record.Figure
+		caption string
+	}{
+		{"iou", iou, "Intersection over union of truth and prediction."},
+		{"f1", f1, "Harmonic mean of precision and recall."},
+		{"reliability", reliability("Reliability", scored...), "Accuracy of the predictions of about the same confidence: on the dashed line beliefs are calibrated, below it they are too sure of themselves."},
+	} {
+		if err := writeFigure(run, figure.file, figure.figure); err != nil {
+			return err
+		}
+		report.Figure(figure.figure, figure.caption)
 	}
-	report.Figure(bars, "Intersection over union of truth and prediction.")
 	for _, s := range scored {
 		if err := reportScore(run, report, s); err != nil {
 			return err

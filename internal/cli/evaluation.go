@@ -107,15 +107,17 @@ func stateNames(set *dataset.Set) []string {
 // metricsOf names the values of a score, as name@set.
 func metricsOf(set string, s *infer.Score) map[string]float64 {
 	return map[string]float64{
-		"accuracy@" + set:       s.Accuracy(),
-		"class_accuracy@" + set: infer.Mean(s.Recall()),
-		"iou@" + set:            infer.Mean(s.IoU()),
-		"log_loss@" + set:       s.MeanLogLoss(),
+		"accuracy@" + set:          s.Accuracy(),
+		"class_accuracy@" + set:    infer.Mean(s.Recall()),
+		"f1@" + set:                infer.Mean(s.F1()),
+		"iou@" + set:               infer.Mean(s.IoU()),
+		"log_loss@" + set:          s.MeanLogLoss(),
+		"calibration_error@" + set: s.CalibrationError(),
 	}
 }
 
 // lossMetrics are the metrics of which smaller is better.
-var lossMetrics = map[string]bool{"log_loss": true}
+var lossMetrics = map[string]bool{"log_loss": true, "calibration_error": true}
 
 // prepareEvaluation reads the sets to evaluate on and the early stopping rule.
 func (t *training) prepareEvaluation(counting func(*graph.Graph) (*bp.Counting, error)) error {

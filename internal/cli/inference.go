@@ -18,7 +18,17 @@ type inference struct {
 	threads   int
 	// predictor makes what one thread predicts with.
 	predictor func() *infer.Predictor
-	progress  *counter
+	// assess, if set, also asks how probable labels are.
+	assess   *assessment
+	progress *counter
+}
+
+// assessment is what the likelihood of labels is asked of: the samples of each
+// instance, and which nodes count (nil: all).
+type assessment struct {
+	labels [][][]int32
+	count  [][]bool
+	total  infer.Likelihood
 }
 
 // predictor returns what makes predictions with a model.
@@ -31,8 +41,9 @@ func predictor(model *crf.Model, counting func(*graph.Graph) (*bp.Counting, erro
 
 // predicted is the prediction of one instance, or why there is none.
 type predicted struct {
-	beliefs *infer.Beliefs
-	err     error
+	beliefs    *infer.Beliefs
+	likelihood *infer.Likelihood // nil where it was not asked for
+	err        error
 }
 
 // run predicts on several threads and hands the results to use in the order of
@@ -46,7 +57,7 @@ func (w *inference) run(ctx context.Context, use func(i int, b *infer.Beliefs) e
 	defer cancel()
 	jobs := newQueueOfIndices(ctx, len(w.instances))
 	for range max(1, min(w.threads, len(w.instances))) {
-		p := w.predictor()
+		p := &infer.Assessor{Predictor: *w.predictor()}
 		group.Go(func() {
 			for i := range jobs {
 				results.put(i, w.predict(ctx, p, i))
@@ -61,6 +72,9 @@ func (w *inference) run(ctx context.Context, use func(i int, b *infer.Beliefs) e
 		if got.err != nil {
 			return fmt.Errorf("instance %d (%s): %w", i, w.instances[i].Name, got.err)
 		}
+		if got.likelihood != nil {
+			w.assess.total.Merge(got.likelihood)
+		}
 		if err := use(i, got.beliefs); err != nil {
 			return err
 		}
@@ -69,12 +83,20 @@ func (w *inference) run(ctx context.Context, use func(i int, b *infer.Beliefs) e
 	return nil
 }
 
-func (w *inference) predict(ctx context.Context, p *infer.Predictor, i int) (result predicted) {
+func (w *inference) predict(ctx context.Context, p *infer.Assessor, i int) (result predicted) {
 	var hold []int32
 	if w.clamp != nil {
 		hold = w.clamp[i]
 	}
 	result.err = guard(func() (err error) {
+		if w.assess != nil {
+			var count []bool
+			if w.assess.count != nil {
+				count = w.assess.count[i]
+			}
+			result.beliefs, result.likelihood, err = p.Assess(ctx, w.instances[i], hold, w.assess.labels[i], count)
+			return err
+		}
 		result.beliefs, err = p.Predict(ctx, w.instances[i], hold)
 		return err
 	})

@@ -25,7 +25,9 @@ type scoredSet struct {
 	name    string
 	classes []string
 	score   *infer.Score
-	rows    []record.PanelRow // of images: a few, for the picture
+	// likelihood of the labels, nil where it was not asked for.
+	likelihood *infer.Likelihood
+	rows       []record.PanelRow // of images: a few, for the picture
 }
 
 // picturesPerSet is how many images of an evaluation set the report shows.
@@ -64,6 +66,10 @@ func (t *training) finalEvaluation(r *learn.Result) (*finalScores, error) {
 // few.
 func (e *evaluation) scoreWithPictures(ctx context.Context, w inference) (*scoredSet, error) {
 	s := &scoredSet{name: e.name, classes: stateNames(e.set)}
+	if w.assess != nil {
+		w.assess.labels, w.assess.count = e.labels, e.count
+		s.likelihood = &w.assess.total
+	}
 	var err error
 	s.score, err = e.score(ctx, w, func(i int, b *infer.Beliefs) error {
 		if i >= len(e.set.Images) || i >= picturesPerSet {
@@ -208,41 +214,6 @@ func resultValues(n numbersOfResult) []record.KeyValue {
 		{Key: "peak memory", Value: mebibytes(n.PeakBytes)},
 		{Key: "sha256 of the weights", Value: n.ThetaSHA256},
 	}
-}
-
-// reportScore adds one evaluation to a report.
-func reportScore(run *record.Run, report *record.Report, s *scoredSet) error {
-	report.Section("Evaluation on " + s.name)
-	report.Table([]string{"measure", "value"}, [][]string{
-		{"nodes compared", strconv.FormatInt(s.score.Count(), 10)},
-		{"accuracy", percent(s.score.Accuracy())},
-		{"mean class accuracy", percent(infer.Mean(s.score.Recall()))},
-		{"mean IoU", percent(infer.Mean(s.score.IoU()))},
-		{"mean log loss (nats)", fmt.Sprintf("%.4f", s.score.MeanLogLoss())},
-	})
-	report.Table(classTable(s.classes, s.score))
-	confusion := record.ConfusionMatrix{Title: "Confusion on " + s.name, Names: s.classes, Counts: s.score.Confusion}
-	if err := writeFigure(run, "confusion-"+s.name, confusion); err != nil {
-		return err
-	}
-	report.Figure(confusion, "Rows are the truth, columns the prediction; shares of each row.")
-	if len(s.rows) == 0 {
-		return nil
-	}
-	panel := record.Panel{Title: "Predictions on " + s.name, Rows: s.rows, Names: s.classes}
-	return addPanel(run, report, "pictures-"+s.name, panel, "Photograph, truth, prediction and the belief in the predicted label, per pixel.")
-}
-
-func classTable(classes []string, score *infer.Score) (headers []string, rows [][]string) {
-	recall, precision, iou := score.Recall(), score.Precision(), score.IoU()
-	for c, name := range classes {
-		var truth int64
-		for _, x := range score.Confusion[c] {
-			truth += x
-		}
-		rows = append(rows, []string{name, strconv.FormatInt(truth, 10), percent(recall[c]), percent(precision[c]), percent(iou[c])})
-	}
-	return []string{"class", "nodes", "recall", "precision", "IoU"}, rows
 }
 
 func percent(x float64) string {

@@ -260,7 +260,7 @@ func (t *training) printResult(n numbersOfResult) error {
 		rows = append(rows, []string{"report", t.run.Path(record.ReportFile)})
 	}
 	for _, e := range t.evals {
-		for _, metric := range []string{"accuracy", "class_accuracy", "iou", "log_loss"} {
+		for _, metric := range []string{"accuracy", "class_accuracy", "f1", "iou", "log_loss", "calibration_error"} {
 			if value, ok := n.Eval[metric+"@"+e.name]; ok {
 				rows = append(rows, []string{metric + "@" + e.name, fmt.Sprintf("%.4f", float64(value))})
 			}

@@ -143,7 +143,7 @@ func TestRunFolder(t *testing.T) {
 	t.Run("metrics", func(t *testing.T) { checkMetrics(t, dir, r) })
 	t.Run("result", func(t *testing.T) { checkResult(t, dir, r) })
 	t.Run("figures", func(t *testing.T) {
-		checkFigures(t, dir, "objective-seconds", "objective-passes", "gradient-seconds", "gradient-passes", "evaluation", "confusion-same")
+		checkFigures(t, dir, "objective-seconds", "objective-passes", "gradient-seconds", "gradient-passes", "evaluation", "confusion-same", "classes-same", "reliability-same")
 	})
 	// The evaluation of a run is that of eval: every sample counts.
 	if results := evaluate(t, data, "-m", dir, "--threads", "1"); !closeTo(results[0].Accuracy, r.Eval["accuracy@same"], 1e-12) || !closeTo(results[0].LogLoss, r.Eval["log_loss@same"], 1e-9) {
@@ -300,7 +300,7 @@ func checkResult(t *testing.T, dir string, r trainResult) {
 	if !strings.Contains(r.Reason, "≤") || r.PeakBytes <= 0 {
 		t.Errorf("reason %q does not quote the inequality that fired, or peak memory is %d", r.Reason, r.PeakBytes)
 	}
-	for _, name := range []string{"accuracy@same", "class_accuracy@same", "iou@same", "log_loss@same"} {
+	for _, name := range []string{"accuracy@same", "class_accuracy@same", "f1@same", "iou@same", "log_loss@same", "calibration_error@same"} {
 		if x, ok := r.Eval[name]; !ok || !(x > 0) {
 			t.Errorf("evaluation %s is %v", name, x)
 		}
@@ -556,7 +556,7 @@ func TestPredictAndEval(t *testing.T) {
 	}
 	checkReport(t, filepath.Join(compared, "report.html"), "Evaluation", "truth")
 	table := mustRun(t, "eval", data, "-m", model, "-m", filepath.Join(data, "truth.safetensors"), "--threads", "1").stdout
-	for _, part := range []string{"accuracy", "IoU of 2", "grid-run", "truth"} {
+	for _, part := range []string{"accuracy", "class, by truth", "an upper bound", "pseudo-log-likelihood", "grid-run", "truth"} {
 		if !strings.Contains(table, part) {
 			t.Errorf("the table has no %q:\n%s", part, table)
 		}
@@ -580,8 +580,22 @@ type evaluated struct {
 	ClassAccuracy float64 `json:"class_accuracy"`
 	IoU           float64
 	LogLoss       float64 `json:"log_loss"`
-	Classes       []struct{ Name string }
-	Confusion     [][]int
+	F1            float64
+	ECE           float64  `json:"calibration_error"`
+	NegativeLog   *float64 `json:"negative_log_likelihood"`
+	Bound         *string  `json:"negative_log_likelihood_bound"`
+	Pseudo        *float64 `json:"pseudo_log_likelihood"`
+	Classes       []struct {
+		Name                  string
+		Nodes                 int
+		Precision, Recall, F1 *float64
+	}
+	Confusion   [][]int
+	Calibration []struct {
+		Nodes      int
+		Accuracy   float64
+		Confidence float64 `json:"mean_confidence"`
+	}
 }
 
 func evaluate(t testing.TB, args ...string) []evaluated {
@@ -594,7 +608,7 @@ func evaluate(t testing.TB, args ...string) []evaluated {
 // check derives the figures from the confusion matrix.
 func (e evaluated) check(t testing.TB) {
 	t.Helper()
-	total, right, recall, iou := 0, 0, 0.0, 0.0
+	total, right, recall, iou, f1 := 0, 0, 0.0, 0.0, 0.0
 	for c, row := range e.Confusion {
 		truth, predicted := 0, 0
 		for k := range row {
@@ -607,6 +621,18 @@ func (e evaluated) check(t testing.TB) {
 			recall += float64(row[c]) / float64(truth) / float64(len(e.Confusion))
 		}
 		iou += float64(row[c]) / float64(truth+predicted-row[c]) / float64(len(e.Confusion))
+		f1 += 2 * float64(row[c]) / float64(truth+predicted) / float64(len(e.Confusion))
+		if e.Classes[c].Nodes != truth {
+			t.Errorf("%s: class %d has %d nodes, the confusion matrix %d", e.Model, c, e.Classes[c].Nodes, truth)
+		}
+	}
+	nodes, ece := 0, 0.0
+	for _, bin := range e.Calibration {
+		nodes += bin.Nodes
+		ece += float64(bin.Nodes) / float64(total) * math.Abs(bin.Accuracy-bin.Confidence)
+	}
+	if nodes != total || !closeTo(e.ECE, ece, 1e-9) || !closeTo(e.F1, f1, 1e-12) {
+		t.Errorf("%s: %d nodes in bins, calibration error %v, F1 %v; want %d, %v, %v", e.Model, nodes, e.ECE, e.F1, total, ece, f1)
 	}
 	if total != e.Nodes || !closeTo(e.Accuracy, float64(right)/float64(total), 1e-12) || !closeTo(e.ClassAccuracy, recall, 1e-12) || !closeTo(e.IoU, iou, 1e-12) {
 		t.Errorf("%s: %+v does not follow from its confusion matrix", e.Model, e)

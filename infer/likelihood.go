@@ -1,0 +1,169 @@
+package infer
+
+import (
+	"context"
+	"math"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph/partition"
+)
+
+// Likelihood says how probable labels are under a model, summed over samples.
+type Likelihood struct {
+	// NegativeLog is −Σ log p(labels | held labels, features) in nats, up to what
+	// Bound says; +Inf where the model forbids them.
+	NegativeLog float64
+	// Bound compares NegativeLog with the true value: Upper where log Z is bounded
+	// from above and every label is known, Exact, or None where it is an
+	// approximation, such as the difference of two bounds.
+	Bound bp.Bound
+	// Pseudo is Σ_s log p(label of s | labels of its neighbours), exact.
+	Pseudo float64
+	// Labels is the number of labels in all of this.
+	Labels int64
+}
+
+// Merge adds what was found of other samples.
+func (l *Likelihood) Merge(o *Likelihood) {
+	if o.Labels == 0 {
+		return
+	}
+	if l.Labels == 0 {
+		*l = *o
+		return
+	}
+	l.NegativeLog += o.NegativeLog
+	l.Pseudo += o.Pseudo
+	l.Labels += o.Labels
+	if l.Bound != o.Bound {
+		l.Bound = weaker(l.Bound, o.Bound)
+	}
+}
+
+// weaker returns what can be said of a sum of two values.
+func weaker(a, b bp.Bound) bp.Bound {
+	if a == bp.None || b == bp.None {
+		return bp.None
+	}
+	return bp.Upper
+}
+
+// Assessor computes Likelihoods, reusing its scratch. Use one per goroutine.
+type Assessor struct {
+	Predictor
+	potential crf.Potentials
+	pseudo    crf.PseudoLikelihood
+}
+
+// Assess predicts an instance, as Predict does, and says how probable the labels of
+// its samples are. clamp holds labels, or is nil; count says which of the others
+// are compared, nil: all. Labels of samples that are held, or not counted, are not
+// compared; the neighbours in Pseudo have all labels of the sample.
+func (a *Assessor) Assess(ctx context.Context, in *crf.Instance, clamp []int32, samples [][]int32, count []bool) (*Beliefs, *Likelihood, error) {
+	r, err := a.infer(ctx, in, clamp)
+	if err != nil {
+		return nil, nil, err
+	}
+	logZ, bound, err := a.logZ(r, in, clamp)
+	if err != nil {
+		return nil, nil, err
+	}
+	beliefs := collect(r.net, r.state, r.outcome)
+	whole := &partition.Whole(in.Graph).Blocks[0]
+	total := &Likelihood{}
+	for _, labels := range samples {
+		given, compared := join(clamp, labels, count)
+		if compared == 0 {
+			continue
+		}
+		one := &Likelihood{Labels: compared, Bound: bound}
+		joint, exact, err := a.logJoint(ctx, in, given)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !exact {
+			one.Bound = bp.None // the difference of two values
+		}
+		one.NegativeLog = logZ - joint
+		comparedOnly := make([]bool, len(labels))
+		for s := range comparedOnly {
+			comparedOnly[s] = given[s] >= 0 && (clamp == nil || clamp[s] < 0)
+		}
+		one.Pseudo, _ = a.pseudo.LogLikelihood(a.Model, in, whole, labels, comparedOnly)
+		total.Merge(one)
+	}
+	return beliefs, total, nil
+}
+
+// join returns the labels that are held or compared, and the number of the latter.
+func join(clamp, labels []int32, count []bool) (given []int32, compared int64) {
+	given = make([]int32, len(labels))
+	for s, y := range labels {
+		switch {
+		case clamp != nil && clamp[s] >= 0:
+			given[s] = clamp[s]
+		case y >= 0 && (count == nil || count[s]):
+			given[s] = y
+			compared++
+		default:
+			given[s] = crf.Unobserved
+		}
+	}
+	return given, compared
+}
+
+// logJoint returns log Σ exp of the scores of all joint states with the given
+// labels: exact where every node has one.
+func (a *Assessor) logJoint(ctx context.Context, in *crf.Instance, given []int32) (value float64, exact bool, err error) {
+	for _, y := range given {
+		if y < 0 {
+			r, err := a.infer(ctx, in, given)
+			if err != nil {
+				return 0, false, err
+			}
+			value, bound, err := a.logZ(r, in, given)
+			return value, bound == bp.Exact, err
+		}
+	}
+	return a.score(in, given), true, nil
+}
+
+// score returns the score of the labels that are given.
+func (a *Assessor) score(in *crf.Instance, labels []int32) float64 {
+	a.Model.Ground(&a.potential, in, &partition.Whole(in.Graph).Blocks[0])
+	return a.potential.LogScore(in, labels)
+}
+
+// logZ returns the log-partition function where an inference ended, with what is
+// clamped, and how it compares with the truth.
+func (a *Assessor) logZ(r *inferred, in *crf.Instance, clamp []int32) (float64, bp.Bound, error) {
+	block := &r.whole.Blocks[0]
+	values, err := a.workspace.Evaluate(r.net, r.state, block, r.whole.Of, 0)
+	if err != nil {
+		return 0, bp.None, err
+	}
+	tree := math.NaN()
+	if clamp == nil && len(r.net.Counting.Forests) > 0 {
+		tree = a.workspace.TreeBound(r.net, r.state, block)
+	}
+	value, bound := judge(r.net.Counting.Facts, values, tree, r.outcome)
+	if independent(r.net) {
+		bound = bp.Exact
+	}
+	if clamp != nil {
+		value += a.score(in, clamp)
+	}
+	return value, bound, nil
+}
+
+// independent reports whether the free energy is that of nodes without edges, which
+// no counting numbers make inexact but those of the nodes.
+func independent(net *bp.Net) bool {
+	for _, c := range net.Counting.Node {
+		if c != 1 {
+			return false
+		}
+	}
+	return net.Graph.NumEdges() == 0
+}

@@ -1,0 +1,166 @@
+package infer
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// logSum is log Σ exp of the scores of all joint states with the given labels, by
+// enumeration.
+func logSum(p *mrf.Pairwise, labels []int32) float64 {
+	c := *p
+	c.Node = slices.Clone(p.Node)
+	for s, y := range labels {
+		for i := range p.Card[s] {
+			if y >= 0 && i != y {
+				c.Node[c.NodeAt[s]+int(i)] = math.Inf(-1)
+			}
+		}
+	}
+	return oracle.LogZ(&c)
+}
+
+// pseudoOf is Σ log p(label | labels of all neighbours) over the chosen nodes, by
+// scores of whole labellings.
+func pseudoOf(p *mrf.Pairwise, labels []int32, chosen []bool) (sum float64) {
+	for s, ok := range chosen {
+		if !ok {
+			continue
+		}
+		x := make([]int, len(labels))
+		for t, y := range labels {
+			x[t] = int(y)
+		}
+		own, total := p.LogScore(x), 0.0
+		for i := range p.Card[s] {
+			x[s] = int(i)
+			total += math.Exp(p.LogScore(x) - own)
+		}
+		sum -= math.Log(total)
+	}
+	return sum
+}
+
+// TestLikelihood compares with enumeration: all labels or some, with some held and
+// some not counted. On trees bethe is exact; convex numbers bound from above.
+func TestLikelihood(t *testing.T) {
+	model, trees := instances(t)
+	rng := source(11)
+	grid := must(gen.Grid(3, 3, gen.GridOptions{}))
+	loopy := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(3), 1, 1)))
+	for i := range loopy.Weights {
+		loopy.Weights[i] = rng.NormFloat64()
+	}
+	square := must(crf.NewInstance(&loopy.Schema, crf.InstanceSpec{Graph: grid, NodeFeat: []crf.Features{crf.Constant(9, 1)}, EdgeFeat: []crf.Features{crf.Constant(grid.NumEdges(), 1)}}))
+	convex := func(in *crf.Instance) (*bp.Counting, error) { return bp.Convex(in.Graph), nil }
+	trw := func(in *crf.Instance) (*bp.Counting, error) { return bp.CertifiableTreeReweighted(in.Graph, 1) }
+	type setup struct {
+		model    *crf.Model
+		in       *crf.Instance
+		counting func(*crf.Instance) (*bp.Counting, error)
+		exact    bool
+		limits   bp.Limits
+	}
+	rough := bp.Limits{Tolerance: 1, MaxSweeps: 1} // bounds hold at any messages
+	setups := []setup{{loopy, square, convex, false, DefaultLimits}, {loopy, square, convex, false, rough}, {loopy, square, trw, false, DefaultLimits}}
+	for _, in := range trees {
+		setups = append(setups, setup{model, in, bethe, true, DefaultLimits}, setup{model, in.WithoutEdges(), convex, true, DefaultLimits})
+	}
+	for n, test := range setups {
+		nodes := test.in.Graph.NumNodes()
+		a := &Assessor{Predictor: Predictor{Model: test.model, Counting: test.counting, Limits: test.limits}}
+		network := test.model.Condition(test.in)
+		for round := range 12 {
+			labels, clamp, count := make([]int32, nodes), slices.Repeat([]int32{crf.Unobserved}, nodes), make([]bool, nodes)
+			given, chosen := slices.Clone(clamp), make([]bool, nodes)
+			for s := range labels {
+				labels[s] = int32(rng.IntN(test.in.States(int32(s))))
+				count[s] = round%3 != 2 || rng.IntN(2) == 0
+				if round%2 == 1 && rng.IntN(3) == 0 {
+					clamp[s] = labels[s]
+				}
+				if clamp[s] >= 0 || count[s] {
+					given[s] = labels[s]
+				}
+				chosen[s] = clamp[s] < 0 && count[s]
+			}
+			held := clamp
+			if round%2 == 0 {
+				held = nil
+			}
+			b, l, err := a.Assess(context.Background(), test.in, held, [][]int32{labels, labels}, count)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compared := 0
+			for _, ok := range chosen {
+				if ok {
+					compared++
+				}
+			}
+			if l.Labels != int64(2*compared) {
+				t.Fatalf("setup %d, round %d: %d labels, want twice %d", n, round, l.Labels, compared)
+			}
+			if compared == 0 {
+				continue
+			}
+			want := 2 * (logSum(network, clamp) - logSum(network, given))
+			all := !slices.Contains(given, crf.Unobserved)
+			switch {
+			case test.exact && (l.Bound != bp.Exact || math.Abs(l.NegativeLog-want) > 1e-9*(1+want)):
+				t.Errorf("setup %d, round %d: %v (%s), want %v", n, round, l.NegativeLog, l.Bound, want)
+			case !test.exact && all && held == nil && (l.Bound != bp.Upper || l.NegativeLog < want-1e-9):
+				t.Errorf("setup %d, round %d: %v (%s) is no upper bound on %v", n, round, l.NegativeLog, l.Bound, want)
+			case !test.exact && l.Bound == bp.Upper && l.NegativeLog < want-1e-9:
+				t.Errorf("setup %d, round %d: %v is below %v", n, round, l.NegativeLog, want)
+			case !test.exact && !all && l.Bound != bp.None:
+				t.Errorf("setup %d, round %d: the difference of bounds claims to be %s", n, round, l.Bound)
+			}
+			if want := 2 * pseudoOf(network, labels, chosen); math.Abs(l.Pseudo-want) > 1e-10*(1+math.Abs(want)) {
+				t.Errorf("setup %d, round %d: pseudo-likelihood %v, want %v", n, round, l.Pseudo, want)
+			}
+			if plain := must(a.Predict(context.Background(), test.in, held)); !slices.Equal(plain.Node, b.Node) {
+				t.Errorf("setup %d, round %d: other beliefs than those of Predict", n, round)
+			}
+		}
+	}
+}
+
+// TestLikelihoodMerges: sums, and what can be said of them.
+func TestLikelihoodMerges(t *testing.T) {
+	total := &Likelihood{}
+	for _, step := range []struct {
+		add  Likelihood
+		want bp.Bound
+	}{{Likelihood{}, ""}, {Likelihood{1, bp.Exact, -2, 3}, bp.Exact}, {Likelihood{1, bp.Upper, -2, 3}, bp.Upper}, {Likelihood{1, bp.None, -2, 3}, bp.None}, {Likelihood{1, bp.Exact, -2, 3}, bp.None}, {Likelihood{}, bp.None}} {
+		total.Merge(&step.add)
+		if total.Bound != step.want {
+			t.Errorf("after %+v: %+v", step.add, *total)
+		}
+	}
+	if *total != (Likelihood{4, bp.None, -8, 12}) {
+		t.Errorf("%+v", *total)
+	}
+}
+
+// TestPseudoIgnoresUnknownNeighbours: a neighbour without a label has no say.
+func TestPseudoIgnoresUnknownNeighbours(t *testing.T) {
+	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(2), 1, 1)))
+	copy(model.Weights, []float64{0, 1, 3, 0, 0, 3})
+	spec := crf.InstanceSpec{Graph: must(graph.FromEdges(2, []int32{0}, []int32{1})), NodeFeat: []crf.Features{crf.Constant(2, 1)}, EdgeFeat: []crf.Features{crf.Constant(1, 1)}}
+	in := must(crf.NewInstance(&model.Schema, spec))
+	a := &Assessor{Predictor: Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}}
+	_, l, err := a.Assess(context.Background(), in, nil, [][]int32{{1, -1}}, nil)
+	if want := -math.Log1p(math.Exp(-1)); err != nil || math.Abs(l.Pseudo-want) > 1e-12 || l.Labels != 1 {
+		t.Errorf("%+v, %v; want %v", l, err, want)
+	}
+}
