@@ -15,8 +15,12 @@ import (
 
 // What a model file says of itself, in its metadata.
 const (
-	fileFormat  = "blockbp-model"
-	fileVersion = 1 // raised when an older program could misread the file
+	fileFormat = "blockbp-model"
+	// fileVersion is raised when an older program could misread the file: since 2
+	// there are forbidden states. A model without any is written as version 1, which
+	// every program reads.
+	fileVersion     = 2
+	unmaskedVersion = 1
 
 	formatKey  = "format"
 	versionKey = "format_version"
@@ -40,9 +44,13 @@ func Save(path string, m *Model, meta map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("model is not saved: schema: %w", err)
 	}
+	version := unmaskedVersion
+	if m.Schema.Masked() {
+		version = fileVersion
+	}
 	metadata := map[string]string{
 		formatKey:               fileFormat,
-		versionKey:              strconv.Itoa(fileVersion),
+		versionKey:              strconv.Itoa(version),
 		schemaKey:               string(schema),
 		safetensors.ChecksumKey: "",
 	}
@@ -74,11 +82,50 @@ func Load(path string) (*Model, map[string]string, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("model: %s: %w", path, err)
 	}
+	return m, userMetadata(f), nil
+}
+
+// Check reads a model file as Load does and returns everything that is wrong with
+// it, up to 20 weights that are not finite, and the metadata given to Save, which
+// are nil where the file cannot be read as a model's at all.
+func Check(path string) (meta map[string]string, problems []error) {
+	fail := func(err error) { problems = append(problems, fmt.Errorf("model: %s: %w", path, err)) }
+	f, err := safetensors.Open(path)
+	if err != nil {
+		return nil, []error{fmt.Errorf("model: %w", err)}
+	}
+	defer f.Close()
+	schema, err := parseFileSchema(f.Metadata())
+	if err != nil {
+		fail(err)
+		return nil, problems
+	}
+	if err := f.Verify(); err != nil {
+		fail(err)
+	}
+	tensors := fileTensors(&schema)
+	misfits := checkTensors(f, tensors)
+	for _, err := range misfits {
+		fail(err)
+	}
+	if len(problems) > 0 {
+		return userMetadata(f), problems
+	}
+	if _, list := readWeights(f, &schema, tensors); len(list) > 0 {
+		for _, err := range list {
+			fail(err)
+		}
+	}
+	return userMetadata(f), problems
+}
+
+// userMetadata returns the metadata given to Save.
+func userMetadata(f *safetensors.File) map[string]string {
 	meta := maps.Clone(f.Metadata())
 	for _, key := range []string{formatKey, versionKey, schemaKey, safetensors.ChecksumKey} {
 		delete(meta, key)
 	}
-	return m, meta, nil
+	return meta
 }
 
 func load(f *safetensors.File) (*Model, error) {
@@ -92,22 +139,31 @@ func load(f *safetensors.File) (*Model, error) {
 	// The shapes are compared before anything is allocated, so that the schema
 	// cannot ask for more memory than the file has data.
 	tensors := fileTensors(&schema)
-	if err := checkTensors(f, tensors); err != nil {
-		return nil, err
+	if misfits := checkTensors(f, tensors); len(misfits) > 0 {
+		return nil, misfits[0]
 	}
-	m, err := NewModel(schema)
+	m, problems := readWeights(f, &schema, tensors)
+	if len(problems) > 0 {
+		return nil, problems[0]
+	}
+	return m, nil
+}
+
+// readWeights reads the tensors, which fit the schema.
+func readWeights(f *safetensors.File, schema *Schema, tensors []fileTensor) (*Model, []error) {
+	m, err := NewModel(*schema)
 	if err != nil {
-		return nil, err
+		return nil, []error{err}
 	}
 	spans := slices.Concat(m.Layout.Node, m.Layout.Edge)
 	for i, t := range tensors {
 		data, err := safetensors.Read[float64](f, t.name)
 		if err != nil {
-			return nil, err
+			return nil, []error{err}
 		}
 		spans[i].fromFileOrder(m.Weights, data)
 	}
-	return m, m.checkFinite()
+	return m, m.notFinite()
 }
 
 func parseFileSchema(metadata map[string]string) (Schema, error) {
@@ -130,37 +186,52 @@ func parseFileSchema(metadata map[string]string) (Schema, error) {
 	return schema, schema.Validate()
 }
 
-// checkTensors checks that f has exactly these tensors.
-func checkTensors(f *safetensors.File, tensors []fileTensor) error {
+// checkTensors lists what keeps f from having exactly these tensors.
+func checkTensors(f *safetensors.File, tensors []fileTensor) (problems []error) {
+	fail := func(format string, a ...any) { problems = append(problems, fmt.Errorf(format, a...)) }
 	wanted := map[string]bool{}
 	for _, t := range tensors {
 		wanted[t.name] = true
 		info, ok := f.Find(t.name)
 		switch {
 		case !ok:
-			return fmt.Errorf("tensor %q is missing; the schema has that type", t.name)
+			fail("tensor %q is missing; the schema has that type", t.name)
 		case !slices.Equal(info.Shape, t.shape):
-			return fmt.Errorf("tensor %q has shape %v, the schema wants %v", t.name, info.Shape, t.shape)
+			fail("tensor %q has shape %v, the schema wants %v", t.name, info.Shape, t.shape)
 		case info.DType != safetensors.F64:
-			return fmt.Errorf("tensor %q has dtype %s, want %s; convert it with astype(numpy.float64)", t.name, info.DType, safetensors.F64)
+			fail("tensor %q has dtype %s, want %s; convert it with astype(numpy.float64)", t.name, info.DType, safetensors.F64)
 		}
 	}
 	for _, info := range f.Tensors() {
 		if !wanted[info.Name] {
-			return fmt.Errorf("tensor %q belongs to no type of the schema", info.Name)
+			fail("tensor %q belongs to no type of the schema", info.Name)
 		}
 	}
-	return nil
+	return problems
 }
 
 // checkFinite names the first weight that is not finite.
 func (m *Model) checkFinite() error {
-	for i, w := range m.Weights {
-		if math.IsNaN(w) || math.IsInf(w, 0) {
-			return fmt.Errorf("weight %s is %v, want a finite number", m.WeightName(i), w)
-		}
+	if list := m.notFinite(); len(list) > 0 {
+		return list[0]
 	}
 	return nil
+}
+
+// mostWeightsNamed bounds how many weights notFinite lists.
+const mostWeightsNamed = 20
+
+// notFinite lists the first weights that are not finite.
+func (m *Model) notFinite() (problems []error) {
+	for i, w := range m.Weights {
+		if math.IsNaN(w) || math.IsInf(w, 0) {
+			problems = append(problems, fmt.Errorf("weight %s is %v, want a finite number", m.WeightName(i), w))
+			if len(problems) == mostWeightsNamed {
+				break
+			}
+		}
+	}
+	return problems
 }
 
 // fileTensor is one type's tensor in a file.

@@ -162,13 +162,14 @@ func TestModelFileDamaged(t *testing.T) {
 	}{
 		"sound":          {nil, []safetensors.Tensor{node, edge}, ""},
 		"other format":   {map[string]string{"format": "pt"}, []safetensors.Tensor{node, edge}, "not a model file"},
-		"newer":          {map[string]string{"format_version": "2"}, []safetensors.Tensor{node, edge}, "install a newer blockbp"},
+		"newer":          {map[string]string{"format_version": "3"}, []safetensors.Tensor{node, edge}, "install a newer blockbp"},
 		"no version":     {map[string]string{"format_version": ""}, []safetensors.Tensor{node, edge}, "positive number"},
 		"no schema":      {map[string]string{"schema": ""}, []safetensors.Tensor{node, edge}, `"schema"`},
 		"schema field":   {map[string]string{"schema": `{"node_typos":[]}`}, []safetensors.Tensor{node, edge}, "node_typos"},
 		"empty schema":   {map[string]string{"schema": `{}`}, []safetensors.Tensor{node, edge}, "no node type"},
 		"huge schema":    {map[string]string{"schema": strings.Replace(string(schema), `"features":1`, `"features":1000000000000`, 1)}, []safetensors.Tensor{node, edge}, "shape"},
 		"missing tensor": {nil, []safetensors.Tensor{node}, `"edge.edge" is missing`},
+		"old and masked": {map[string]string{"schema": strings.Replace(string(schema), `"features":1`, `"features":1,"forbidden":[7]`, 1)}, []safetensors.Tensor{node, edge}, "forbidden[0] is state 7"},
 		"extra tensor":   {nil, []safetensors.Tensor{node, edge, safetensors.New("x", nil, []byte{1})}, `"x" belongs to no type`},
 		"wrong shape":    {nil, []safetensors.Tensor{safetensors.New("node.node", []int{1, 2}, []float64{0, 1}), edge}, "[1 2], the schema wants [2 1]"},
 		"wrong dtype":    {nil, []safetensors.Tensor{safetensors.New("node.node", []int{2, 1}, []float32{0, 1}), edge}, "astype"},
@@ -188,6 +189,10 @@ func TestModelFileDamaged(t *testing.T) {
 				t.Error(err)
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path)):
 				t.Errorf("error is %v, want one with the path and %q", err, c.want)
+			}
+			// Check finds the same first.
+			if _, list := Check(path); len(list) == 0 != (err == nil) || err != nil && list[0].Error() != err.Error() {
+				t.Errorf("Check says %v, Load %v", list, err)
 			}
 		})
 	}
@@ -225,4 +230,37 @@ func TestModelFileEveryFlippedByteIsFound(t *testing.T) {
 // covers.
 func harmless(a, b *Model) bool {
 	return fmt.Sprint(a.Weights) == fmt.Sprint(b.Weights) && fmt.Sprint(a.Layout) == fmt.Sprint(b.Layout)
+}
+
+// TestCheckReportsEverything: all that is wrong with a model file at once.
+func TestCheckReportsEverything(t *testing.T) {
+	m := must(NewModel(Homogeneous([]string{"a", "b"}, 1, 1)))
+	schema := string(must(json.Marshal(m.Schema)))
+	write := func(tensors ...safetensors.Tensor) string {
+		path := filepath.Join(t.TempDir(), "m")
+		if err := safetensors.WriteFile(path, map[string]string{"format": fileFormat, "format_version": "1", "schema": schema, "note": "x"}, tensors); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	nan, inf := math.NaN(), math.Inf(-1)
+	for name, c := range map[string]struct {
+		path string
+		want []string
+	}{
+		"tensors": {write(safetensors.New("node.node", []int{1, 2}, []float64{0, 1}), safetensors.New("x", nil, []byte{1})), []string{"node.node", "edge.edge", `"x"`}},
+		"weights": {write(safetensors.New("node.node", []int{2, 1}, []float64{nan, 1}), safetensors.New("edge.edge", []int{2, 2, 1}, []float64{0, inf, 0, nan})), []string{"state a", "states a, b", "states b, b"}},
+		"nothing": {write(safetensors.New("node.node", []int{2, 1}, []float64{0, 1}), safetensors.New("edge.edge", []int{2, 2, 1}, make([]float64, 4))), nil},
+	} {
+		meta, list := Check(c.path)
+		if len(list) != len(c.want) || meta["note"] != "x" || meta["schema"] != "" {
+			t.Errorf("%s: %v, metadata %v", name, list, meta)
+			continue
+		}
+		for i, want := range c.want {
+			if !strings.Contains(list[i].Error(), want) || !strings.Contains(list[i].Error(), c.path) {
+				t.Errorf("%s: problem %d is %v, want it to name %q", name, i, list[i], want)
+			}
+		}
+	}
 }

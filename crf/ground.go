@@ -21,7 +21,8 @@ type Potentials struct {
 	// below NumTables. Edges with equal numbers share their table.
 	TableID   []int32
 	NumTables int
-	// Forbidding says that some potentials may be −Inf. Ground makes none.
+	// Forbidding says that some potentials may be −Inf. Ground makes those that the
+	// schema forbids.
 	Forbidding bool
 
 	features []float64 // [RowsPerBatch*dim] scratch
@@ -58,6 +59,7 @@ func (m *Model) GroundNodes(pot *Potentials, in *Instance, block *partition.Bloc
 		}
 		lo = hi
 	}
+	m.forbidNodes(pot, in, block.Nodes)
 }
 
 // GroundEdges computes the potentials of some more edges of the block, those from
@@ -72,6 +74,7 @@ func (m *Model) GroundEdges(pot *Potentials, in *Instance, block *partition.Bloc
 		for _, r := range rows {
 			pot.groundShared(m, span, f, b, int(r))
 		}
+		m.forbidEdges(pot, b, lo)
 		return hi
 	}
 	at := len(pot.Table)
@@ -83,6 +86,7 @@ func (m *Model) GroundEdges(pot *Potentials, in *Instance, block *partition.Bloc
 		pot.NumTables++
 		at += span.States
 	}
+	m.forbidEdges(pot, b, lo)
 	return hi
 }
 

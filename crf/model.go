@@ -25,6 +25,7 @@ type Layout struct {
 
 	tableBase []int // [edge types + 1] first slot among the distinct shared tables
 	maxDim    int   // longest feature vector
+	masked    bool  // whether the schema forbids anything
 }
 
 // Span is the place of one type's weights.
@@ -60,7 +61,7 @@ func (m *Model) Clone() *Model {
 }
 
 func newLayout(s *Schema) Layout {
-	l := Layout{tableBase: []int{0}}
+	l := Layout{tableBase: []int{0}, masked: s.Masked()}
 	add := func(states, features, copies int) Span {
 		span := Span{At: l.Size, Features: features, States: states, Untied: copies > 0, Len: states * features * max(1, copies)}
 		l.Size += span.Len

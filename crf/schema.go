@@ -25,6 +25,9 @@ type NodeType struct {
 	// Copies is 0 for a tied type. Otherwise the type is untied: it has this many
 	// nodes in every instance, each with weights of its own, in node order.
 	Copies int `json:"copies,omitempty"`
+	// Forbidden are states that no node of the type can be in, whatever the weights:
+	// their potentials are −Inf.
+	Forbidden []int `json:"forbidden,omitempty"`
 }
 
 // EdgeType describes a kind of edge. The first end of such an edge is of node
@@ -36,6 +39,9 @@ type EdgeType struct {
 	Features     int      `json:"features"`
 	FeatureNames []string `json:"feature_names,omitempty"`
 	Copies       int      `json:"copies,omitempty"`
+	// Forbidden are pairs of states, of the first end and of the second, that no edge
+	// of the type can join.
+	Forbidden [][2]int `json:"forbidden,omitempty"`
 }
 
 // NumberedStates returns the state names "0" … "n-1".
@@ -103,5 +109,5 @@ func (s *Schema) Validate() error {
 		}
 		names["edge."+t.Name] = true
 	}
-	return nil
+	return s.validateMask()
 }

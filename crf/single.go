@@ -29,6 +29,7 @@ func (m *Model) GroundEdges32(pot *Potentials, in *Instance, block *partition.Bl
 		at += span.States
 	}
 	pot.NumTables = hi
+	forbidPairs(m, pot.Table32, pot.EdgeAt[lo:], b)
 	return hi
 }
 

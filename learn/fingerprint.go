@@ -94,11 +94,26 @@ func (d *digest) addInstance(in *crf.Instance) {
 		d.addFeatures(in.EdgeFeatures(t))
 	}
 	d.add(uint64(len(in.Samples())))
+	d.addMask(in.Schema())
 	if w := in.Weight(); w != 1 {
 		d.add(math.Float64bits(w)) // not added where it is 1: older states have none
 	}
 	for _, labels := range in.Samples() {
 		d.addInts(labels)
+	}
+}
+
+// addMask adds what the schema forbids, if anything: older states have no mask.
+func (d *digest) addMask(s *crf.Schema) {
+	for a, t := range s.NodeTypes {
+		for _, x := range t.Forbidden {
+			d.addInts([]int32{int32(a), int32(x)})
+		}
+	}
+	for b, t := range s.EdgeTypes {
+		for _, x := range t.Forbidden {
+			d.addInts([]int32{int32(b), int32(x[0]), int32(x[1])})
+		}
 	}
 }
 

@@ -80,9 +80,12 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	return l, nil
 }
 
-// startsUniform reports whether all weights are zero, so that constant messages
-// and uniform beliefs already are the exact inference.
+// startsUniform reports whether all weights are zero and nothing is forbidden, so
+// that constant messages and uniform beliefs already are the exact inference.
 func (l *learner) startsUniform() bool {
+	if l.model.Schema.Masked() {
+		return false
+	}
 	for _, w := range l.model.Weights {
 		if w != 0 {
 			return false

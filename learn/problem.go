@@ -238,10 +238,13 @@ func (s *Settings) validateResolved(p *Problem) error {
 	}
 	for i, in := range p.Data {
 		if !sameShape(in.Schema(), &p.Model.Schema) {
-			return fmt.Errorf("learn: instance %d (%s) was made for another schema than the model's: its types differ in number, states, features or copies; make it with the model's", i, in.Name)
+			return fmt.Errorf("learn: instance %d (%s) was made for another schema than the model's: its types differ in number, states, features, copies or what they forbid; make it with the model's", i, in.Name)
 		}
 		if len(in.Samples()) == 0 {
 			return fmt.Errorf("learn: instance %d (%s) has no labels to learn from", i, in.Name)
+		}
+		if err := in.CheckLabels(&p.Model.Schema); err != nil {
+			return fmt.Errorf("learn: instance %d (%s): %w", i, in.Name, err)
 		}
 	}
 	for i, w := range p.Model.Weights {
@@ -276,10 +279,10 @@ func (p *Problem) validateClassWeights() error {
 // sameShape reports whether weights laid out for one schema fit the other.
 func sameShape(a, b *crf.Schema) bool {
 	sameNode := func(x, y crf.NodeType) bool {
-		return len(x.States) == len(y.States) && x.Features == y.Features && x.Copies == y.Copies
+		return len(x.States) == len(y.States) && x.Features == y.Features && x.Copies == y.Copies && slices.Equal(x.Forbidden, y.Forbidden)
 	}
 	sameEdge := func(x, y crf.EdgeType) bool {
-		return x.U == y.U && x.V == y.V && x.Features == y.Features && x.Copies == y.Copies
+		return x.U == y.U && x.V == y.V && x.Features == y.Features && x.Copies == y.Copies && slices.Equal(x.Forbidden, y.Forbidden)
 	}
 	return a == b || slices.EqualFunc(a.NodeTypes, b.NodeTypes, sameNode) && slices.EqualFunc(a.EdgeTypes, b.EdgeTypes, sameEdge)
 }

@@ -1,0 +1,137 @@
+package crf
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Masked reports whether the schema forbids states or pairs of states.
+func (s *Schema) Masked() bool {
+	return slices.ContainsFunc(s.NodeTypes, func(t NodeType) bool { return len(t.Forbidden) > 0 }) ||
+		slices.ContainsFunc(s.EdgeTypes, func(t EdgeType) bool { return len(t.Forbidden) > 0 })
+}
+
+// validateMask reports the first forbidden state or pair that does not exist, is
+// given twice, or leaves nothing allowed.
+func (s *Schema) validateMask() error {
+	for a, t := range s.NodeTypes {
+		where := fmt.Sprintf("schema: node_types[%d] (%q)", a, t.Name)
+		for i, x := range t.Forbidden {
+			if x < 0 || x >= len(t.States) {
+				return fmt.Errorf("%s: forbidden[%d] is state %d, want 0 to %d", where, i, x, len(t.States)-1)
+			}
+			if slices.Contains(t.Forbidden[:i], x) {
+				return fmt.Errorf("%s: forbidden[%d] is state %d (%s), which is there already", where, i, x, t.States[x])
+			}
+		}
+		if len(t.Forbidden) == len(t.States) {
+			return fmt.Errorf("%s: every state is forbidden", where)
+		}
+	}
+	for b, t := range s.EdgeTypes {
+		if err := s.validatePairs(&t); err != nil {
+			return fmt.Errorf("schema: edge_types[%d] (%q): %w", b, t.Name, err)
+		}
+	}
+	return nil
+}
+
+func (s *Schema) validatePairs(t *EdgeType) error {
+	u, v := &s.NodeTypes[t.U], &s.NodeTypes[t.V]
+	for i, x := range t.Forbidden {
+		if x[0] < 0 || x[0] >= len(u.States) || x[1] < 0 || x[1] >= len(v.States) {
+			return fmt.Errorf("forbidden[%d] is the pair of states %d and %d, want below %d and %d", i, x[0], x[1], len(u.States), len(v.States))
+		}
+		if slices.Contains(t.Forbidden[:i], x) {
+			return fmt.Errorf("forbidden[%d] is the pair %s, %s, which is there already", i, u.States[x[0]], v.States[x[1]])
+		}
+	}
+	if len(t.Forbidden) == 0 {
+		return nil
+	}
+	for x := range u.States {
+		for y := range v.States {
+			if !slices.Contains(u.Forbidden, x) && !slices.Contains(v.Forbidden, y) && !slices.Contains(t.Forbidden, [2]int{x, y}) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("every pair of states is forbidden")
+}
+
+// forbidNodes begins the mask of a block: it puts −Inf in the place of the potentials
+// of nodes that the schema forbids.
+func (m *Model) forbidNodes(pot *Potentials, in *Instance, nodes []int32) {
+	pot.Forbidding = m.Layout.masked
+	if !m.Layout.masked {
+		return
+	}
+	for p, s := range nodes {
+		for _, x := range m.Schema.NodeTypes[in.NodeType(s)].Forbidden {
+			pot.Node[pot.NodeAt[p]+x] = math.Inf(-1)
+		}
+	}
+}
+
+// forbidEdges does the same for the edges ground last, from the lo-th of the block
+// on, all of one type. Edges that share a table have the same mask.
+func (m *Model) forbidEdges(pot *Potentials, edgeType, lo int) {
+	forbidPairs(m, pot.Table, pot.EdgeAt[lo:], edgeType)
+}
+
+// forbidPairs forbids in the tables at some places, which are of one type.
+func forbidPairs[T float32 | float64](m *Model, tables []T, places []int, edgeType int) {
+	t := &m.Schema.EdgeTypes[edgeType]
+	if len(t.Forbidden) == 0 {
+		return
+	}
+	never, columns := T(math.Inf(-1)), m.Schema.NodeStates(t.V)
+	for _, at := range places {
+		for _, x := range t.Forbidden {
+			tables[at+x[0]*columns+x[1]] = never
+		}
+	}
+}
+
+// ForbiddenLabel locates labels that a schema forbids.
+type ForbiddenLabel struct {
+	Sample int
+	Node   int // the node, or the first end of Edge
+	Edge   int // −1 for a node's own state
+	Reason string
+}
+
+// Error implements error.
+func (e *ForbiddenLabel) Error() string {
+	if e.Edge < 0 {
+		return fmt.Sprintf("labels[%d,%d]: %s", e.Sample, e.Node, e.Reason)
+	}
+	return fmt.Sprintf("labels of sample %d at edges[%d]: %s", e.Sample, e.Edge, e.Reason)
+}
+
+// CheckLabels returns a *ForbiddenLabel for the first label, or pair of labels of
+// neighbours, that the schema forbids: no weights make such a sample possible. The
+// schema must have the types of the instance's own.
+func (in *Instance) CheckLabels(s *Schema) error {
+	if !s.Masked() {
+		return nil
+	}
+	u, v := in.Graph.Ends()
+	for i, labels := range in.labels {
+		for n, y := range labels {
+			t := &s.NodeTypes[in.NodeType(int32(n))]
+			if slices.Contains(t.Forbidden, int(y)) {
+				return &ForbiddenLabel{i, n, -1, fmt.Sprintf("state %s of node type %q is forbidden", t.States[y], t.Name)}
+			}
+		}
+		for e := range u {
+			t := &s.EdgeTypes[in.EdgeType(int32(e))]
+			x, y := labels[u[e]], labels[v[e]]
+			if x >= 0 && y >= 0 && slices.Contains(t.Forbidden, [2]int{int(x), int(y)}) {
+				return &ForbiddenLabel{i, int(u[e]), e, fmt.Sprintf("the pair %s, %s of edge type %q is forbidden", s.NodeTypes[t.U].States[x], s.NodeTypes[t.V].States[y], t.Name)}
+			}
+		}
+	}
+	return nil
+}
