@@ -65,11 +65,11 @@ func (a *Assessor) Assess(ctx context.Context, in *crf.Instance, clamp []int32, 
 	if err != nil {
 		return nil, nil, err
 	}
-	logZ, bound, err := a.logZ(r, in, clamp)
+	beliefs := collect(r.net, r.state, r.outcome)
+	logZ, bound, err := a.logZ(ctx, r, in, clamp)
 	if err != nil {
 		return nil, nil, err
 	}
-	beliefs := collect(r.net, r.state, r.outcome)
 	whole := &partition.Whole(in.Graph).Blocks[0]
 	total := &Likelihood{}
 	for _, labels := range samples {
@@ -122,7 +122,7 @@ func (a *Assessor) logJoint(ctx context.Context, in *crf.Instance, given []int32
 			if err != nil {
 				return 0, false, err
 			}
-			value, bound, err := a.logZ(r, in, given)
+			value, bound, err := a.logZ(ctx, r, in, given)
 			return value, bound == bp.Exact, err
 		}
 	}
@@ -136,9 +136,16 @@ func (a *Assessor) score(in *crf.Instance, labels []int32) float64 {
 }
 
 // logZ returns the log-partition function where an inference ended, with what is
-// clamped, and how it compares with the truth.
-func (a *Assessor) logZ(r *inferred, in *crf.Instance, clamp []int32) (float64, bp.Bound, error) {
+// clamped, and how it compares with the truth. Where only a fixed point has a proof
+// it goes on from there.
+func (a *Assessor) logZ(ctx context.Context, r *inferred, in *crf.Instance, clamp []int32) (float64, bp.Bound, error) {
 	block := &r.whole.Blocks[0]
+	if facts := r.net.Counting.Facts; !facts.Dual && facts.Bound != bp.None && r.outcome.Residual > ProvenTolerance {
+		var err error
+		if r.outcome, err = a.workspace.Iterate(ctx, r.net, r.state, block, bp.Limits{Tolerance: ProvenTolerance, MaxSweeps: a.Limits.MaxSweeps}); err != nil {
+			return 0, bp.None, err
+		}
+	}
 	values, err := a.workspace.Evaluate(r.net, r.state, block, r.whole.Of, 0)
 	if err != nil {
 		return 0, bp.None, err
