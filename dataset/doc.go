@@ -37,7 +37,9 @@
 //	  "edge_features": ["contrast"],
 //	  "edge_bins": 10,
 //	  "node_types": ["pixel", {"name": "region", "states": ["in", "out"], "features": ["size"]}],
-//	  "edge_types": ["next", {"name": "part of", "u": "pixel", "v": "region", "bins": 4}]
+//	  "edge_types": ["next", {"name": "part of", "u": "pixel", "v": "region", "bins": 4}],
+//	  "forbidden_states": ["none"],                a type may have its own: "forbidden": […]
+//	  "forbidden_pairs": [["sky", "tree"]]         of the states of first and second end
 //	}
 //
 // # Image folders
@@ -46,7 +48,7 @@
 //	labels/ID.regions.txt           one line per pixel row; negative: unobserved; or else
 //	labels/ID.png                   8-bit, with a palette or grey; 255: unobserved
 //	features/ID.npy                 [h, w, d] unary features, in this or any other folder
-//	dataset.json                    "states" and "node_features" only
+//	dataset.json                    "states", "node_features" and what is forbidden only
 //
 // The nodes are the pixels, row by row, joined to 4 or 8 neighbours. The feature
 // map is stretched over the picture, whatever its resolution, and interpolated

@@ -28,7 +28,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l := &imageLoader{ctx: ctx, o: o, set: &Set{}, manifestPath: filepath.Join(folder, ManifestName)}
 	m, sources, err := findManifest(folder)
 	if err == nil && len(sources) > 0 {
-		err = m.onlyStatesAndNodeFeatures(l.manifestPath)
+		err = m.withoutTypes(l.manifestPath)
 	}
 	if err != nil {
 		return nil, []error{err}
@@ -217,6 +217,10 @@ func (l *imageLoader) chooseBins() {
 	l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].stride, r.Bins)
 	l.set.Schema.NodeTypes[0].FeatureNames = names
 	l.set.Schema.EdgeTypes[0].FeatureNames = binNames(r.BinEdges)
+	l.problems = append(l.problems, l.manifest.forbid(&l.set.Schema, l.manifestPath, false)...)
+	if err := l.set.Schema.Validate(); err != nil && len(l.problems) == 0 {
+		l.problems = append(l.problems, &Error{File: l.manifestPath, Problem: err.Error()})
+	}
 }
 
 // binNames describes the bins of the distance.
@@ -239,6 +243,8 @@ func (l *imageLoader) freeze() {
 	for i, err := range failures {
 		if err != nil {
 			l.problems = append(l.problems, &Error{File: l.images[i].features.path, Problem: err.Error(), Cause: err})
+		} else if err := checkMask(l.set.Instances[i], l.o, l.images[i].source.Path); err != nil {
+			l.problems = append(l.problems, err)
 		}
 	}
 }

@@ -47,6 +47,10 @@ type Manifest struct {
 	// NodeTypes and EdgeTypes name the numbers in node_types and edge_types.
 	NodeTypes []ManifestNode `json:"node_types,omitempty"`
 	EdgeTypes []ManifestEdge `json:"edge_types,omitempty"`
+	// ForbiddenStates and ForbiddenPairs name what no node, and no edge, can be in,
+	// for all types that have these states and no list of their own.
+	ForbiddenStates []string    `json:"forbidden_states,omitempty"`
+	ForbiddenPairs  []StatePair `json:"forbidden_pairs,omitempty"`
 }
 
 // StateNames are the names of a variable's states. In JSON they are a list, or
@@ -58,6 +62,8 @@ type ManifestNode struct {
 	Name     string     `json:"name"`
 	States   StateNames `json:"states,omitempty"`
 	Features []string   `json:"features,omitempty"`
+	// Forbidden names states that nodes of the type cannot be in.
+	Forbidden []string `json:"forbidden,omitempty"`
 }
 
 // ManifestEdge describes an edge type. In JSON a plain string is its name.
@@ -69,6 +75,8 @@ type ManifestEdge struct {
 	V        string   `json:"v,omitempty"`
 	Features []string `json:"features,omitempty"`
 	Bins     int      `json:"bins,omitempty"` // 0: Manifest.EdgeBins
+	// Forbidden names pairs of states that edges of the type cannot join.
+	Forbidden []StatePair `json:"forbidden,omitempty"`
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -179,7 +187,7 @@ func strictJSON(data []byte, into any) error {
 
 var manifestFields = []string{
 	"states", "node_features", "edge_features", "edge_bins", "node_types", "edge_types",
-	"name", "features", "u", "v", "bins",
+	"forbidden_states", "forbidden_pairs", "name", "features", "u", "v", "bins", "forbidden",
 }
 
 // manifestError finds the line that a decoding error is about.

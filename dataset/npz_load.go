@@ -22,6 +22,7 @@ type npzLoader struct {
 	instances    []*npzInstance
 	set          *Set
 	problems     []error
+	names        []error // of dataset.json that do not fit: no reason to stop
 }
 
 func (l *npzLoader) fail(err error) { l.problems = append(l.problems, err) }
@@ -39,12 +40,16 @@ func (l *npzLoader) warn(format string, arguments ...any) {
 func loadNPZ(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	l := &npzLoader{ctx: ctx, o: o, set: &Set{}}
 	files := l.expand(paths)
-	l.readFiles(files)
 	if len(files) == 0 && len(l.problems) == 0 {
 		l.fail(&Error{File: paths[0], Problem: "there are no instance files"})
 	}
-	l.finish()
-	if len(l.problems) > 0 {
+	files = slices.DeleteFunc(files, func(file string) bool { return o.aside[file] })
+	l.readFiles(files)
+	if len(files) > 0 {
+		l.finish()
+	}
+	l.problems = append(l.problems, l.names...)
+	if len(l.problems) > 0 || len(files) == 0 {
 		return nil, l.problems
 	}
 	return l.set, nil
@@ -142,6 +147,9 @@ func (l *npzLoader) expandList(path string) []string {
 // readManifest reads the dataset.json of a folder; where several folders have
 // one, they must be the same.
 func (l *npzLoader) readManifest(folder string) {
+	if l.o.noManifest {
+		return
+	}
 	m, sources, err := findManifest(folder)
 	if err != nil {
 		l.fail(err)
@@ -215,6 +223,9 @@ func (l *npzLoader) learnSchema() {
 	}
 	l.learnFeatures()
 	if len(l.problems) == 0 {
+		l.names = append(l.names, l.manifest.forbid(s, l.manifestPath, false)...)
+	}
+	if len(l.problems) == 0 {
 		if err := s.Validate(); err != nil {
 			l.fail(err)
 		}
@@ -261,7 +272,8 @@ func (l *npzLoader) edgeDims(edges *featureSide) []int {
 // namesFor checks the number of feature names for a type.
 func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
 	if len(names) > 0 && dim > 0 && len(names) != dim {
-		l.fail(&Error{File: l.manifestPath, Problem: fmt.Sprintf("it names %d features for type %q, the data have %d", len(names), kind, dim)})
+		l.names = append(l.names, &Error{File: l.manifestPath, Problem: fmt.Sprintf("it names %d features for type %q, the data have %d", len(names), kind, dim)})
+		return nil
 	}
 	if dim == 0 {
 		return nil
@@ -454,6 +466,10 @@ func (l *npzLoader) freeze(in *npzInstance, spec crf.InstanceSpec) {
 			problem.Place, problem.Problem = array.Array, array.Reason
 		}
 		l.fail(problem)
+		return
+	}
+	if err := checkMask(instance, l.o, in.path); err != nil {
+		l.fail(err)
 		return
 	}
 	l.set.Instances = append(l.set.Instances, instance)

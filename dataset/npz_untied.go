@@ -25,6 +25,9 @@ func (l *npzLoader) loadUntied() {
 		l.learnUntied(cards[0])
 		l.warnUnused()
 	}
+	if len(l.problems) > 0 {
+		return
+	}
 	for i, in := range l.instances {
 		l.buildUntied(in, cards[i])
 	}
@@ -116,6 +119,10 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		s.EdgeTypes = append(s.EdgeTypes, t)
 	}
 	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Structure: structureOf(in, cards)}
+	l.problems = append(l.problems, l.manifest.forbid(s, l.manifestPath, true)...)
+	if err := s.Validate(); err != nil && len(l.problems) == 0 {
+		l.fail(err)
+	}
 }
 
 // untiedStates names k states as the options or dataset.json do, if they name

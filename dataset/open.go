@@ -37,22 +37,6 @@ func OpenContext(ctx context.Context, paths []string, o Options) (*Set, error) {
 	return set, nil
 }
 
-// Check reads data as Open does and returns all problems at once, up to 20 per
-// file, or else the warnings of the set.
-func Check(paths []string, o Options) (warnings []string, problems []error) {
-	return CheckContext(context.Background(), paths, o)
-}
-
-// CheckContext is Check, given up once ctx has ended: its error is then the only
-// problem.
-func CheckContext(ctx context.Context, paths []string, o Options) (warnings []string, problems []error) {
-	set, problems := load(ctx, paths, &o)
-	if set != nil {
-		warnings = set.Warnings
-	}
-	return warnings, problems
-}
-
 func load(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if len(paths) == 0 {
 		return nil, []error{&OptionError{"paths", "no data are given"}}

@@ -62,6 +62,10 @@ type Options struct {
 	// Untied gives, for npz, every node and edge weights of its own, with the
 	// constant feature; node_features, edge_features and edge_bins are not used.
 	Untied bool
+
+	// Of Check: instance files, and a dataset.json, whose problems are known already.
+	aside      map[string]bool
+	noManifest bool
 }
 
 // validate reports options that cannot be used, alone or with data of the kind.

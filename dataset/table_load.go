@@ -146,7 +146,7 @@ func (l *tableLoader) readManifest(folder string) {
 	case differs(l.set.Sources, sources[0]) != "":
 		l.problems = append(l.problems, manifestsDiffer(sources[0].Path, differs(l.set.Sources, sources[0])))
 	default:
-		if err := m.onlyStatesAndNodeFeatures(sources[0].Path); err != nil {
+		if err := m.withoutTypes(sources[0].Path); err != nil {
 			l.problems = append(l.problems, err)
 		}
 		l.manifest, l.manifestPath = m, sources[0].Path
@@ -154,8 +154,8 @@ func (l *tableLoader) readManifest(folder string) {
 	}
 }
 
-// onlyStatesAndNodeFeatures refuses what has no meaning beside tables and images.
-func (m *Manifest) onlyStatesAndNodeFeatures(path string) error {
+// withoutTypes refuses what has no meaning beside tables and images.
+func (m *Manifest) withoutTypes(path string) error {
 	field := ""
 	switch {
 	case m.EdgeFeatures != nil:
@@ -258,6 +258,10 @@ func (l *tableLoader) chooseSchema() {
 			s.EdgeTypes = []crf.EdgeType{{Name: "edge", Features: 1, FeatureNames: []string{FormConstant}}}
 		}
 	}
+	l.problems = append(l.problems, l.manifest.forbid(s, l.manifestPath, false)...)
+	if err := s.Validate(); err != nil && len(l.problems) == 0 {
+		l.problems = append(l.problems, &Error{File: l.manifestPath, Problem: err.Error()})
+	}
 }
 
 // nodeTypeOf returns the type of a node. Models of earlier versions have a second
@@ -340,7 +344,11 @@ func (l *tableLoader) build(g *tableGraph) {
 	}
 	if err == nil && len(l.problems) == 0 {
 		var instance *crf.Instance
-		instance, err = crf.NewInstance(s, spec)
+		if instance, err = crf.NewInstance(s, spec); err == nil {
+			if masked := checkMask(instance, l.o, g.path); masked != nil {
+				l.problems = append(l.problems, masked)
+			}
+		}
 		l.set.Instances = append(l.set.Instances, instance)
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/dataset/uai"
 )
@@ -49,8 +50,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 		}
 		switch filepath.Ext(path) {
 		case ".safetensors":
-			_, err := loadModel(path)
-			problems = appendProblem(problems, err)
+			problems = append(problems, modelProblems(path)...)
 		case ".uai":
 			_, err := uai.ReadFile(path)
 			problems = appendProblem(problems, err)
@@ -79,6 +79,33 @@ func (a *app) check(f *checkFlags, args []string) error {
 		}
 	}
 	return a.reportProblems(f, problems, notes)
+}
+
+// modelProblems lists all that is wrong with a model file.
+func modelProblems(path string) (problems []error) {
+	if _, err := os.Stat(path); err != nil {
+		return []error{err}
+	}
+	meta, list := crf.Check(path)
+	for _, err := range list {
+		problems = append(problems, dataf("%s", withPath(path, err)))
+	}
+	if meta == nil {
+		return problems
+	}
+	return appendProblem(problems, recipeProblem(path, meta))
+}
+
+// recipeProblem says what keeps data from being read for a model.
+func recipeProblem(path string, meta map[string]string) error {
+	text, ok := meta[dataset.RecipeKey]
+	if !ok {
+		return dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with blockbp train", path, dataset.RecipeKey)
+	}
+	if _, err := dataset.ParseRecipe(text); err != nil {
+		return dataf("%s: metadata %s: %v", path, dataset.RecipeKey, err)
+	}
+	return nil
 }
 
 func appendProblem(problems []error, err error) []error {

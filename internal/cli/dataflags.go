@@ -148,14 +148,11 @@ func loadModel(path string) (*loadedModel, error) {
 		return nil, dataf("%s", withPath(path, err))
 	}
 	m := &loadedModel{path: path, model: model, meta: meta}
-	if text, ok := meta[dataset.RecipeKey]; ok {
-		if m.recipe, err = dataset.ParseRecipe(text); err != nil {
-			return nil, dataf("%s: metadata %s: %v", path, dataset.RecipeKey, err)
-		}
-	} else {
-		return nil, dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with blockbp train", path, dataset.RecipeKey)
+	if err := recipeProblem(path, meta); err != nil {
+		return nil, err
 	}
-	return m, nil
+	m.recipe, err = dataset.ParseRecipe(meta[dataset.RecipeKey])
+	return m, err
 }
 
 // withPath puts the path in front of an error that does not name it yet.

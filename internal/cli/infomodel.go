@@ -82,6 +82,16 @@ func (d *modelInfo) tables() []record.Table {
 	for _, e := range d.EdgeTypes {
 		add("edge type "+e.Name, fmt.Sprintf("%s – %s, %s%s", d.NodeTypes[e.U].Name, d.NodeTypes[e.V].Name, counted(e.Features, "feature"), copiesOf(e.Copies)))
 	}
+	for _, n := range d.NodeTypes {
+		var names []string
+		for _, x := range n.Forbidden {
+			names = append(names, n.States[x])
+		}
+		add("forbidden states of "+n.Name, strings.Join(names, ", "))
+	}
+	for _, e := range d.EdgeTypes {
+		add("forbidden pairs of "+e.Name, forbiddenPairs(d.NodeTypes, &e))
+	}
 	if d.Counting != nil {
 		add("counting", *d.Counting)
 	}
@@ -105,6 +115,21 @@ func (d *modelInfo) tables() []record.Table {
 		largest.Rows = append(largest.Rows, []string{w.Name, fmt.Sprintf("%.6g", w.Value)})
 	}
 	return []record.Table{t, largest}
+}
+
+// mostPairsShown bounds how many forbidden pairs are named one by one.
+const mostPairsShown = 12
+
+// forbiddenPairs names the pairs of states that edges of a type cannot join.
+func forbiddenPairs(nodes []crf.NodeType, e *crf.EdgeType) string {
+	var names []string
+	for i, x := range e.Forbidden {
+		if i == mostPairsShown {
+			return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", len(e.Forbidden)-i)
+		}
+		names = append(names, nodes[e.U].States[x[0]]+" – "+nodes[e.V].States[x[1]])
+	}
+	return strings.Join(names, ", ")
 }
 
 // counted writes a number of things.

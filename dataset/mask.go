@@ -1,0 +1,130 @@
+package dataset
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// StatePair names a state of an edge's first end and one of its second. In JSON it
+// is a list of the two.
+type StatePair [2]string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *StatePair) UnmarshalJSON(data []byte) error {
+	var names []string
+	if err := json.Unmarshal(data, &names); err != nil || len(names) != 2 {
+		return fmt.Errorf("a forbidden pair is %s, want the names of two states", abbreviate(string(data)))
+	}
+	*p = StatePair{names[0], names[1]}
+	return nil
+}
+
+// forbid puts what the manifest at path forbids into a schema made for training
+// data: into each type what is said of that type, or else of all. Types of untied
+// weights are not those of the manifest.
+func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
+	p := &problems{file: path}
+	if untied {
+		for a, t := range m.NodeTypes {
+			if t.Forbidden != nil {
+				p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), "use forbidden_states", "untied weights have types of their own")
+			}
+		}
+		for b, t := range m.EdgeTypes {
+			if t.Forbidden != nil {
+				p.add(0, fmt.Sprintf("edge_types[%d].forbidden", b), "use forbidden_pairs", "untied weights have types of their own")
+			}
+		}
+	}
+	m.forbidStates(s, p, untied)
+	m.forbidPairs(s, p, untied)
+	return p.errors()
+}
+
+func (m *Manifest) forbidStates(s *crf.Schema, p *problems, untied bool) {
+	used := make([]bool, len(m.ForbiddenStates))
+	for a := range s.NodeTypes {
+		t := &s.NodeTypes[a]
+		if !untied && a < len(m.NodeTypes) && m.NodeTypes[a].Forbidden != nil {
+			for _, name := range m.NodeTypes[a].Forbidden {
+				i := slices.Index(t.States, name)
+				if i < 0 {
+					p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), suggestion(name, t.States), "node type %q has no state %q", t.Name, name)
+					continue
+				}
+				t.Forbidden = append(t.Forbidden, i)
+			}
+			continue
+		}
+		for n, name := range m.ForbiddenStates {
+			if i := slices.Index(t.States, name); i >= 0 {
+				used[n], t.Forbidden = true, append(t.Forbidden, i)
+			}
+		}
+	}
+	for n, ok := range used {
+		if !ok {
+			p.add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(m.ForbiddenStates[n], allStates(s)), "no node type has a state %q", m.ForbiddenStates[n])
+		}
+	}
+}
+
+func (m *Manifest) forbidPairs(s *crf.Schema, p *problems, untied bool) {
+	used := make([]bool, len(m.ForbiddenPairs))
+	find := func(t *crf.EdgeType, pair StatePair) ([2]int, bool) {
+		found := [2]int{slices.Index(s.NodeTypes[t.U].States, pair[0]), slices.Index(s.NodeTypes[t.V].States, pair[1])}
+		return found, found[0] >= 0 && found[1] >= 0
+	}
+	for b := range s.EdgeTypes {
+		t := &s.EdgeTypes[b]
+		if !untied && b < len(m.EdgeTypes) && m.EdgeTypes[b].Forbidden != nil {
+			for n, pair := range m.EdgeTypes[b].Forbidden {
+				found, ok := find(t, pair)
+				if !ok {
+					p.add(0, fmt.Sprintf("edge_types[%d].forbidden[%d]", b, n), "", "edge type %q joins states %q to %q, there is no pair %q", t.Name, s.NodeTypes[t.U].States, s.NodeTypes[t.V].States, pair)
+					continue
+				}
+				t.Forbidden = append(t.Forbidden, found)
+			}
+			continue
+		}
+		for n, pair := range m.ForbiddenPairs {
+			if found, ok := find(t, pair); ok {
+				used[n], t.Forbidden = true, append(t.Forbidden, found)
+			}
+		}
+	}
+	for n, ok := range used {
+		if !ok {
+			p.add(0, fmt.Sprintf("forbidden_pairs[%d]", n), "", "no edge type joins states %s; there are %s", strings.Join(m.ForbiddenPairs[n][:], " and "), strings.Join(allStates(s), ", "))
+		}
+	}
+}
+
+// allStates lists the states of all node types.
+func allStates(s *crf.Schema) (names []string) {
+	for _, t := range s.NodeTypes {
+		for _, name := range t.States {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// checkMask refuses labels to learn from that the schema forbids: no weights could
+// explain them. Data for a model may have them; they are then impossible.
+func checkMask(in *crf.Instance, o *Options, file string) error {
+	if o.Schema != nil {
+		return nil
+	}
+	if err := in.CheckLabels(in.Schema()); err != nil {
+		return &Error{File: file, Problem: err.Error(), Remedy: "correct the labels, or what " + ManifestName + " forbids", Cause: err}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package dataset
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestMask: what dataset.json forbids becomes the schema's mask.
+func TestMask(t *testing.T) {
+	a := triangle()
+	a.Labels = [][]int32{{0, 1, 1}}
+	set := mustOpen(t, writeSet(t, `{"states": ["x", "y", "z"], "forbidden_states": ["z"], "forbidden_pairs": [["y", "x"], ["x", "z"]]}`, a), Options{})
+	if n, e := set.Schema.NodeTypes[0].Forbidden, set.Schema.EdgeTypes[0].Forbidden; !slices.Equal(n, []int{2}) || !slices.Equal(e, [][2]int{{1, 0}, {0, 2}}) {
+		t.Errorf("forbidden %v, %v", n, e)
+	}
+	// A model's mask decides; labels that it forbids are no error then.
+	a.Labels = [][]int32{{1, 0, 1}}
+	mustOpen(t, writeSet(t, "", a), Options{Schema: &set.Schema, Recipe: &set.Recipe})
+	_, err := Open([]string{writeSet(t, `{"states": ["x", "y"], "forbidden_pairs": [["y", "x"]]}`, a)}, Options{})
+	wantError(t, err, "0.npz: labels of sample 0 at edges[0]: the pair y, x of edge type \"edge\" is forbidden; correct the labels")
+	untied := mustOpen(t, writeSet(t, `{"states": ["x", "y"], "forbidden_pairs": [["x", "x"]]}`, a), Options{Untied: true})
+	if e := untied.Schema.EdgeTypes[0].Forbidden; !slices.Equal(e, [][2]int{{0, 0}}) {
+		t.Errorf("untied: forbidden %v", e)
+	}
+}
+
+// TestMaskOfTypes: a type's own list replaces that for all.
+func TestMaskOfTypes(t *testing.T) {
+	a := triangle()
+	a.NodeTypes, a.Labels = []int32{0, 0, 1}, [][]int32{{0, 1, 0}}
+	a.EdgeFeatures = nil
+	set := mustOpen(t, writeSet(t, `{
+		"states": ["x", "y", "z"], "forbidden_states": ["z"], "forbidden_pairs": [["y", "y"]],
+		"node_types": ["a", {"name": "b", "states": ["p", "q", "r"], "forbidden": ["q"]}],
+		"edge_types": [{"name": "aa", "u": "a", "v": "a"}, {"name": "ab", "u": "a", "v": "b", "forbidden": [["x", "r"], ["y", "r"]]}]}`, a), Options{})
+	n, e := set.Schema.NodeTypes, set.Schema.EdgeTypes
+	if !slices.Equal(n[0].Forbidden, []int{2}) || !slices.Equal(n[1].Forbidden, []int{1}) || !slices.Equal(e[0].Forbidden, [][2]int{{1, 1}}) || !slices.Equal(e[1].Forbidden, [][2]int{{0, 2}, {1, 2}}) {
+		t.Errorf("forbidden %v %v, %v %v", n[0].Forbidden, n[1].Forbidden, e[0].Forbidden, e[1].Forbidden)
+	}
+}
+
+// TestMaskOfTables: graph tables take the lists for all types.
+func TestMaskOfTables(t *testing.T) {
+	files := tables("0\t0\tx\t1\n1\t1\tx\t0\n", "0\t1\n")
+	files[ManifestName] = `{"states": ["p", "q"], "forbidden_pairs": [["q", "p"]]}`
+	set := mustOpen(t, writeFiles(t, files), Options{})
+	if e := set.Schema.EdgeTypes[0].Forbidden; !slices.Equal(e, [][2]int{{1, 0}}) {
+		t.Errorf("forbidden %v", e)
+	}
+	files[ManifestName] = `{"states": ["p", "q"], "forbidden_pairs": [["p", "q"]]}`
+	_, err := Open([]string{writeFiles(t, files)}, Options{})
+	wantError(t, err, "x.nodes.tsv: labels of sample 0 at edges[0]: the pair p, q")
+}
+
+// TestMaskRefuses: names that do not exist, and masks that leave nothing.
+func TestMaskRefuses(t *testing.T) {
+	a := triangle()
+	for manifest, want := range map[string]string{
+		`{"states": ["x", "y"], "forbidden_states": ["yy"]}`:                                                               `dataset.json:forbidden_states[0]: no node type has a state "yy"; did you mean "y"?`,
+		`{"states": ["x", "y"], "forbidden_pairs": [["x", "q"]]}`:                                                          "dataset.json:forbidden_pairs[0]: no edge type joins states x and q",
+		`{"states": ["x", "y"], "forbidden_pairs": [["x"]]}`:                                                               "want the names of two states",
+		`{"states": ["x", "y"], "forbidden_states": ["x", "y"]}`:                                                           "every state is forbidden",
+		`{"states": ["x", "y"], "forbidden_states": ["x", "x"]}`:                                                           "which is there already",
+		`{"states": ["x", "y"], "node_types": [{"name": "n", "forbidden": ["q"]}]}`:                                        `dataset.json:node_types[0].forbidden: node type "n" has no state "q"`,
+		`{"states": ["x", "y"], "node_types": ["n"], "edge_types": [{"name": "e", "forbidden": [["x", "q"]]}]}`:            `dataset.json:edge_types[0].forbidden[0]: edge type "e" joins states`,
+		`{"states": ["x", "y"], "forbidden_pair": [["x", "y"]]}`:                                                           `did you mean "forbidden_pairs"?`,
+		`{"states": ["x", "y"], "forbidden_pairs": [["x", "x"], ["x", "y"], ["y", "x"], ["y", "y"]], "node_types": ["n"]}`: "every pair of states is forbidden",
+	} {
+		_, err := Open([]string{writeSet(t, manifest, a)}, Options{})
+		wantError(t, err, want)
+	}
+	_, err := Open([]string{writeSet(t, `{"states": ["x", "y"], "node_types": [{"name": "n", "forbidden": ["x"]}]}`, a)}, Options{Untied: true})
+	wantError(t, err, "untied weights have types of their own; use forbidden_states")
+}

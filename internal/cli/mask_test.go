@@ -1,0 +1,130 @@
+package cli_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/safetensors"
+)
+
+// taggedChains is a set of chains whose labels never go from O to I.
+func taggedChains(t testing.TB, folder string) {
+	t.Helper()
+	for i := range 3 {
+		const nodes = 12
+		a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 2}, Labels: [][]int32{make([]int32, nodes)}}
+		for s := range int32(nodes) {
+			y := []int32{0, 1, 2, 2, 0, 0, 1, 0, 1, 2, 0, 1}[(int(s)+4*i)%nodes]
+			if s > 0 {
+				a.Edges = append(a.Edges, [2]int32{s - 1, s})
+				if a.Labels[0][s-1] == 0 && y == 2 {
+					y = 0
+				}
+			}
+			a.Labels[0][s] = y
+			a.NodeFeatures.Data = append(a.NodeFeatures.Data, math.Sin(float64(5*i)+float64(s)*1.7)+float64(y), 1)
+		}
+		if err := dataset.WriteNPZ(filepath.Join(folder, fmt.Sprintf("%d.npz", i)), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestForbiddenPairs: a mask goes from dataset.json through every method into the
+// model and its predictions.
+func TestForbiddenPairs(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	data := filepath.Join(folder, "data")
+	writeFile(t, filepath.Join(data, "dataset.json"), `{"states": ["O", "B", "I"], "forbidden_pairs": [["O", "I"]]}`)
+	taggedChains(t, data)
+	mustRun(t, "check", data)
+	for _, method := range []string{"bbpl", "full", "inner-dual", "pseudo", "piecewise"} {
+		dir := filepath.Join(folder, method)
+		if r := train(t, data, "-o", dir, "--method", method, "--counting", "bethe", "--blocks", "3"); r.Status != "converged" {
+			t.Errorf("%s: %s", method, r.Status)
+		}
+		m, _, err := crf.Load(filepath.Join(dir, "model.safetensors"))
+		if err != nil || len(m.Schema.EdgeTypes[0].Forbidden) != 1 {
+			t.Fatalf("%s: %v, schema %+v", method, err, m.Schema)
+		}
+		e := evaluate(t, data, "-m", dir)[0]
+		if e.NegativeLog == nil || *e.Bound != "exact" {
+			t.Errorf("%s: on chains bethe is exact: %+v", method, e)
+		}
+		// What is held forbids the next state.
+		held := filepath.Join(folder, "held-"+method)
+		mustRun(t, "predict", data, "-m", dir, "-o", held, "--clamp")
+	}
+	if o := mustRun(t, "info", filepath.Join(folder, "bbpl")); !strings.Contains(o.stdout, "O – I") {
+		t.Errorf("info does not name the forbidden pair:\n%s", o.stdout)
+	}
+	// Labels that are forbidden are found before training.
+	writeFile(t, filepath.Join(data, "dataset.json"), `{"states": ["O", "B", "I"], "forbidden_pairs": [["B", "I"]]}`)
+	run(t, "check", data).wantFailure(t, 3, "problems found")
+	run(t, "train", data, "-o", filepath.Join(folder, "no")).wantFailure(t, 3, "0.npz", "the pair B, I")
+}
+
+// TestInstanceWeightInFile: weight 2 in a file is the same as the file twice.
+func TestInstanceWeightInFile(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	names := `{"states": ["O", "B", "I"]}`
+	once, twice := filepath.Join(folder, "once"), filepath.Join(folder, "twice")
+	for _, f := range []string{once, twice} {
+		writeFile(t, filepath.Join(f, "dataset.json"), names)
+		taggedChains(t, f)
+	}
+	copyFile := func(from, to string) {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, to, string(text))
+	}
+	copyFile(filepath.Join(twice, "0.npz"), filepath.Join(twice, "3.npz"))
+	set, err := dataset.Open([]string{filepath.Join(once, "0.npz")}, dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := set.Instances[0]
+	a := &dataset.Arrays{Edges: dataset.EdgesOf(in.Graph), Labels: in.Samples(), NodeFeatures: &dataset.Matrix{Columns: 2}, Weight: 2}
+	row := make([]float64, 2)
+	for s := range in.Graph.NumNodes() {
+		in.NodeFeatures(0).Row(row, s)
+		a.NodeFeatures.Data = append(a.NodeFeatures.Data, row...)
+	}
+	if err := dataset.WriteNPZ(filepath.Join(once, "0.npz"), a); err != nil {
+		t.Fatal(err)
+	}
+	x := train(t, once, "-o", filepath.Join(folder, "a"), "--rtol", "1e-8", "--method", "full")
+	y := train(t, twice, "-o", filepath.Join(folder, "b"), "--rtol", "1e-8", "--method", "full")
+	if !closeTo(x.Objective, y.Objective, 1e-10) || !closeTo(x.ThetaNorm, y.ThetaNorm, 1e-7) {
+		t.Errorf("objective %v with weight 2, %v with the file twice; norms %v and %v", x.Objective, y.Objective, x.ThetaNorm, y.ThetaNorm)
+	}
+}
+
+// TestCheckModelReportsEverything: all problems of a model file, with its recipe.
+func TestCheckModelReportsEverything(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "m.safetensors")
+	schema := `{"node_types":[{"name":"node","states":["a","b"],"features":1}],"edge_types":[]}`
+	tensors := []safetensors.Tensor{safetensors.New("node.node", []int{2, 1}, []float64{math.NaN(), math.Inf(1)})}
+	meta := map[string]string{"format": "blockbp-model", "format_version": "1", "schema": schema, "recipe": `{"kind": "npy"}`}
+	if err := safetensors.WriteFile(path, meta, tensors); err != nil {
+		t.Fatal(err)
+	}
+	o := run(t, "check", path)
+	o.wantFailure(t, 3, "problems found: 3")
+	for _, part := range []string{"state a, feature 0] is NaN", "state b, feature 0] is +Inf", `kind is "npy"`} {
+		if !strings.Contains(o.stdout, part) {
+			t.Errorf("no problem says %q:\n%s", part, o.stdout)
+		}
+	}
+}
