@@ -240,7 +240,11 @@ func (l *npzLoader) learnFeatures() {
 	if len(l.problems) > 0 {
 		return
 	}
-	for a, dim := range l.dims(&nodes) {
+	nodeDims := l.dims(&nodes)
+	for a, dim := range nodeDims {
+		if dim == 0 && slices.Max(nodeDims) > 0 {
+			l.warn("node type %q has no features, and so no preference for any of its states; for a prior give it a column of ones, %s.%s", s.NodeTypes[a].Name, nodeFeaturesArray, s.NodeTypes[a].Name)
+		}
 		names := l.manifest.NodeFeatures
 		if a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].Features != nil {
 			names = l.manifest.NodeTypes[a].Features

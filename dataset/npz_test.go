@@ -192,6 +192,13 @@ func TestNPZFeaturesByType(t *testing.T) {
 	if got := row(in.NodeFeatures(1), in.NodeRow(1)); !slices.Equal(got, []float64{5}) {
 		t.Errorf("node 1 has the features %v", got)
 	}
+	pieces["states"] = npyOf("<i4", "False", "()", binary.LittleEndian, []int32{2})
+	without := maps.Clone(pieces)
+	delete(without, "node_features.1")
+	mute := mustOpen(t, writeFiles(t, map[string]string{"x.npz": string(zipOf(t, without))}), Options{})
+	if len(mute.Warnings) != 1 || !strings.Contains(mute.Warnings[0], `node type "1" has no features`) || mute.Schema.NodeTypes[1].Features != 0 {
+		t.Errorf("warnings %q, types %+v", mute.Warnings, mute.Schema.NodeTypes)
+	}
 	pieces["node_features.2"] = pieces["node_features.1"]
 	pieces["node_features.1"] = pieces["node_features.0"]
 	_, list := Check([]string{writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))})}, Options{})

@@ -521,7 +521,10 @@ func (t *training) metricOf(e learn.Event) record.Metric {
 	m.Pass, m.WallS, m.Block = e.Pass, e.Elapsed.Seconds(), e.Block
 	m.Objective, m.GradNorm = e.Objective, e.GradientNorm
 	if !e.Check {
-		m.Step, m.BPSweeps, m.BPResidual = e.Step, float64(e.Sweeps), e.Residual
+		m.Step = e.Step
+	}
+	if !e.Check && !math.IsNaN(e.Residual) { // methods without inference have none
+		m.BPSweeps, m.BPResidual = float64(e.Sweeps), e.Residual
 	}
 	if e.Eval != nil {
 		m.Eval = map[string]float64{}
