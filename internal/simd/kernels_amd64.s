@@ -10179,7 +10179,7 @@ done872:
 	RET
 
 // func products512(out []float64, weights []float64, tables []float64, list *int, count int) (left int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·products512(SB), $0-96
 	MOVQ  out_base+0(FP), AX
 	MOVQ  weights_base+24(FP), CX
@@ -10190,6 +10190,20 @@ TEXT ·products512(SB), $0-96
 	JLE   done879
 
 item877:
+	CMPQ       SI, $0x08
+	JLE        last883
+	MOVQ       536(BX), DI
+	LEAQ       (DX)(DI*8), DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	PREFETCHT0 128(DI)
+	PREFETCHT0 192(DI)
+	PREFETCHT0 256(DI)
+	PREFETCHT0 320(DI)
+	PREFETCHT0 384(DI)
+	PREFETCHT0 448(DI)
+
+last883:
 	MOVLQSX          44(BX), DI
 	LEAQ             (AX)(DI*8), DI
 	MOVLQSX          40(BX), R8
@@ -10280,35 +10294,35 @@ some880:
 	VBROADCASTSD (R8), Z2
 	VFMADD231PD  (R9), Z2, K1, Z0
 	CMPQ         R10, $0x00000001
-	JLE          end883
+	JLE          end884
 	VBROADCASTSD 8(R8), Z2
 	VFMADD231PD  (R9)(R11*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000002
-	JLE          end883
+	JLE          end884
 	VBROADCASTSD 16(R8), Z2
 	VFMADD231PD  (R9)(R11*2), Z2, K1, Z0
 	CMPQ         R10, $0x00000003
-	JLE          end883
+	JLE          end884
 	VBROADCASTSD 24(R8), Z2
 	VFMADD231PD  (R9)(R12*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000004
-	JLE          end883
+	JLE          end884
 	VBROADCASTSD 32(R8), Z2
 	VFMADD231PD  (R9)(R11*4), Z2, K1, Z0
 	CMPQ         R10, $0x00000005
-	JLE          end883
+	JLE          end884
 	VBROADCASTSD 40(R8), Z2
 	VFMADD231PD  (R9)(R13*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000006
-	JLE          end883
+	JLE          end884
 	VBROADCASTSD 48(R8), Z2
 	VFMADD231PD  (R9)(R12*2), Z2, K1, Z0
 	CMPQ         R10, $0x00000007
-	JLE          end883
+	JLE          end884
 	VBROADCASTSD 56(R8), Z2
 	VFMADD231PD  (R9)(R14*1), Z2, K1, Z1
 
-end883:
+end884:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (DI)
 	JMP     next878
@@ -10332,28 +10346,28 @@ fewBackward882:
 	VXORPD   Z8, Z8, Z8
 	VMULPD.Z (R9), Z0, K1, Z1
 	CMPQ     R11, $0x00000001
-	JLE      end884
+	JLE      end885
 	VMULPD.Z (R9)(R10*1), Z0, K1, Z2
 	CMPQ     R11, $0x00000002
-	JLE      end884
+	JLE      end885
 	VMULPD.Z (R9)(R10*2), Z0, K1, Z3
 	CMPQ     R11, $0x00000003
-	JLE      end884
+	JLE      end885
 	VMULPD.Z (R9)(R12*1), Z0, K1, Z4
 	CMPQ     R11, $0x00000004
-	JLE      end884
+	JLE      end885
 	VMULPD.Z (R9)(R10*4), Z0, K1, Z5
 	CMPQ     R11, $0x00000005
-	JLE      end884
+	JLE      end885
 	VMULPD.Z (R9)(R13*1), Z0, K1, Z6
 	CMPQ     R11, $0x00000006
-	JLE      end884
+	JLE      end885
 	VMULPD.Z (R9)(R12*2), Z0, K1, Z7
 	CMPQ     R11, $0x00000007
-	JLE      end884
+	JLE      end885
 	VMULPD.Z (R9)(R14*1), Z0, K1, Z8
 
-end884:
+end885:
 	VUNPCKLPD  Z2, Z1, Z0
 	VUNPCKHPD  Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
@@ -10396,9 +10410,9 @@ TEXT ·allSafe512(SB), $0-25
 	VBROADCASTSD constants<>+728(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000020
-	JLT          rest886
+	JLT          rest887
 
-whole885:
+whole886:
 	VMOVUPD (AX)(DX*8), Z2
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
@@ -10414,24 +10428,24 @@ whole885:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole885
+	JGE     whole886
 
-rest886:
+rest887:
 	CMPQ CX, $0x00000008
-	JLT  rest888
+	JLT  rest889
 
-whole887:
+whole888:
 	VMOVUPD (AX)(DX*8), Z2
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole887
+	JGE     whole888
 
-rest888:
+rest889:
 	TESTQ   CX, CX
-	JZ      done889
+	JZ      done890
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVB   BX, K1
@@ -10440,16 +10454,16 @@ rest888:
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
 
-done889:
+done890:
 	VPCMPUQ.BCST $0x06, constants<>+744(SB), Z0, K1
 	KORTESTB     K1, K1
-	JZ           safe890
+	JZ           safe891
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe890:
+safe891:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -10472,9 +10486,9 @@ TEXT ·absorbAll512(SB), $0-104
 	MOVQ         list+72(FP), DI
 	MOVQ         count+80(FP), R8
 	TESTQ        R8, R8
-	JLE          done892
+	JLE          done893
 
-item891:
+item892:
 	MOVQ         16(DI), R9
 	LEAQ         (AX)(R9*8), R9
 	MOVLQSX      48(DI), R10
@@ -10484,42 +10498,42 @@ item891:
 	MOVLQSX      56(DI), R12
 	VBROADCASTSD 32(DI), Z5
 	CMPQ         R12, $0x08
-	JG           long894
+	JG           long895
 	CMPQ         R10, BX
-	JEQ          same895
+	JEQ          same896
 	TESTQ        BX, BX
-	JZ           none897
+	JZ           none898
 	MOVQ         $-1, R13
 	BZHIQ        SI, R13, R13
 	KMOVB        R13, K1
 	TESTQ        $0x00000007, SI
-	JNZ          partial898
+	JNZ          partial899
 	VMOVUPD      Z4, (BX)
-	JMP          stored901
+	JMP          stored902
 
-partial898:
+partial899:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, SI
-	JZ         noFour899
+	JZ         noFour900
 	VMOVUPD    Y4, (BX)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, BX
 
-noFour899:
+noFour900:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo900
+	JZ         noTwo901
 	VMOVUPD    X4, (BX)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, BX
 
-noTwo900:
+noTwo901:
 	TESTQ  $0x00000001, SI
-	JZ     stored901
+	JZ     stored902
 	VMOVSD X4, (BX)
 
-stored901:
-none897:
+stored902:
+none898:
 	MOVQ      R10, BX
 	MOVQ      R12, SI
 	MOVQ      $-1, R13
@@ -10527,9 +10541,9 @@ none897:
 	KMOVB     R13, K1
 	VMOVUPD.Z (R10), K1, Z4
 
-same895:
+same896:
 	CMPQ       R12, $0x08
-	JNE        some893
+	JNE        some894
 	VMOVUPD    (R11), Z6
 	VMOVAPD    Z6, Z7
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
@@ -10541,22 +10555,22 @@ same895:
 	VMOVUPD    (R9), Z8
 	VSUBPD     Z7, Z6, Z6
 	VUCOMISD   X2, X0
-	JBE        undamped902
+	JBE        undamped903
 	VCMPPD     $0x04, Z8, Z6, K1
 	VMULPD     Z0, Z8, Z7
 	VMULPD     Z1, Z6, Z9
 	VADDPD     Z7, Z9, K1, Z6
 
-undamped902:
+undamped903:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	VMOVUPD     Z6, (R9)
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed896
+	JMP         absorbed897
 
-some893:
+some894:
 	MOVQ         $-1, R10
 	BZHIQ        R12, R10, R10
 	KMOVB        R10, K1
@@ -10573,99 +10587,99 @@ some893:
 	VMOVUPD.Z    (R9), K1, Z8
 	VSUBPD.Z     Z7, Z6, K1, Z6
 	VUCOMISD     X2, X0
-	JBE          undamped903
+	JBE          undamped904
 	VCMPPD       $0x04, Z8, Z6, K1
 	VMULPD       Z0, Z8, Z7
 	VMULPD       Z1, Z6, Z9
 	VADDPD       Z7, Z9, K1, Z6
 
-undamped903:
+undamped904:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial904
+	JNZ         partial905
 	VMOVUPD     Z6, (R9)
-	JMP         stored907
+	JMP         stored908
 
-partial904:
+partial905:
 	LEAQ       (R9), R9
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R12
-	JZ         noFour905
+	JZ         noFour906
 	VMOVUPD    Y7, (R9)
 	VSHUFF64X2 $0x4e, Z7, Z7, Z7
 	ADDQ       $0x00000020, R9
 
-noFour905:
+noFour906:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo906
+	JZ         noTwo907
 	VMOVUPD    X7, (R9)
 	VSHUFF64X2 $0xb1, Z7, Z7, Z7
 	ADDQ       $0x00000010, R9
 
-noTwo906:
+noTwo907:
 	TESTQ  $0x00000001, R12
-	JZ     stored907
+	JZ     stored908
 	VMOVSD X7, (R9)
 
-stored907:
+stored908:
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed896
+	JMP         absorbed897
 
-long894:
+long895:
 	TESTQ   BX, BX
-	JZ      none908
+	JZ      none909
 	MOVQ    $-1, R13
 	BZHIQ   SI, R13, R13
 	KMOVB   R13, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial909
+	JNZ     partial910
 	VMOVUPD Z4, (BX)
-	JMP     stored912
+	JMP     stored913
 
-partial909:
+partial910:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z6
 	TESTQ      $0x00000004, SI
-	JZ         noFour910
+	JZ         noFour911
 	VMOVUPD    Y6, (BX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, BX
 
-noFour910:
+noFour911:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo911
+	JZ         noTwo912
 	VMOVUPD    X6, (BX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, BX
 
-noTwo911:
+noTwo912:
 	TESTQ  $0x00000001, SI
-	JZ     stored912
+	JZ     stored913
 	VMOVSD X6, (BX)
 
-stored912:
-none908:
+stored913:
+none909:
 	XORQ         BX, BX
 	VBROADCASTSD constants<>+704(SB), Z6
 	XORQ         R13, R13
 	MOVQ         R12, R14
 	CMPQ         R14, $0x00000008
-	JLT          rest914
+	JLT          rest915
 
-whole913:
+whole914:
 	VMOVUPD (R11)(R13*8), Z7
 	VMAXPD  Z7, Z6, Z6
 	ADDQ    $0x00000008, R13
 	SUBQ    $0x00000008, R14
 	CMPQ    R14, $0x00000008
-	JGE     whole913
+	JGE     whole914
 
-rest914:
+rest915:
 	TESTQ        R14, R14
-	JZ           done915
+	JZ           done916
 	MOVQ         $-1, R15
 	BZHIQ        R14, R15, R15
 	KMOVB        R15, K1
@@ -10674,7 +10688,7 @@ rest914:
 	VMOVAPD      Z7, K1, Z8
 	VMAXPD       Z8, Z6, Z6
 
-done915:
+done916:
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 	VMAXPD     Z7, Z6, Z6
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
@@ -10683,20 +10697,20 @@ done915:
 	VMAXPD     Z7, Z6, Z6
 	XORQ       R13, R13
 	CMPQ       R12, $0x00000008
-	JLT        rest917
+	JLT        rest918
 
-whole916:
+whole917:
 	VMOVUPD  (R11)(R13*8), Z7
 	VMOVUPD  (R9)(R13*8), Z8
 	VSUBPD   Z6, Z7, Z7
 	VUCOMISD X2, X0
-	JBE      undamped918
+	JBE      undamped919
 	VCMPPD   $0x04, Z8, Z7, K1
 	VMULPD   Z0, Z8, Z9
 	VMULPD   Z1, Z7, Z10
 	VADDPD   Z9, Z10, K1, Z7
 
-undamped918:
+undamped919:
 	VCMPPD      $0x04, Z8, Z7, K1
 	VSUBPD.Z    Z8, Z7, K1, Z8
 	VPANDQ.BCST constants<>+752(SB), Z8, Z8
@@ -10708,11 +10722,11 @@ undamped918:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R12
 	CMPQ        R12, $0x00000008
-	JGE         whole916
+	JGE         whole917
 
-rest917:
+rest918:
 	TESTQ     R12, R12
-	JZ        done919
+	JZ        done920
 	MOVQ      $-1, R14
 	BZHIQ     R12, R14, R14
 	KMOVB     R14, K1
@@ -10720,113 +10734,113 @@ rest917:
 	VMOVUPD.Z (R9)(R13*8), K1, Z8
 	VSUBPD.Z  Z6, Z7, K1, Z7
 	VUCOMISD  X2, X0
-	JBE       undamped920
+	JBE       undamped921
 	VCMPPD    $0x04, Z8, Z7, K2
 	VMULPD    Z0, Z8, Z6
 	VMULPD    Z1, Z7, Z9
 	VADDPD    Z6, Z9, K2, Z7
 
-undamped920:
+undamped921:
 	VCMPPD      $0x04, Z8, Z7, K2
 	VSUBPD.Z    Z8, Z7, K2, Z6
 	VPANDQ.BCST constants<>+752(SB), Z6, Z6
 	VPMAXUQ     Z6, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial921
+	JNZ         partial922
 	VMOVUPD     Z7, (R9)(R13*8)
-	JMP         stored924
+	JMP         stored925
 
-partial921:
+partial922:
 	LEAQ       (R9)(R13*8), R9
 	VMOVAPD    Z7, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour922
+	JZ         noFour923
 	VMOVUPD    Y6, (R9)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, R9
 
-noFour922:
+noFour923:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo923
+	JZ         noTwo924
 	VMOVUPD    X6, (R9)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, R9
 
-noTwo923:
+noTwo924:
 	TESTQ  $0x00000001, R12
-	JZ     stored924
+	JZ     stored925
 	VMOVSD X6, (R9)
 
-stored924:
+stored925:
 	VMOVUPD.Z   (R10)(R13*8), K1, Z6
 	VFMADD231PD Z7, Z5, Z6
 	TESTQ       $0x00000007, R12
-	JNZ         partial925
+	JNZ         partial926
 	VMOVUPD     Z6, (R10)(R13*8)
-	JMP         stored928
+	JMP         stored929
 
-partial925:
+partial926:
 	LEAQ       (R10)(R13*8), R9
 	VMOVAPD    Z6, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour926
+	JZ         noFour927
 	VMOVUPD    Y5, (R9)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, R9
 
-noFour926:
+noFour927:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo927
+	JZ         noTwo928
 	VMOVUPD    X5, (R9)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, R9
 
-noTwo927:
+noTwo928:
 	TESTQ  $0x00000001, R12
-	JZ     stored928
+	JZ     stored929
 	VMOVSD X5, (R9)
 
-stored928:
-done919:
-absorbed896:
+stored929:
+done920:
+absorbed897:
 	ADDQ $0x00000040, DI
 	DECQ R8
-	JNZ  item891
+	JNZ  item892
 
-done892:
+done893:
 	TESTQ   BX, BX
-	JZ      none929
+	JZ      none930
 	MOVQ    $-1, AX
 	BZHIQ   SI, AX, AX
 	KMOVB   AX, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial930
+	JNZ     partial931
 	VMOVUPD Z4, (BX)
-	JMP     stored933
+	JMP     stored934
 
-partial930:
+partial931:
 	LEAQ       (BX), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour931
+	JZ         noFour932
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour931:
+noFour932:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo932
+	JZ         noTwo933
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo932:
+noTwo933:
 	TESTQ  $0x00000001, SI
-	JZ     stored933
+	JZ     stored934
 	VMOVSD X0, (AX)
 
-stored933:
-none929:
+stored934:
+none930:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -10844,9 +10858,9 @@ TEXT ·shiftAll512(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done935
+	JLE   done936
 
-item934:
+item935:
 	MOVLQSX      16(CX), BX
 	LEAQ         (AX)(BX*8), BX
 	MOVLQSX      20(CX), SI
@@ -10854,19 +10868,19 @@ item934:
 	KXORB        K1, K1, K1
 	XORQ         DI, DI
 	CMPQ         SI, $0x08
-	JNE          wide936
+	JNE          wide937
 	VMOVUPD      (BX)(DI*8), Z1
 	VCMPPD       $0x03, Z1, Z1, K2
 	KORB         K2, K1, K1
 	VMAXPD       Z1, Z0, Z0
-	JMP          row939
+	JMP          row940
 
-wide936:
+wide937:
 	MOVQ SI, R8
 	CMPQ R8, $0x08
-	JLE  rest938
+	JLE  rest939
 
-vector937:
+vector938:
 	VMOVUPD (BX)(DI*8), Z1
 	VCMPPD  $0x03, Z1, Z1, K2
 	KORB    K2, K1, K1
@@ -10874,9 +10888,9 @@ vector937:
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, R8
 	CMPQ    R8, $0x08
-	JG      vector937
+	JG      vector938
 
-rest938:
+rest939:
 	MOVQ         $-1, R9
 	BZHIQ        R8, R9, R9
 	KMOVB        R9, K2
@@ -10887,7 +10901,7 @@ rest938:
 	VMOVAPD      Z1, K2, Z2
 	VMAXPD       Z2, Z0, Z0
 
-row939:
+row940:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -10897,22 +10911,22 @@ row939:
 	VPANDQ.BCST  constants<>+752(SB), Z0, Z1
 	VCMPPD.BCST  $0x1e, constants<>+736(SB), Z1, K2
 	KORTESTB     K2, K1
-	JNZ          done935
+	JNZ          done936
 	VBROADCASTSD 8(CX), Z1
 	XORQ         DI, DI
 	CMPQ         SI, $0x08
-	JNE          wide940
+	JNE          wide941
 	VMOVUPD      (BX)(DI*8), Z2
 	VSUBPD       Z0, Z2, Z2
 	VMULPD       Z1, Z2, Z2
 	VMOVUPD      Z2, (BX)(DI*8)
-	JMP          row943
+	JMP          row944
 
-wide940:
+wide941:
 	CMPQ SI, $0x08
-	JLE  rest942
+	JLE  rest943
 
-vector941:
+vector942:
 	VMOVUPD (BX)(DI*8), Z2
 	VSUBPD  Z0, Z2, Z2
 	VMULPD  Z1, Z2, Z2
@@ -10920,9 +10934,9 @@ vector941:
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, SI
 	CMPQ    SI, $0x08
-	JG      vector941
+	JG      vector942
 
-rest942:
+rest943:
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVB     R8, K2
@@ -10930,38 +10944,38 @@ rest942:
 	VSUBPD    Z0, Z2, Z2
 	VMULPD    Z1, Z2, Z2
 	TESTQ     $0x00000007, SI
-	JNZ       partial944
+	JNZ       partial945
 	VMOVUPD   Z2, (BX)(DI*8)
-	JMP       stored947
+	JMP       stored948
 
-partial944:
+partial945:
 	LEAQ       (BX)(DI*8), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour945
+	JZ         noFour946
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour945:
+noFour946:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo946
+	JZ         noTwo947
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo946:
+noTwo947:
 	TESTQ  $0x00000001, SI
-	JZ     stored947
+	JZ     stored948
 	VMOVSD X0, (BX)
 
-stored947:
-row943:
+stored948:
+row944:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item934
+	JNZ  item935
 
-done935:
+done936:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -10974,40 +10988,40 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done949
+	JLE   done950
 
-item948:
+item949:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x08
-	JNE     wide950
+	JNE     wide951
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row953
+	JMP     row954
 
-wide950:
+wide951:
 	CMPQ DI, $0x08
-	JLE  rest952
+	JLE  rest953
 
-vector951:
+vector952:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x08, R8
 	SUBQ    $0x08, DI
 	CMPQ    DI, $0x08
-	JG      vector951
+	JG      vector952
 
-rest952:
+rest953:
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-row953:
+row954:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -11018,9 +11032,9 @@ row953:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item948
+	JNZ        item949
 
-done949:
+done950:
 	VZEROUPPER
 	RET
 
@@ -11034,9 +11048,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done955
+	JLE    done956
 
-item954:
+item955:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -11046,7 +11060,7 @@ item954:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x08
-	JNE          wide956
+	JNE          wide957
 	VMOVUPD      (R8)(R10*8), Z2
 	VMOVUPD      (DI)(R10*8), Z3
 	VSUBPD       Z1, Z2, Z2
@@ -11055,13 +11069,13 @@ item954:
 	VPANDQ.BCST  constants<>+752(SB), Z1, Z1
 	VPMAXUQ      Z1, Z0, Z0
 	VMOVUPD      Z2, (DI)(R10*8)
-	JMP          row959
+	JMP          row960
 
-wide956:
+wide957:
 	CMPQ R9, $0x08
-	JLE  rest958
+	JLE  rest959
 
-vector957:
+vector958:
 	VMOVUPD     (R8)(R10*8), Z2
 	VMOVUPD     (DI)(R10*8), Z3
 	VSUBPD      Z1, Z2, Z2
@@ -11073,9 +11087,9 @@ vector957:
 	ADDQ        $0x08, R10
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JG          vector957
+	JG          vector958
 
-rest958:
+rest959:
 	MOVQ        $-1, R11
 	BZHIQ       R9, R11, R11
 	KMOVB       R11, K1
@@ -11087,38 +11101,38 @@ rest958:
 	VPANDQ.BCST constants<>+752(SB), Z1, Z1
 	VPMAXUQ     Z1, Z0, Z0
 	TESTQ       $0x00000007, R9
-	JNZ         partial960
+	JNZ         partial961
 	VMOVUPD     Z2, (DI)(R10*8)
-	JMP         stored963
+	JMP         stored964
 
-partial960:
+partial961:
 	LEAQ       (DI)(R10*8), DI
 	VMOVAPD    Z2, Z1
 	TESTQ      $0x00000004, R9
-	JZ         noFour961
+	JZ         noFour962
 	VMOVUPD    Y1, (DI)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, DI
 
-noFour961:
+noFour962:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo962
+	JZ         noTwo963
 	VMOVUPD    X1, (DI)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, DI
 
-noTwo962:
+noTwo963:
 	TESTQ  $0x00000001, R9
-	JZ     stored963
+	JZ     stored964
 	VMOVSD X1, (DI)
 
-stored963:
-row959:
+stored964:
+row960:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item954
+	JNZ  item955
 
-done955:
+done956:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VPMAXUQ    Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -11146,17 +11160,17 @@ TEXT ·exponentials512(SB), $0-64
 	VMOVUPD      constants<>+0(SB), Z7
 	VMOVUPD      constants<>+64(SB), Z8
 	TESTQ        BX, BX
-	JLE          done965
+	JLE          done966
 
-table964:
+table965:
 	VBROADCASTSD (DX), Z9
 	KXORB        K1, K1, K1
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest967
+	JLT          rest968
 
-whole966:
+whole967:
 	VMULPD (AX)(SI*8), Z9, Z10
 	VANDPD Z1, Z10, Z10
 	VCMPPD $0x06, Z0, Z10, K2
@@ -11168,13 +11182,13 @@ whole966:
 	ADDQ   $0x00000010, SI
 	SUBQ   $0x00000010, DI
 	CMPQ   DI, $0x00000010
-	JGE    whole966
+	JGE    whole967
 
-rest967:
+rest968:
 	CMPQ DI, $0x00000008
-	JLT  rest969
+	JLT  rest970
 
-whole968:
+whole969:
 	VMULPD (AX)(SI*8), Z9, Z10
 	VANDPD Z1, Z10, Z10
 	VCMPPD $0x06, Z0, Z10, K2
@@ -11182,11 +11196,11 @@ whole968:
 	ADDQ   $0x00000008, SI
 	SUBQ   $0x00000008, DI
 	CMPQ   DI, $0x00000008
-	JGE    whole968
+	JGE    whole969
 
-rest969:
+rest970:
 	TESTQ    DI, DI
-	JZ       done970
+	JZ       done971
 	MOVQ     $-1, R8
 	BZHIQ    DI, R8, R8
 	KMOVB    R8, K2
@@ -11195,15 +11209,15 @@ rest969:
 	VCMPPD   $0x06, Z0, Z10, K2
 	KORB     K2, K1, K1
 
-done970:
+done971:
 	KTESTB K1, K1
-	JNZ    done965
+	JNZ    done966
 	XORQ   SI, SI
 	MOVQ   CX, DI
 	CMPQ   DI, $0x00000010
-	JLT    rest972
+	JLT    rest973
 
-panel971:
+panel972:
 	VMOVUPD          (AX)(SI*1), Z10
 	VMOVUPD          64(AX)(SI*1), Z11
 	VMULPD           Z9, Z10, Z10
@@ -11247,13 +11261,13 @@ panel971:
 	ADDQ             $0x00000080, SI
 	SUBQ             $0x00000010, DI
 	CMPQ             DI, $0x00000010
-	JGE              panel971
+	JGE              panel972
 
-rest972:
+rest973:
 	TESTQ            DI, DI
-	JZ               done973
+	JZ               done974
 	CMPQ             DI, $0x00000008
-	JGT              wider974
+	JGT              wider975
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
 	KMOVB            R8, K2
@@ -11277,35 +11291,35 @@ rest972:
 	VPADDQ           Z11, Z9, Z9
 	VFMADD213PD      Z9, Z9, Z12
 	TESTQ            $0x00000007, DI
-	JNZ              partial975
+	JNZ              partial976
 	VMOVUPD          Z12, (AX)(SI*1)
-	JMP              stored978
+	JMP              stored979
 
-partial975:
+partial976:
 	LEAQ       (AX)(SI*1), SI
 	VMOVAPD    Z12, Z9
 	TESTQ      $0x00000004, DI
-	JZ         noFour976
+	JZ         noFour977
 	VMOVUPD    Y9, (SI)
 	VSHUFF64X2 $0x4e, Z9, Z9, Z9
 	ADDQ       $0x00000020, SI
 
-noFour976:
+noFour977:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo977
+	JZ         noTwo978
 	VMOVUPD    X9, (SI)
 	VSHUFF64X2 $0xb1, Z9, Z9, Z9
 	ADDQ       $0x00000010, SI
 
-noTwo977:
+noTwo978:
 	TESTQ  $0x00000001, DI
-	JZ     stored978
+	JZ     stored979
 	VMOVSD X9, (SI)
 
-stored978:
-	JMP done973
+stored979:
+	JMP done974
 
-wider974:
+wider975:
 	SUBQ             $0x00000008, DI
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
@@ -11350,39 +11364,39 @@ wider974:
 	VFMADD213PD      Z12, Z12, Z16
 	VMOVUPD          Z15, (AX)(SI*1)
 	TESTQ            $0x00000007, DI
-	JNZ              partial980
+	JNZ              partial981
 	VMOVUPD          Z16, 64(AX)(SI*1)
-	JMP              stored983
+	JMP              stored984
 
-partial980:
+partial981:
 	LEAQ       64(AX)(SI*1), SI
 	VMOVAPD    Z16, Z9
 	TESTQ      $0x00000004, DI
-	JZ         noFour981
+	JZ         noFour982
 	VMOVUPD    Y9, (SI)
 	VSHUFF64X2 $0x4e, Z9, Z9, Z9
 	ADDQ       $0x00000020, SI
 
-noFour981:
+noFour982:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo982
+	JZ         noTwo983
 	VMOVUPD    X9, (SI)
 	VSHUFF64X2 $0xb1, Z9, Z9, Z9
 	ADDQ       $0x00000010, SI
 
-noTwo982:
+noTwo983:
 	TESTQ  $0x00000001, DI
-	JZ     stored983
+	JZ     stored984
 	VMOVSD X9, (SI)
 
-stored983:
-done973:
+stored984:
+done974:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table964
+	JNZ  table965
 
-done965:
+done966:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -11396,109 +11410,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group984:
+group985:
 	CMPQ              DX, $0x04
-	JLT               done985
+	JLT               done986
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              (AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              8(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              16(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              24(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              32(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              40(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              48(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              56(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              64(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              72(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              80(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              88(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              96(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              104(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              112(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              120(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              128(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              136(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              144(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done985
+	JLT               done986
 	CMPQ              152(AX), SI
-	JHI               done985
+	JHI               done986
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -12009,7 +12023,7 @@ group984:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done985
+	JNZ               done986
 	VMOVUPD           constants<>+1976(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -12183,9 +12197,9 @@ group984:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group984
+	JMP               group985
 
-done985:
+done986:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -12204,15 +12218,15 @@ TEXT ·exp256(SB), $0-48
 	VMOVUPD constants<>+1944(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest987
+	JLT     rest988
 
-whole986:
+whole987:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2072(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick988
+	JZ           quick989
 	VMOVUPD      constants<>+2136(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2168(SB), Y7
@@ -12251,9 +12265,9 @@ whole986:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done989
+	JMP          done990
 
-quick988:
+quick989:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -12280,14 +12294,14 @@ quick988:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done989:
+done990:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2072(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick990
+	JZ           quick991
 	VMOVUPD      constants<>+2136(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2168(SB), Y7
@@ -12326,9 +12340,9 @@ done989:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done991
+	JMP          done992
 
-quick990:
+quick991:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -12355,24 +12369,24 @@ quick990:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done991:
+done992:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole986
+	JGE     whole987
 
-rest987:
+rest988:
 	CMPQ DX, $0x00000004
-	JLT  rest993
+	JLT  rest994
 
-whole992:
+whole993:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2072(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick994
+	JZ           quick995
 	VMOVUPD      constants<>+2136(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2168(SB), Y7
@@ -12411,9 +12425,9 @@ whole992:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done995
+	JMP          done996
 
-quick994:
+quick995:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -12440,16 +12454,16 @@ quick994:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done995:
+done996:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole992
+	JGE     whole993
 
-rest993:
+rest994:
 	TESTQ        DX, DX
-	JZ           done996
+	JZ           done997
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -12459,7 +12473,7 @@ rest993:
 	VCMPPD       $0x06, constants<>+2072(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick997
+	JZ           quick998
 	VMOVUPD      constants<>+2136(SB), Y5
 	VMAXPD       Y6, Y5, Y6
 	VMOVUPD      constants<>+2168(SB), Y5
@@ -12498,9 +12512,9 @@ rest993:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done998
+	JMP          done999
 
-quick997:
+quick998:
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -12527,26 +12541,26 @@ quick997:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y0
 
-done998:
+done999:
 	CMPQ    DX, $0x04
-	JLT     partial999
+	JLT     partial1000
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1001
+	JMP     stored1002
 
-partial999:
+partial1000:
 	CMPQ         DX, $0x02
-	JLT          single1000
+	JLT          single1001
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1001
+	JEQ          stored1002
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1001
+	JMP          stored1002
 
-single1000:
+single1001:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1001:
-done996:
+stored1002:
+done997:
 	VZEROUPPER
 	RET
 
@@ -12562,16 +12576,16 @@ TEXT ·log256(SB), $0-48
 	VMOVUPD constants<>+2040(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1003
+	JLT     rest1004
 
-whole1002:
+whole1003:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1912(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1004
+	JZ          quick1005
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y7
 	VMULPD      constants<>+2424(SB), Y4, Y6
@@ -12614,9 +12628,9 @@ whole1002:
 	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
-	JMP         done1005
+	JMP         done1006
 
-quick1004:
+quick1005:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -12647,7 +12661,7 @@ quick1004:
 	VFMSUB132PD constants<>+2328(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1005:
+done1006:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y5
@@ -12655,7 +12669,7 @@ done1005:
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1006
+	JZ          quick1007
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y7
 	VMULPD      constants<>+2424(SB), Y4, Y6
@@ -12698,9 +12712,9 @@ done1005:
 	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
-	JMP         done1007
+	JMP         done1008
 
-quick1006:
+quick1007:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -12731,25 +12745,25 @@ quick1006:
 	VFMSUB132PD constants<>+2328(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1007:
+done1008:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1002
+	JGE     whole1003
 
-rest1003:
+rest1004:
 	CMPQ DX, $0x00000004
-	JLT  rest1009
+	JLT  rest1010
 
-whole1008:
+whole1009:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1912(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1010
+	JZ          quick1011
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y7
 	VMULPD      constants<>+2424(SB), Y4, Y6
@@ -12792,9 +12806,9 @@ whole1008:
 	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
-	JMP         done1011
+	JMP         done1012
 
-quick1010:
+quick1011:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -12825,16 +12839,16 @@ quick1010:
 	VFMSUB132PD constants<>+2328(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1011:
+done1012:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1008
+	JGE     whole1009
 
-rest1009:
+rest1010:
 	TESTQ       DX, DX
-	JZ          done1012
+	JZ          done1013
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -12847,7 +12861,7 @@ rest1009:
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick1013
+	JZ          quick1014
 	VMOVAPD     Y5, Y4
 	VCMPPD      $0x19, constants<>+2392(SB), Y5, Y7
 	VMULPD      constants<>+2424(SB), Y5, Y6
@@ -12890,9 +12904,9 @@ rest1009:
 	VBLENDVPD   Y7, constants<>+1784(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
 	VBLENDVPD   Y7, constants<>+1816(SB), Y0, Y0
-	JMP         done1014
+	JMP         done1015
 
-quick1013:
+quick1014:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
@@ -12923,26 +12937,26 @@ quick1013:
 	VFMSUB132PD constants<>+2328(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1014:
+done1015:
 	CMPQ    DX, $0x04
-	JLT     partial1015
+	JLT     partial1016
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1017
+	JMP     stored1018
 
-partial1015:
+partial1016:
 	CMPQ         DX, $0x02
-	JLT          single1016
+	JLT          single1017
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1017
+	JEQ          stored1018
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1017
+	JMP          stored1018
 
-single1016:
+single1017:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1017:
-done1012:
+stored1018:
+done1013:
 	VZEROUPPER
 	RET
 
@@ -12956,16 +12970,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest1019
+	JLT          rest1020
 
-whole1018:
+whole1019:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1944(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2072(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick1020
+	JZ           quick1021
 	VMOVUPD      constants<>+2136(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2168(SB), Y3
@@ -13004,9 +13018,9 @@ whole1018:
 	VPADDQ       constants<>+1976(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done1021
+	JMP          done1022
 
-quick1020:
+quick1021:
 	VMOVUPD      constants<>+2232(SB), Y3
 	VFMADD231PD  constants<>+2200(SB), Y2, Y3
 	VSUBPD       constants<>+2232(SB), Y3, Y4
@@ -13033,17 +13047,17 @@ quick1020:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
-done1021:
+done1022:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1018
+	JGE     whole1019
 
-rest1019:
+rest1020:
 	TESTQ        DX, DX
-	JZ           done1022
+	JZ           done1023
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -13055,7 +13069,7 @@ rest1019:
 	VCMPPD       $0x06, constants<>+2072(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick1023
+	JZ           quick1024
 	VMOVUPD      constants<>+2136(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2168(SB), Y0
@@ -13094,9 +13108,9 @@ rest1019:
 	VPADDQ       constants<>+1976(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done1024
+	JMP          done1025
 
-quick1023:
+quick1024:
 	VMOVUPD      constants<>+2232(SB), Y0
 	VFMADD231PD  constants<>+2200(SB), Y3, Y0
 	VSUBPD       constants<>+2232(SB), Y0, Y4
@@ -13123,29 +13137,29 @@ quick1023:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
-done1024:
+done1025:
 	CMPQ    DX, $0x04
-	JLT     partial1025
+	JLT     partial1026
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1027
+	JMP     stored1028
 
-partial1025:
+partial1026:
 	CMPQ         DX, $0x02
-	JLT          single1026
+	JLT          single1027
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1027
+	JEQ          stored1028
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored1027
+	JMP          stored1028
 
-single1026:
+single1027:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1027:
+stored1028:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done1022:
+done1023:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -13163,9 +13177,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest1029
+	JLT     rest1030
 
-whole1028:
+whole1029:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -13173,11 +13187,11 @@ whole1028:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1028
+	JGE     whole1029
 
-rest1029:
+rest1030:
 	TESTQ      CX, CX
-	JZ         done1030
+	JZ         done1031
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -13188,17 +13202,17 @@ rest1029:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done1030:
+done1031:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers1031
+	JZ         numbers1032
 	VMOVUPD    constants<>+1816(SB), Y0
 
-numbers1031:
+numbers1032:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -13212,9 +13226,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1033
+	JLT          rest1034
 
-whole1032:
+whole1033:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -13230,24 +13244,24 @@ whole1032:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1032
+	JGE         whole1033
 
-rest1033:
+rest1034:
 	CMPQ DX, $0x00000004
-	JLT  rest1035
+	JLT  rest1036
 
-whole1034:
+whole1035:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1034
+	JGE         whole1035
 
-rest1035:
+rest1036:
 	TESTQ       DX, DX
-	JZ          done1036
+	JZ          done1037
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -13256,24 +13270,24 @@ rest1035:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1037
+	JLT         partial1038
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1039
+	JMP         stored1040
 
-partial1037:
+partial1038:
 	CMPQ         DX, $0x02
-	JLT          single1038
+	JLT          single1039
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1039
+	JEQ          stored1040
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1039
+	JMP          stored1040
 
-single1038:
+single1039:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1039:
-done1036:
+stored1040:
+done1037:
 	VZEROUPPER
 	RET
 
@@ -13291,9 +13305,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1041
+	JLT  rest1042
 
-panel1040:
+panel1041:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -13306,9 +13320,9 @@ panel1040:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1044
+	JLT    rows1045
 
-row1043:
+row1044:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -13322,9 +13336,9 @@ row1043:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1043
+	JGE          row1044
 
-rows1044:
+rows1045:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -13336,13 +13350,13 @@ rows1044:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1040
+	JGE     panel1041
 
-rest1041:
+rest1042:
 	TESTQ   R11, R11
-	JZ      done1042
+	JZ      done1043
 	CMPQ    R11, $0x00000004
-	JGT     wider1045
+	JGT     wider1046
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -13355,9 +13369,9 @@ rest1041:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1047
+	JLT     rows1048
 
-row1046:
+row1047:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -13374,13 +13388,13 @@ row1046:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1046
+	JGE          row1047
 
-rows1047:
+rows1048:
 	CMPQ DX, $0x00000001
-	JLT  rows1049
+	JLT  rows1050
 
-row1048:
+row1049:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -13388,35 +13402,35 @@ row1048:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1048
+	JGE          row1049
 
-rows1049:
+rows1050:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1050
+	JLT     partial1051
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1052
+	JMP     stored1053
 
-partial1050:
+partial1051:
 	CMPQ         R11, $0x02
-	JLT          single1051
+	JLT          single1052
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1052
+	JEQ          stored1053
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1052
+	JMP          stored1053
 
-single1051:
+single1052:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1052:
-	JMP done1042
+stored1053:
+	JMP done1043
 
-wider1045:
+wider1046:
 	CMPQ    R11, $0x00000008
-	JGT     wider1053
+	JGT     wider1054
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -13434,9 +13448,9 @@ wider1045:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1055
+	JLT     rows1056
 
-row1054:
+row1055:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -13457,13 +13471,13 @@ row1054:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1054
+	JGE          row1055
 
-rows1055:
+rows1056:
 	CMPQ DX, $0x00000001
-	JLT  rows1057
+	JLT  rows1058
 
-row1056:
+row1057:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -13472,9 +13486,9 @@ row1056:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1056
+	JGE          row1057
 
-rows1057:
+rows1058:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -13483,28 +13497,28 @@ rows1057:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1058
+	JLT     partial1059
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1060
+	JMP     stored1061
 
-partial1058:
+partial1059:
 	CMPQ         R11, $0x02
-	JLT          single1059
+	JLT          single1060
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1060
+	JEQ          stored1061
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1060
+	JMP          stored1061
 
-single1059:
+single1060:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1060:
-	JMP done1042
+stored1061:
+	JMP done1043
 
-wider1053:
+wider1054:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1061
+	JGT     wider1062
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13520,9 +13534,9 @@ wider1053:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1063
+	JLT     rows1064
 
-row1062:
+row1063:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -13537,13 +13551,13 @@ row1062:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1062
+	JGE          row1063
 
-rows1063:
+rows1064:
 	CMPQ DX, $0x00000001
-	JLT  rows1065
+	JLT  rows1066
 
-row1064:
+row1065:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -13553,37 +13567,37 @@ row1064:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1064
+	JGE          row1065
 
-rows1065:
+rows1066:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1066
+	JLT     partial1067
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1068
+	JMP     stored1069
 
-partial1066:
+partial1067:
 	CMPQ         R11, $0x02
-	JLT          single1067
+	JLT          single1068
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1068
+	JEQ          stored1069
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1068
+	JMP          stored1069
 
-single1067:
+single1068:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1068:
-	JMP done1042
+stored1069:
+	JMP done1043
 
-wider1061:
+wider1062:
 	CMPQ    R11, $0x00000010
-	JGT     wider1069
+	JGT     wider1070
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13601,9 +13615,9 @@ wider1061:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1071
+	JLT     rows1072
 
-row1070:
+row1071:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -13620,13 +13634,13 @@ row1070:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1070
+	JGE          row1071
 
-rows1071:
+rows1072:
 	CMPQ DX, $0x00000001
-	JLT  rows1073
+	JLT  rows1074
 
-row1072:
+row1073:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -13637,9 +13651,9 @@ row1072:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1072
+	JGE          row1073
 
-rows1073:
+rows1074:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -13648,28 +13662,28 @@ rows1073:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1074
+	JLT     partial1075
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1076
+	JMP     stored1077
 
-partial1074:
+partial1075:
 	CMPQ         R11, $0x02
-	JLT          single1075
+	JLT          single1076
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1076
+	JEQ          stored1077
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1076
+	JMP          stored1077
 
-single1075:
+single1076:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1076:
-	JMP done1042
+stored1077:
+	JMP done1043
 
-wider1069:
+wider1070:
 	CMPQ    R11, $0x00000014
-	JGT     wider1077
+	JGT     wider1078
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13684,9 +13698,9 @@ wider1069:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1079
+	JLT     rows1080
 
-row1078:
+row1079:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -13698,36 +13712,36 @@ row1078:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1078
+	JGE          row1079
 
-rows1079:
+rows1080:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1080
+	JLT     partial1081
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1082
+	JMP     stored1083
 
-partial1080:
+partial1081:
 	CMPQ         R11, $0x02
-	JLT          single1081
+	JLT          single1082
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1082
+	JEQ          stored1083
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1082
+	JMP          stored1083
 
-single1081:
+single1082:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1082:
-	JMP done1042
+stored1083:
+	JMP done1043
 
-wider1077:
+wider1078:
 	CMPQ    R11, $0x00000018
-	JGT     wider1083
+	JGT     wider1084
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13743,9 +13757,9 @@ wider1077:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1085
+	JLT     rows1086
 
-row1084:
+row1085:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -13758,37 +13772,37 @@ row1084:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1084
+	JGE          row1085
 
-rows1085:
+rows1086:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1086
+	JLT     partial1087
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1088
+	JMP     stored1089
 
-partial1086:
+partial1087:
 	CMPQ         R11, $0x02
-	JLT          single1087
+	JLT          single1088
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1088
+	JEQ          stored1089
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1088
+	JMP          stored1089
 
-single1087:
+single1088:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1088:
-	JMP done1042
+stored1089:
+	JMP done1043
 
-wider1083:
+wider1084:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1089
+	JGT     wider1090
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13805,9 +13819,9 @@ wider1083:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1091
+	JLT     rows1092
 
-row1090:
+row1091:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -13821,9 +13835,9 @@ row1090:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1090
+	JGE          row1091
 
-rows1091:
+rows1092:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -13831,26 +13845,26 @@ rows1091:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1092
+	JLT     partial1093
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1094
+	JMP     stored1095
 
-partial1092:
+partial1093:
 	CMPQ         R11, $0x02
-	JLT          single1093
+	JLT          single1094
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1094
+	JEQ          stored1095
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1094
+	JMP          stored1095
 
-single1093:
+single1094:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1094:
-	JMP done1042
+stored1095:
+	JMP done1043
 
-wider1089:
+wider1090:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13868,9 +13882,9 @@ wider1089:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1097
+	JLT     rows1098
 
-row1096:
+row1097:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -13885,9 +13899,9 @@ row1096:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1096
+	JGE          row1097
 
-rows1097:
+rows1098:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -13896,24 +13910,24 @@ rows1097:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1098
+	JLT     partial1099
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1100
+	JMP     stored1101
 
-partial1098:
+partial1099:
 	CMPQ         R11, $0x02
-	JLT          single1099
+	JLT          single1100
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1100
+	JEQ          stored1101
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1100
+	JMP          stored1101
 
-single1099:
+single1100:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1100:
-done1042:
+stored1101:
+done1043:
 	VZEROUPPER
 	RET
 
@@ -13931,9 +13945,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1102
+	JLT  rest1103
 
-block1101:
+block1102:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -13947,9 +13961,9 @@ block1101:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1106
+	JLT    rest1107
 
-whole1105:
+whole1106:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -13964,11 +13978,11 @@ whole1105:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1105
+	JGE         whole1106
 
-rest1106:
+rest1107:
 	TESTQ       R14, R14
-	JZ          done1108
+	JZ          done1109
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -13990,7 +14004,7 @@ rest1106:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1108:
+done1109:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -14015,11 +14029,11 @@ done1108:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1101
+	JGE        block1102
 
-rest1102:
+rest1103:
 	TESTQ  CX, CX
-	JZ     done1104
+	JZ     done1105
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -14032,44 +14046,44 @@ rest1102:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1111
+	JLT    rest1112
 
-whole1110:
+whole1111:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1112
+	JLE         column1113
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1112
+	JLE         column1113
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1112
+	JLE         column1113
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1112
+	JLE         column1113
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1112
+	JLE         column1113
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1112
+	JLE         column1113
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1112
+	JLE         column1113
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1112:
+column1113:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1110
+	JGE  whole1111
 
-rest1111:
+rest1112:
 	TESTQ       BX, BX
-	JZ          done1113
+	JZ          done1114
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -14077,36 +14091,36 @@ rest1111:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1114
+	JLE         column1115
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1114
+	JLE         column1115
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1114
+	JLE         column1115
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1114
+	JLE         column1115
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1114
+	JLE         column1115
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1114
+	JLE         column1115
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1114
+	JLE         column1115
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1114:
-done1113:
+column1115:
+done1114:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -14126,32 +14140,32 @@ done1113:
 	VPERM2F128 $0x20, Y6, Y4, Y4
 	VADDPD     Y1, Y4, Y4
 	CMPQ       CX, $0x00000004
-	JLE        few1103
+	JLE        few1104
 	VMOVUPD    Y0, (AX)
 	VMOVAPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1103:
+few1104:
 	CMPQ    CX, $0x04
-	JLT     partial1115
+	JLT     partial1116
 	VMOVUPD Y0, (AX)
-	JMP     stored1117
+	JMP     stored1118
 
-partial1115:
+partial1116:
 	CMPQ         CX, $0x02
-	JLT          single1116
+	JLT          single1117
 	VMOVUPD      X0, (AX)
-	JEQ          stored1117
+	JEQ          stored1118
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1117
+	JMP          stored1118
 
-single1116:
+single1117:
 	VMOVSD X0, (AX)
 
-stored1117:
-done1104:
+stored1118:
+done1105:
 	VZEROUPPER
 	RET
 
@@ -14168,9 +14182,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1119
+	JLT  rest1120
 
-panel1118:
+panel1119:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -14183,9 +14197,9 @@ panel1118:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1122
+	JLT     rows1123
 
-row1121:
+row1122:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -14215,19 +14229,19 @@ row1121:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1121
+	JGE          row1122
 
-rows1122:
+rows1123:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1118
+	JGE  panel1119
 
-rest1119:
+rest1120:
 	TESTQ      R10, R10
-	JZ         done1120
+	JZ         done1121
 	CMPQ       R10, $0x00000004
-	JGT        wider1123
+	JGT        wider1124
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -14237,50 +14251,50 @@ rest1119:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1125
+	JLT        rows1126
 
-row1124:
+row1125:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1126
+	JLT          partial1127
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1128
+	JMP          added1129
 
-partial1126:
+partial1127:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1127
+	JLT          single1128
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1128
+	JEQ          added1129
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1128
+	JMP          added1129
 
-single1127:
+single1128:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1128:
+added1129:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1124
+	JGE  row1125
 
-rows1125:
-	JMP done1120
+rows1126:
+	JMP done1121
 
-wider1123:
+wider1124:
 	CMPQ       R10, $0x00000008
-	JGT        wider1129
+	JGT        wider1130
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14292,53 +14306,53 @@ wider1123:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1131
+	JLT        rows1132
 
-row1130:
+row1131:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1132
+	JLT          partial1133
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1134
+	JMP          added1135
 
-partial1132:
+partial1133:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1133
+	JLT          single1134
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1134
+	JEQ          added1135
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1134
+	JMP          added1135
 
-single1133:
+single1134:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1134:
+added1135:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1130
+	JGE  row1131
 
-rows1131:
-	JMP done1120
+rows1132:
+	JMP done1121
 
-wider1129:
+wider1130:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1135
+	JGT        wider1136
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14351,9 +14365,9 @@ wider1129:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1137
+	JLT        rows1138
 
-row1136:
+row1137:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -14362,45 +14376,45 @@ row1136:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1138
+	JLT          partial1139
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1140
+	JMP          added1141
 
-partial1138:
+partial1139:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1139
+	JLT          single1140
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1140
+	JEQ          added1141
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1140
+	JMP          added1141
 
-single1139:
+single1140:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1140:
+added1141:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1136
+	JGE  row1137
 
-rows1137:
-	JMP done1120
+rows1138:
+	JMP done1121
 
-wider1135:
+wider1136:
 	CMPQ       R10, $0x00000010
-	JGT        wider1141
+	JGT        wider1142
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14414,9 +14428,9 @@ wider1135:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1143
+	JLT        rows1144
 
-row1142:
+row1143:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -14428,45 +14442,45 @@ row1142:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1144
+	JLT          partial1145
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1146
+	JMP          added1147
 
-partial1144:
+partial1145:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1145
+	JLT          single1146
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1146
+	JEQ          added1147
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1146
+	JMP          added1147
 
-single1145:
+single1146:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1146:
+added1147:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1142
+	JGE  row1143
 
-rows1143:
-	JMP done1120
+rows1144:
+	JMP done1121
 
-wider1141:
+wider1142:
 	CMPQ       R10, $0x00000014
-	JGT        wider1147
+	JGT        wider1148
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14481,9 +14495,9 @@ wider1141:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1149
+	JLT        rows1150
 
-row1148:
+row1149:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -14498,45 +14512,45 @@ row1148:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1150
+	JLT          partial1151
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1152
+	JMP          added1153
 
-partial1150:
+partial1151:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1151
+	JLT          single1152
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1152
+	JEQ          added1153
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1152
+	JMP          added1153
 
-single1151:
+single1152:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1152:
+added1153:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1148
+	JGE  row1149
 
-rows1149:
-	JMP done1120
+rows1150:
+	JMP done1121
 
-wider1147:
+wider1148:
 	CMPQ       R10, $0x00000018
-	JGT        wider1153
+	JGT        wider1154
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14552,9 +14566,9 @@ wider1147:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1155
+	JLT        rows1156
 
-row1154:
+row1155:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -14572,45 +14586,45 @@ row1154:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1156
+	JLT          partial1157
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1158
+	JMP          added1159
 
-partial1156:
+partial1157:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1157
+	JLT          single1158
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1158
+	JEQ          added1159
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1158
+	JMP          added1159
 
-single1157:
+single1158:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1158:
+added1159:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1154
+	JGE  row1155
 
-rows1155:
-	JMP done1120
+rows1156:
+	JMP done1121
 
-wider1153:
+wider1154:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1159
+	JGT        wider1160
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14627,9 +14641,9 @@ wider1153:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1161
+	JLT        rows1162
 
-row1160:
+row1161:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -14650,43 +14664,43 @@ row1160:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1162
+	JLT          partial1163
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1164
+	JMP          added1165
 
-partial1162:
+partial1163:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1163
+	JLT          single1164
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1164
+	JEQ          added1165
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1164
+	JMP          added1165
 
-single1163:
+single1164:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1164:
+added1165:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1160
+	JGE  row1161
 
-rows1161:
-	JMP done1120
+rows1162:
+	JMP done1121
 
-wider1159:
+wider1160:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14704,9 +14718,9 @@ wider1159:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1167
+	JLT        rows1168
 
-row1166:
+row1167:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -14730,41 +14744,41 @@ row1166:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1168
+	JLT          partial1169
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1170
+	JMP          added1171
 
-partial1168:
+partial1169:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1169
+	JLT          single1170
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1170
+	JEQ          added1171
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1170
+	JMP          added1171
 
-single1169:
+single1170:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1170:
+added1171:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1166
+	JGE  row1167
 
-rows1167:
-done1120:
+rows1168:
+done1121:
 	VZEROUPPER
 	RET
 
@@ -14783,9 +14797,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1172
+	JLT    rest1173
 
-panel1171:
+panel1172:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -14799,9 +14813,9 @@ panel1171:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1175
+	JLT     rows1176
 
-row1174:
+row1175:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -14841,13 +14855,13 @@ row1174:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1174
+	JGE          row1175
 
-rows1175:
+rows1176:
 	CMPQ R13, $0x00000001
-	JLT  rows1177
+	JLT  rows1178
 
-row1176:
+row1177:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -14870,9 +14884,9 @@ row1176:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1176
+	JGE          row1177
 
-rows1177:
+rows1178:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -14880,13 +14894,13 @@ rows1177:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1171
+	JGE    panel1172
 
-rest1172:
+rest1173:
 	TESTQ      R12, R12
-	JZ         done1173
+	JZ         done1174
 	CMPQ       R12, $0x00000004
-	JGT        wider1178
+	JGT        wider1179
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -14899,31 +14913,31 @@ rest1172:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1180
+	JLT        rows1181
 
-row1179:
+row1180:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1181
+	JLT          partial1182
 	VMOVUPD      Y5, (R11)
-	JMP          stored1183
+	JMP          stored1184
 
-partial1181:
+partial1182:
 	CMPQ         R12, $0x02
-	JLT          single1182
+	JLT          single1183
 	VMOVUPD      X5, (R11)
-	JEQ          stored1183
+	JEQ          stored1184
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1183
+	JMP          stored1184
 
-single1182:
+single1183:
 	VMOVSD X5, (R11)
 
-stored1183:
+stored1184:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -14931,23 +14945,23 @@ stored1183:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1184
+	JLT          partial1185
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1186
+	JMP          stored1187
 
-partial1184:
+partial1185:
 	CMPQ         R12, $0x02
-	JLT          single1185
+	JLT          single1186
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1186
+	JEQ          stored1187
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1186
+	JMP          stored1187
 
-single1185:
+single1186:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1186:
+stored1187:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -14955,35 +14969,35 @@ stored1186:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1179
+	JGE    row1180
 
-rows1180:
+rows1181:
 	CMPQ AX, $0x00000001
-	JLT  rows1188
+	JLT  rows1189
 
-row1187:
+row1188:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1189
+	JLT          partial1190
 	VMOVUPD      Y5, (R11)
-	JMP          stored1191
+	JMP          stored1192
 
-partial1189:
+partial1190:
 	CMPQ         R12, $0x02
-	JLT          single1190
+	JLT          single1191
 	VMOVUPD      X5, (R11)
-	JEQ          stored1191
+	JEQ          stored1192
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1191
+	JMP          stored1192
 
-single1190:
+single1191:
 	VMOVSD X5, (R11)
 
-stored1191:
+stored1192:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -14991,16 +15005,16 @@ stored1191:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1187
+	JGE    row1188
 
-rows1188:
+rows1189:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1173
+	JMP    done1174
 
-wider1178:
+wider1179:
 	CMPQ       R12, $0x00000008
-	JGT        wider1192
+	JGT        wider1193
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -15015,9 +15029,9 @@ wider1178:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1194
+	JLT        rows1195
 
-row1193:
+row1194:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -15027,23 +15041,23 @@ row1193:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1195
+	JLT          partial1196
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1197
+	JMP          stored1198
 
-partial1195:
+partial1196:
 	CMPQ         R12, $0x02
-	JLT          single1196
+	JLT          single1197
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1197
+	JEQ          stored1198
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1197
+	JMP          stored1198
 
-single1196:
+single1197:
 	VMOVSD X6, 32(R11)
 
-stored1197:
+stored1198:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -15055,23 +15069,23 @@ stored1197:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1198
+	JLT          partial1199
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1200
+	JMP          stored1201
 
-partial1198:
+partial1199:
 	CMPQ         R12, $0x02
-	JLT          single1199
+	JLT          single1200
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1200
+	JEQ          stored1201
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1200
+	JMP          stored1201
 
-single1199:
+single1200:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1200:
+stored1201:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -15079,13 +15093,13 @@ stored1200:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1193
+	JGE    row1194
 
-rows1194:
+rows1195:
 	CMPQ AX, $0x00000001
-	JLT  rows1202
+	JLT  rows1203
 
-row1201:
+row1202:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -15095,23 +15109,23 @@ row1201:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1203
+	JLT          partial1204
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1205
+	JMP          stored1206
 
-partial1203:
+partial1204:
 	CMPQ         R12, $0x02
-	JLT          single1204
+	JLT          single1205
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1205
+	JEQ          stored1206
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1205
+	JMP          stored1206
 
-single1204:
+single1205:
 	VMOVSD X6, 32(R11)
 
-stored1205:
+stored1206:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -15119,16 +15133,16 @@ stored1205:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1201
+	JGE    row1202
 
-rows1202:
+rows1203:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1173
+	JMP    done1174
 
-wider1192:
+wider1193:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1206
+	JGT        wider1207
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -15145,9 +15159,9 @@ wider1192:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1208
+	JLT        rows1209
 
-row1207:
+row1208:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -15161,23 +15175,23 @@ row1207:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1209
+	JLT          partial1210
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1211
+	JMP          stored1212
 
-partial1209:
+partial1210:
 	CMPQ         R12, $0x02
-	JLT          single1210
+	JLT          single1211
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1211
+	JEQ          stored1212
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1211
+	JMP          stored1212
 
-single1210:
+single1211:
 	VMOVSD X8, 64(R11)
 
-stored1211:
+stored1212:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -15193,23 +15207,23 @@ stored1211:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1212
+	JLT          partial1213
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1214
+	JMP          stored1215
 
-partial1212:
+partial1213:
 	CMPQ         R12, $0x02
-	JLT          single1213
+	JLT          single1214
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1214
+	JEQ          stored1215
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1214
+	JMP          stored1215
 
-single1213:
+single1214:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1214:
+stored1215:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -15217,13 +15231,13 @@ stored1214:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1207
+	JGE    row1208
 
-rows1208:
+rows1209:
 	CMPQ AX, $0x00000001
-	JLT  rows1216
+	JLT  rows1217
 
-row1215:
+row1216:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -15237,23 +15251,23 @@ row1215:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1217
+	JLT          partial1218
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1219
+	JMP          stored1220
 
-partial1217:
+partial1218:
 	CMPQ         R12, $0x02
-	JLT          single1218
+	JLT          single1219
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1219
+	JEQ          stored1220
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1219
+	JMP          stored1220
 
-single1218:
+single1219:
 	VMOVSD X8, 64(R11)
 
-stored1219:
+stored1220:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -15261,15 +15275,15 @@ stored1219:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1215
+	JGE    row1216
 
-rows1216:
+rows1217:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1173
+	JMP    done1174
 
-wider1206:
+wider1207:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -15288,9 +15302,9 @@ wider1206:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1222
+	JLT        rows1223
 
-row1221:
+row1222:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -15308,23 +15322,23 @@ row1221:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1223
+	JLT          partial1224
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1225
+	JMP          stored1226
 
-partial1223:
+partial1224:
 	CMPQ         R12, $0x02
-	JLT          single1224
+	JLT          single1225
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1225
+	JEQ          stored1226
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1225
+	JMP          stored1226
 
-single1224:
+single1225:
 	VMOVSD X10, 96(R11)
 
-stored1225:
+stored1226:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -15344,23 +15358,23 @@ stored1225:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1226
+	JLT          partial1227
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1228
+	JMP          stored1229
 
-partial1226:
+partial1227:
 	CMPQ         R12, $0x02
-	JLT          single1227
+	JLT          single1228
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1228
+	JEQ          stored1229
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1228
+	JMP          stored1229
 
-single1227:
+single1228:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1228:
+stored1229:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -15368,13 +15382,13 @@ stored1228:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1221
+	JGE    row1222
 
-rows1222:
+rows1223:
 	CMPQ AX, $0x00000001
-	JLT  rows1230
+	JLT  rows1231
 
-row1229:
+row1230:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -15392,23 +15406,23 @@ row1229:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1231
+	JLT          partial1232
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1233
+	JMP          stored1234
 
-partial1231:
+partial1232:
 	CMPQ         R12, $0x02
-	JLT          single1232
+	JLT          single1233
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1233
+	JEQ          stored1234
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1233
+	JMP          stored1234
 
-single1232:
+single1233:
 	VMOVSD X10, 96(R11)
 
-stored1233:
+stored1234:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -15416,15 +15430,15 @@ stored1233:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1229
+	JGE    row1230
 
-rows1230:
+rows1231:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1173:
+done1174:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -15447,9 +15461,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1235
+	JLT     rest1236
 
-whole1234:
+whole1235:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -15460,11 +15474,11 @@ whole1234:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1234
+	JGE       whole1235
 
-rest1235:
+rest1236:
 	TESTQ      SI, SI
-	JZ         done1236
+	JZ         done1237
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -15477,7 +15491,7 @@ rest1235:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1236:
+done1237:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -15488,7 +15502,7 @@ done1236:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1238
+	JNZ          nan1239
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1944(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1912(SB), Y3, Y3
@@ -15499,14 +15513,14 @@ done1236:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1237
+	JNZ          unsafe1238
 	VMOVUPD      constants<>+2232(SB), Y1
 	VMOVUPD      constants<>+1976(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1240
+	JLT          rest1241
 
-whole1239:
+whole1240:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -15578,13 +15592,13 @@ whole1239:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1239
+	JGE          whole1240
 
-rest1240:
+rest1241:
 	CMPQ DX, $0x00000004
-	JLT  rest1242
+	JLT  rest1243
 
-whole1241:
+whole1242:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -15622,11 +15636,11 @@ whole1241:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1241
+	JGE          whole1242
 
-rest1242:
+rest1243:
 	TESTQ        DX, DX
-	JZ           done1243
+	JZ           done1244
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -15665,34 +15679,34 @@ rest1242:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y2, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1244
+	JLT          partial1245
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1246
+	JMP          stored1247
 
-partial1244:
+partial1245:
 	CMPQ         DX, $0x02
-	JLT          single1245
+	JLT          single1246
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1246
+	JEQ          stored1247
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1246
+	JMP          stored1247
 
-single1245:
+single1246:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1246:
-done1243:
+stored1247:
+done1244:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1238:
+nan1239:
 	VMOVUPD constants<>+1816(SB), Y0
 
-unsafe1237:
+unsafe1238:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -15714,20 +15728,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1248
+	JLT          rest1249
 
-whole1247:
+whole1248:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1249
+	JBE       undamped1250
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1249:
+undamped1250:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1944(SB), Y5, Y5
@@ -15741,11 +15755,11 @@ undamped1249:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1247
+	JGE         whole1248
 
-rest1248:
+rest1249:
 	TESTQ      BX, BX
-	JZ         done1250
+	JZ         done1251
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -15753,14 +15767,14 @@ rest1248:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1251
+	JBE        undamped1252
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1251:
+undamped1252:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1944(SB), Y2, Y2
@@ -15768,44 +15782,44 @@ undamped1251:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1252
+	JLT       partial1253
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1254
+	JMP       stored1255
 
-partial1252:
+partial1253:
 	CMPQ         BX, $0x02
-	JLT          single1253
+	JLT          single1254
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1254
+	JEQ          stored1255
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1254
+	JMP          stored1255
 
-single1253:
+single1254:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1254:
+stored1255:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1255
+	JLT         partial1256
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1257
+	JMP         stored1258
 
-partial1255:
+partial1256:
 	CMPQ         BX, $0x02
-	JLT          single1256
+	JLT          single1257
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1257
+	JEQ          stored1258
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1257
+	JMP          stored1258
 
-single1256:
+single1257:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1257:
-done1250:
+stored1258:
+done1251:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -15834,9 +15848,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1260
+	JLT     rest1261
 
-whole1259:
+whole1260:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -15847,11 +15861,11 @@ whole1259:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1259
+	JGE       whole1260
 
-rest1260:
+rest1261:
 	TESTQ      R12, R12
-	JZ         done1261
+	JZ         done1262
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -15864,7 +15878,7 @@ rest1260:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1261:
+done1262:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -15874,9 +15888,9 @@ done1261:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1263
+	JLT        rest1264
 
-whole1262:
+whole1263:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -15887,11 +15901,11 @@ whole1262:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1262
+	JGE       whole1263
 
-rest1263:
+rest1264:
 	TESTQ      DX, DX
-	JZ         done1264
+	JZ         done1265
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -15904,14 +15918,14 @@ rest1263:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1264:
+done1265:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1265:
+vector1266:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1752(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -15951,10 +15965,10 @@ vector1265:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1265
+	JLT          vector1266
 	XORQ         CX, CX
 
-vector1266:
+vector1267:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1752(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -15994,7 +16008,7 @@ vector1266:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1266
+	JLT          vector1267
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -16003,9 +16017,9 @@ vector1266:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1268
+	JLT          rest1269
 
-panel1267:
+panel1268:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -16018,9 +16032,9 @@ panel1267:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1271
+	JLT    rows1272
 
-row1270:
+row1271:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -16039,9 +16053,9 @@ row1270:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1270
+	JGE          row1271
 
-rows1271:
+rows1272:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -16057,13 +16071,13 @@ rows1271:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1267
+	JGE         panel1268
 
-rest1268:
+rest1269:
 	TESTQ   R11, R11
-	JZ      done1269
+	JZ      done1270
 	CMPQ    R11, $0x00000004
-	JGT     wider1272
+	JGT     wider1273
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -16074,9 +16088,9 @@ rest1268:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1274
+	JLT     rows1275
 
-row1273:
+row1274:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -16086,17 +16100,17 @@ row1273:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1273
+	JGE          row1274
 
-rows1274:
+rows1275:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1269
+	JMP         done1270
 
-wider1272:
+wider1273:
 	CMPQ    R11, $0x00000008
-	JGT     wider1275
+	JGT     wider1276
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -16110,9 +16124,9 @@ wider1272:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1277
+	JLT     rows1278
 
-row1276:
+row1277:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -16125,20 +16139,20 @@ row1276:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1276
+	JGE          row1277
 
-rows1277:
+rows1278:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1269
+	JMP         done1270
 
-wider1275:
+wider1276:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1278
+	JGT     wider1279
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -16154,9 +16168,9 @@ wider1275:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1280
+	JLT     rows1281
 
-row1279:
+row1280:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -16172,9 +16186,9 @@ row1279:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1279
+	JGE          row1280
 
-rows1280:
+rows1281:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -16184,9 +16198,9 @@ rows1280:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1269
+	JMP         done1270
 
-wider1278:
+wider1279:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -16204,9 +16218,9 @@ wider1278:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1283
+	JLT     rows1284
 
-row1282:
+row1283:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -16225,9 +16239,9 @@ row1282:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1282
+	JGE          row1283
 
-rows1283:
+rows1284:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -16241,7 +16255,7 @@ rows1283:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1269:
+done1270:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -16251,10 +16265,10 @@ done1269:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe1258
+	JCS         unsafe1259
 	VMOVUPD     constants<>+1912(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1258
+	JCS         unsafe1259
 	VMOVUPD     constants<>+1976(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -16264,7 +16278,7 @@ done1269:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JZ          quick1284
+	JZ          quick1285
 	VMOVAPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2392(SB), Y1, Y5
 	VMULPD      constants<>+2424(SB), Y1, Y4
@@ -16307,9 +16321,9 @@ done1269:
 	VBLENDVPD   Y5, constants<>+1784(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1816(SB), Y1, Y1
-	JMP         done1285
+	JMP         done1286
 
-quick1284:
+quick1285:
 	VPADDQ      constants<>+2520(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2584(SB), Y2, Y2
@@ -16340,7 +16354,7 @@ quick1284:
 	VFMSUB132PD constants<>+2328(SB), Y9, Y2
 	VMOVAPD     Y2, Y1
 
-done1285:
+done1286:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -16349,15 +16363,15 @@ done1285:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1286:
+row1287:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1288
+	JLT          rest1289
 
-whole1287:
+whole1288:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -16365,11 +16379,11 @@ whole1287:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1287
+	JGE     whole1288
 
-rest1288:
+rest1289:
 	TESTQ      R11, R11
-	JZ         done1289
+	JZ         done1290
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -16379,42 +16393,42 @@ rest1288:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1290
+	JGT        pieces1291
 	VMOVUPD    Y1, (R8)
-	JMP        written1291
+	JMP        written1292
 
-pieces1290:
+pieces1291:
 	CMPQ    R11, $0x04
-	JLT     partial1292
+	JLT     partial1293
 	VMOVUPD Y1, (R8)
-	JMP     stored1294
+	JMP     stored1295
 
-partial1292:
+partial1293:
 	CMPQ         R11, $0x02
-	JLT          single1293
+	JLT          single1294
 	VMOVUPD      X1, (R8)
-	JEQ          stored1294
+	JEQ          stored1295
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1294
+	JMP          stored1295
 
-single1293:
+single1294:
 	VMOVSD X1, (R8)
 
-stored1294:
-written1291:
-done1289:
+stored1295:
+written1292:
+done1290:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1286
+	JNZ  row1287
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1258:
+unsafe1259:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -16431,17 +16445,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1296
+	JLT  rest1297
 
-panel1295:
+panel1296:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1299
+	JLT  tiles1300
 
-tile1298:
+tile1299:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -16458,9 +16472,9 @@ tile1298:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1301
+	JLE    done1302
 
-again1300:
+again1301:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -16490,9 +16504,9 @@ again1300:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1300
+	JNZ          again1301
 
-done1301:
+done1302:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -16516,13 +16530,13 @@ done1301:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1298
+	JGE     tile1299
 
-tiles1299:
+tiles1300:
 	CMPQ R10, $0x00000002
-	JLT  tiles1303
+	JLT  tiles1304
 
-tile1302:
+tile1303:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -16531,9 +16545,9 @@ tile1302:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1305
+	JLE    done1306
 
-again1304:
+again1305:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -16547,9 +16561,9 @@ again1304:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1304
+	JNZ          again1305
 
-done1305:
+done1306:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -16561,22 +16575,22 @@ done1305:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1302
+	JGE     tile1303
 
-tiles1303:
+tiles1304:
 	CMPQ R10, $0x00000001
-	JLT  tiles1307
+	JLT  tiles1308
 
-tile1306:
+tile1307:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1309
+	JLE    done1310
 
-again1308:
+again1309:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -16586,27 +16600,27 @@ again1308:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1308
+	JNZ          again1309
 
-done1309:
+done1310:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1306
+	JGE     tile1307
 
-tiles1307:
+tiles1308:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1295
+	JGE  panel1296
 
-rest1296:
+rest1297:
 	TESTQ   R9, R9
-	JZ      done1297
+	JZ      done1298
 	CMPQ    R9, $0x00000004
-	JGT     wider1310
+	JGT     wider1311
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -16616,9 +16630,9 @@ rest1296:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1312
+	JLT     tiles1313
 
-tile1311:
+tile1312:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -16629,9 +16643,9 @@ tile1311:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1314
+	JLE    done1315
 
-again1313:
+again1314:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -16654,144 +16668,144 @@ again1313:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1313
+	JNZ          again1314
 
-done1314:
+done1315:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1315
+	JLT     partial1316
 	VMOVUPD Y1, (DI)
-	JMP     stored1317
+	JMP     stored1318
 
-partial1315:
+partial1316:
 	CMPQ         R9, $0x02
-	JLT          single1316
+	JLT          single1317
 	VMOVUPD      X1, (DI)
-	JEQ          stored1317
+	JEQ          stored1318
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1317
+	JMP          stored1318
 
-single1316:
+single1317:
 	VMOVSD X1, (DI)
 
-stored1317:
+stored1318:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1318
+	JLT     partial1319
 	VMOVUPD Y2, (DI)
-	JMP     stored1320
+	JMP     stored1321
 
-partial1318:
+partial1319:
 	CMPQ         R9, $0x02
-	JLT          single1319
+	JLT          single1320
 	VMOVUPD      X2, (DI)
-	JEQ          stored1320
+	JEQ          stored1321
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1320
+	JMP          stored1321
 
-single1319:
+single1320:
 	VMOVSD X2, (DI)
 
-stored1320:
+stored1321:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1321
+	JLT     partial1322
 	VMOVUPD Y3, (DI)
-	JMP     stored1323
+	JMP     stored1324
 
-partial1321:
+partial1322:
 	CMPQ         R9, $0x02
-	JLT          single1322
+	JLT          single1323
 	VMOVUPD      X3, (DI)
-	JEQ          stored1323
+	JEQ          stored1324
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1323
+	JMP          stored1324
 
-single1322:
+single1323:
 	VMOVSD X3, (DI)
 
-stored1323:
+stored1324:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1324
+	JLT     partial1325
 	VMOVUPD Y4, (DI)
-	JMP     stored1326
+	JMP     stored1327
 
-partial1324:
+partial1325:
 	CMPQ         R9, $0x02
-	JLT          single1325
+	JLT          single1326
 	VMOVUPD      X4, (DI)
-	JEQ          stored1326
+	JEQ          stored1327
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1326
+	JMP          stored1327
 
-single1325:
+single1326:
 	VMOVSD X4, (DI)
 
-stored1326:
+stored1327:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1327
+	JLT     partial1328
 	VMOVUPD Y5, (DI)
-	JMP     stored1329
+	JMP     stored1330
 
-partial1327:
+partial1328:
 	CMPQ         R9, $0x02
-	JLT          single1328
+	JLT          single1329
 	VMOVUPD      X5, (DI)
-	JEQ          stored1329
+	JEQ          stored1330
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1329
+	JMP          stored1330
 
-single1328:
+single1329:
 	VMOVSD X5, (DI)
 
-stored1329:
+stored1330:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1330
+	JLT     partial1331
 	VMOVUPD Y6, (DI)
-	JMP     stored1332
+	JMP     stored1333
 
-partial1330:
+partial1331:
 	CMPQ         R9, $0x02
-	JLT          single1331
+	JLT          single1332
 	VMOVUPD      X6, (DI)
-	JEQ          stored1332
+	JEQ          stored1333
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1332
+	JMP          stored1333
 
-single1331:
+single1332:
 	VMOVSD X6, (DI)
 
-stored1332:
+stored1333:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1311
+	JGE  tile1312
 
-tiles1312:
+tiles1313:
 	CMPQ R10, $0x00000002
-	JLT  tiles1334
+	JLT  tiles1335
 
-tile1333:
+tile1334:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1336
+	JLE    done1337
 
-again1335:
+again1336:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -16802,67 +16816,67 @@ again1335:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1335
+	JNZ          again1336
 
-done1336:
+done1337:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1337
+	JLT     partial1338
 	VMOVUPD Y1, (DI)
-	JMP     stored1339
+	JMP     stored1340
 
-partial1337:
+partial1338:
 	CMPQ         R9, $0x02
-	JLT          single1338
+	JLT          single1339
 	VMOVUPD      X1, (DI)
-	JEQ          stored1339
+	JEQ          stored1340
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1339
+	JMP          stored1340
 
-single1338:
+single1339:
 	VMOVSD X1, (DI)
 
-stored1339:
+stored1340:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1340
+	JLT     partial1341
 	VMOVUPD Y2, (DI)
-	JMP     stored1342
+	JMP     stored1343
 
-partial1340:
+partial1341:
 	CMPQ         R9, $0x02
-	JLT          single1341
+	JLT          single1342
 	VMOVUPD      X2, (DI)
-	JEQ          stored1342
+	JEQ          stored1343
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1342
+	JMP          stored1343
 
-single1341:
+single1342:
 	VMOVSD X2, (DI)
 
-stored1342:
+stored1343:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1333
+	JGE  tile1334
 
-tiles1334:
+tiles1335:
 	CMPQ R10, $0x00000001
-	JLT  tiles1344
+	JLT  tiles1345
 
-tile1343:
+tile1344:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1346
+	JLE    done1347
 
-again1345:
+again1346:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -16870,36 +16884,36 @@ again1345:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1345
+	JNZ          again1346
 
-done1346:
+done1347:
 	CMPQ    R9, $0x04
-	JLT     partial1347
+	JLT     partial1348
 	VMOVUPD Y1, (DI)
-	JMP     stored1349
+	JMP     stored1350
 
-partial1347:
+partial1348:
 	CMPQ         R9, $0x02
-	JLT          single1348
+	JLT          single1349
 	VMOVUPD      X1, (DI)
-	JEQ          stored1349
+	JEQ          stored1350
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1349
+	JMP          stored1350
 
-single1348:
+single1349:
 	VMOVSD X1, (DI)
 
-stored1349:
+stored1350:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1343
+	JGE  tile1344
 
-tiles1344:
-	JMP done1297
+tiles1345:
+	JMP done1298
 
-wider1310:
+wider1311:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -16910,9 +16924,9 @@ wider1310:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1352
+	JLT     tiles1353
 
-tile1351:
+tile1352:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -16929,9 +16943,9 @@ tile1351:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1354
+	JLE    done1355
 
-again1353:
+again1354:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -16961,141 +16975,141 @@ again1353:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1353
+	JNZ          again1354
 
-done1354:
+done1355:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1355
+	JLT     partial1356
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1357
+	JMP     stored1358
 
-partial1355:
+partial1356:
 	CMPQ         R9, $0x02
-	JLT          single1356
+	JLT          single1357
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1357
+	JEQ          stored1358
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1357
+	JMP          stored1358
 
-single1356:
+single1357:
 	VMOVSD X2, 32(DI)
 
-stored1357:
+stored1358:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1358
+	JLT     partial1359
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1360
+	JMP     stored1361
 
-partial1358:
+partial1359:
 	CMPQ         R9, $0x02
-	JLT          single1359
+	JLT          single1360
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1360
+	JEQ          stored1361
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1360
+	JMP          stored1361
 
-single1359:
+single1360:
 	VMOVSD X4, 32(DI)
 
-stored1360:
+stored1361:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1361
+	JLT     partial1362
 	VMOVUPD Y6, 32(DI)
-	JMP     stored1363
+	JMP     stored1364
 
-partial1361:
+partial1362:
 	CMPQ         R9, $0x02
-	JLT          single1362
+	JLT          single1363
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1363
+	JEQ          stored1364
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1363
+	JMP          stored1364
 
-single1362:
+single1363:
 	VMOVSD X6, 32(DI)
 
-stored1363:
+stored1364:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1364
+	JLT     partial1365
 	VMOVUPD Y8, 32(DI)
-	JMP     stored1366
+	JMP     stored1367
 
-partial1364:
+partial1365:
 	CMPQ         R9, $0x02
-	JLT          single1365
+	JLT          single1366
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1366
+	JEQ          stored1367
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1366
+	JMP          stored1367
 
-single1365:
+single1366:
 	VMOVSD X8, 32(DI)
 
-stored1366:
+stored1367:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1367
+	JLT     partial1368
 	VMOVUPD Y10, 32(DI)
-	JMP     stored1369
+	JMP     stored1370
 
-partial1367:
+partial1368:
 	CMPQ         R9, $0x02
-	JLT          single1368
+	JLT          single1369
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1369
+	JEQ          stored1370
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1369
+	JMP          stored1370
 
-single1368:
+single1369:
 	VMOVSD X10, 32(DI)
 
-stored1369:
+stored1370:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1370
+	JLT     partial1371
 	VMOVUPD Y12, 32(DI)
-	JMP     stored1372
+	JMP     stored1373
 
-partial1370:
+partial1371:
 	CMPQ         R9, $0x02
-	JLT          single1371
+	JLT          single1372
 	VMOVUPD      X12, 32(DI)
-	JEQ          stored1372
+	JEQ          stored1373
 	VEXTRACTF128 $0x01, Y12, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1372
+	JMP          stored1373
 
-single1371:
+single1372:
 	VMOVSD X12, 32(DI)
 
-stored1372:
+stored1373:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1351
+	JGE  tile1352
 
-tiles1352:
+tiles1353:
 	CMPQ R10, $0x00000002
-	JLT  tiles1374
+	JLT  tiles1375
 
-tile1373:
+tile1374:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -17104,9 +17118,9 @@ tile1373:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1376
+	JLE    done1377
 
-again1375:
+again1376:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -17120,70 +17134,70 @@ again1375:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1375
+	JNZ          again1376
 
-done1376:
+done1377:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1377
+	JLT     partial1378
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1379
+	JMP     stored1380
 
-partial1377:
+partial1378:
 	CMPQ         R9, $0x02
-	JLT          single1378
+	JLT          single1379
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1379
+	JEQ          stored1380
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1379
+	JMP          stored1380
 
-single1378:
+single1379:
 	VMOVSD X2, 32(DI)
 
-stored1379:
+stored1380:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1380
+	JLT     partial1381
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1382
+	JMP     stored1383
 
-partial1380:
+partial1381:
 	CMPQ         R9, $0x02
-	JLT          single1381
+	JLT          single1382
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1382
+	JEQ          stored1383
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1382
+	JMP          stored1383
 
-single1381:
+single1382:
 	VMOVSD X4, 32(DI)
 
-stored1382:
+stored1383:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1373
+	JGE  tile1374
 
-tiles1374:
+tiles1375:
 	CMPQ R10, $0x00000001
-	JLT  tiles1384
+	JLT  tiles1385
 
-tile1383:
+tile1384:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1386
+	JLE    done1387
 
-again1385:
+again1386:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -17193,35 +17207,35 @@ again1385:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1385
+	JNZ          again1386
 
-done1386:
+done1387:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1387
+	JLT     partial1388
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1389
+	JMP     stored1390
 
-partial1387:
+partial1388:
 	CMPQ         R9, $0x02
-	JLT          single1388
+	JLT          single1389
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1389
+	JEQ          stored1390
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1389
+	JMP          stored1390
 
-single1388:
+single1389:
 	VMOVSD X2, 32(DI)
 
-stored1389:
+stored1390:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1383
+	JGE  tile1384
 
-tiles1384:
-done1297:
+tiles1385:
+done1298:
 	VZEROUPPER
 	RET
 
@@ -17236,17 +17250,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1391
+	JLT  rest1392
 
-panel1390:
+panel1391:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1394
+	JLT  tiles1395
 
-tile1393:
+tile1394:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -17262,9 +17276,9 @@ tile1393:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1396
+	JLE    done1397
 
-again1395:
+again1396:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -17285,9 +17299,9 @@ again1395:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1395
+	JNZ          again1396
 
-done1396:
+done1397:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -17326,13 +17340,13 @@ done1396:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1393
+	JGE     tile1394
 
-tiles1394:
+tiles1395:
 	CMPQ R10, $0x00000002
-	JLT  tiles1398
+	JLT  tiles1399
 
-tile1397:
+tile1398:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -17342,9 +17356,9 @@ tile1397:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1400
+	JLE    done1401
 
-again1399:
+again1400:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -17356,9 +17370,9 @@ again1399:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1399
+	JNZ          again1400
 
-done1400:
+done1401:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -17376,13 +17390,13 @@ done1400:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1397
+	JGE     tile1398
 
-tiles1398:
+tiles1399:
 	CMPQ R10, $0x00000001
-	JLT  tiles1402
+	JLT  tiles1403
 
-tile1401:
+tile1402:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -17390,9 +17404,9 @@ tile1401:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1404
+	JLE    done1405
 
-again1403:
+again1404:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -17401,9 +17415,9 @@ again1403:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1403
+	JNZ          again1404
 
-done1404:
+done1405:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -17414,19 +17428,19 @@ done1404:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1401
+	JGE     tile1402
 
-tiles1402:
+tiles1403:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1390
+	JGE  panel1391
 
-rest1391:
+rest1392:
 	TESTQ   R9, R9
-	JZ      done1392
+	JZ      done1393
 	CMPQ    R9, $0x00000004
-	JGT     wider1405
+	JGT     wider1406
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -17436,9 +17450,9 @@ rest1391:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1407
+	JLT     tiles1408
 
-tile1406:
+tile1407:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -17449,9 +17463,9 @@ tile1406:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1409
+	JLE    done1410
 
-again1408:
+again1409:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -17466,124 +17480,124 @@ again1408:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1408
+	JNZ          again1409
 
-done1409:
+done1410:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1410
+	JLT        partial1411
 	VMOVUPD    Y1, (DI)
-	JMP        stored1412
+	JMP        stored1413
 
-partial1410:
+partial1411:
 	CMPQ         R9, $0x02
-	JLT          single1411
+	JLT          single1412
 	VMOVUPD      X1, (DI)
-	JEQ          stored1412
+	JEQ          stored1413
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1412
+	JMP          stored1413
 
-single1411:
+single1412:
 	VMOVSD X1, (DI)
 
-stored1412:
+stored1413:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1413
+	JLT        partial1414
 	VMOVUPD    Y2, (DI)
-	JMP        stored1415
+	JMP        stored1416
 
-partial1413:
+partial1414:
 	CMPQ         R9, $0x02
-	JLT          single1414
+	JLT          single1415
 	VMOVUPD      X2, (DI)
-	JEQ          stored1415
+	JEQ          stored1416
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1415
+	JMP          stored1416
 
-single1414:
+single1415:
 	VMOVSD X2, (DI)
 
-stored1415:
+stored1416:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial1416
+	JLT        partial1417
 	VMOVUPD    Y3, (DI)
-	JMP        stored1418
+	JMP        stored1419
 
-partial1416:
+partial1417:
 	CMPQ         R9, $0x02
-	JLT          single1417
+	JLT          single1418
 	VMOVUPD      X3, (DI)
-	JEQ          stored1418
+	JEQ          stored1419
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1418
+	JMP          stored1419
 
-single1417:
+single1418:
 	VMOVSD X3, (DI)
 
-stored1418:
+stored1419:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1419
+	JLT        partial1420
 	VMOVUPD    Y4, (DI)
-	JMP        stored1421
+	JMP        stored1422
 
-partial1419:
+partial1420:
 	CMPQ         R9, $0x02
-	JLT          single1420
+	JLT          single1421
 	VMOVUPD      X4, (DI)
-	JEQ          stored1421
+	JEQ          stored1422
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1421
+	JMP          stored1422
 
-single1420:
+single1421:
 	VMOVSD X4, (DI)
 
-stored1421:
+stored1422:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial1422
+	JLT        partial1423
 	VMOVUPD    Y5, (DI)
-	JMP        stored1424
+	JMP        stored1425
 
-partial1422:
+partial1423:
 	CMPQ         R9, $0x02
-	JLT          single1423
+	JLT          single1424
 	VMOVUPD      X5, (DI)
-	JEQ          stored1424
+	JEQ          stored1425
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1424
+	JMP          stored1425
 
-single1423:
+single1424:
 	VMOVSD X5, (DI)
 
-stored1424:
+stored1425:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1406
+	JGE  tile1407
 
-tiles1407:
+tiles1408:
 	CMPQ R10, $0x00000002
-	JLT  tiles1426
+	JLT  tiles1427
 
-tile1425:
+tile1426:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -17591,9 +17605,9 @@ tile1425:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1428
+	JLE    done1429
 
-again1427:
+again1428:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -17602,109 +17616,109 @@ again1427:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1427
+	JNZ          again1428
 
-done1428:
+done1429:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1429
+	JLT        partial1430
 	VMOVUPD    Y1, (DI)
-	JMP        stored1431
+	JMP        stored1432
 
-partial1429:
+partial1430:
 	CMPQ         R9, $0x02
-	JLT          single1430
+	JLT          single1431
 	VMOVUPD      X1, (DI)
-	JEQ          stored1431
+	JEQ          stored1432
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1431
+	JMP          stored1432
 
-single1430:
+single1431:
 	VMOVSD X1, (DI)
 
-stored1431:
+stored1432:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1432
+	JLT        partial1433
 	VMOVUPD    Y2, (DI)
-	JMP        stored1434
+	JMP        stored1435
 
-partial1432:
+partial1433:
 	CMPQ         R9, $0x02
-	JLT          single1433
+	JLT          single1434
 	VMOVUPD      X2, (DI)
-	JEQ          stored1434
+	JEQ          stored1435
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1434
+	JMP          stored1435
 
-single1433:
+single1434:
 	VMOVSD X2, (DI)
 
-stored1434:
+stored1435:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1425
+	JGE  tile1426
 
-tiles1426:
+tiles1427:
 	CMPQ R10, $0x00000001
-	JLT  tiles1436
+	JLT  tiles1437
 
-tile1435:
+tile1436:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1438
+	JLE    done1439
 
-again1437:
+again1438:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1437
+	JNZ          again1438
 
-done1438:
+done1439:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1439
+	JLT        partial1440
 	VMOVUPD    Y1, (DI)
-	JMP        stored1441
+	JMP        stored1442
 
-partial1439:
+partial1440:
 	CMPQ         R9, $0x02
-	JLT          single1440
+	JLT          single1441
 	VMOVUPD      X1, (DI)
-	JEQ          stored1441
+	JEQ          stored1442
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1441
+	JMP          stored1442
 
-single1440:
+single1441:
 	VMOVSD X1, (DI)
 
-stored1441:
+stored1442:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1435
+	JGE  tile1436
 
-tiles1436:
-	JMP done1392
+tiles1437:
+	JMP done1393
 
-wider1405:
+wider1406:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -17715,9 +17729,9 @@ wider1405:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1444
+	JLT     tiles1445
 
-tile1443:
+tile1444:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -17733,9 +17747,9 @@ tile1443:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1446
+	JLE    done1447
 
-again1445:
+again1446:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -17756,32 +17770,32 @@ again1445:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1445
+	JNZ          again1446
 
-done1446:
+done1447:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1447
+	JLT        partial1448
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1449
+	JMP        stored1450
 
-partial1447:
+partial1448:
 	CMPQ         R9, $0x02
-	JLT          single1448
+	JLT          single1449
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1449
+	JEQ          stored1450
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1449
+	JMP          stored1450
 
-single1448:
+single1449:
 	VMOVSD X2, 32(DI)
 
-stored1449:
+stored1450:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -17789,23 +17803,23 @@ stored1449:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1450
+	JLT        partial1451
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1452
+	JMP        stored1453
 
-partial1450:
+partial1451:
 	CMPQ         R9, $0x02
-	JLT          single1451
+	JLT          single1452
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1452
+	JEQ          stored1453
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1452
+	JMP          stored1453
 
-single1451:
+single1452:
 	VMOVSD X4, 32(DI)
 
-stored1452:
+stored1453:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -17813,23 +17827,23 @@ stored1452:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1453
+	JLT        partial1454
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1455
+	JMP        stored1456
 
-partial1453:
+partial1454:
 	CMPQ         R9, $0x02
-	JLT          single1454
+	JLT          single1455
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1455
+	JEQ          stored1456
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1455
+	JMP          stored1456
 
-single1454:
+single1455:
 	VMOVSD X6, 32(DI)
 
-stored1455:
+stored1456:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -17837,23 +17851,23 @@ stored1455:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1456
+	JLT        partial1457
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1458
+	JMP        stored1459
 
-partial1456:
+partial1457:
 	CMPQ         R9, $0x02
-	JLT          single1457
+	JLT          single1458
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1458
+	JEQ          stored1459
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1458
+	JMP          stored1459
 
-single1457:
+single1458:
 	VMOVSD X8, 32(DI)
 
-stored1458:
+stored1459:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -17861,34 +17875,34 @@ stored1458:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1459
+	JLT        partial1460
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1461
+	JMP        stored1462
 
-partial1459:
+partial1460:
 	CMPQ         R9, $0x02
-	JLT          single1460
+	JLT          single1461
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1461
+	JEQ          stored1462
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1461
+	JMP          stored1462
 
-single1460:
+single1461:
 	VMOVSD X10, 32(DI)
 
-stored1461:
+stored1462:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1443
+	JGE  tile1444
 
-tiles1444:
+tiles1445:
 	CMPQ R10, $0x00000002
-	JLT  tiles1463
+	JLT  tiles1464
 
-tile1462:
+tile1463:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -17898,9 +17912,9 @@ tile1462:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1465
+	JLE    done1466
 
-again1464:
+again1465:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -17912,32 +17926,32 @@ again1464:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1464
+	JNZ          again1465
 
-done1465:
+done1466:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1466
+	JLT        partial1467
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1468
+	JMP        stored1469
 
-partial1466:
+partial1467:
 	CMPQ         R9, $0x02
-	JLT          single1467
+	JLT          single1468
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1468
+	JEQ          stored1469
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1468
+	JMP          stored1469
 
-single1467:
+single1468:
 	VMOVSD X2, 32(DI)
 
-stored1468:
+stored1469:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -17945,34 +17959,34 @@ stored1468:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1469
+	JLT        partial1470
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1471
+	JMP        stored1472
 
-partial1469:
+partial1470:
 	CMPQ         R9, $0x02
-	JLT          single1470
+	JLT          single1471
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1471
+	JEQ          stored1472
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1471
+	JMP          stored1472
 
-single1470:
+single1471:
 	VMOVSD X4, 32(DI)
 
-stored1471:
+stored1472:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1462
+	JGE  tile1463
 
-tiles1463:
+tiles1464:
 	CMPQ R10, $0x00000001
-	JLT  tiles1473
+	JLT  tiles1474
 
-tile1472:
+tile1473:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -17980,9 +17994,9 @@ tile1472:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1475
+	JLE    done1476
 
-again1474:
+again1475:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -17991,40 +18005,40 @@ again1474:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1474
+	JNZ          again1475
 
-done1475:
+done1476:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1476
+	JLT        partial1477
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1478
+	JMP        stored1479
 
-partial1476:
+partial1477:
 	CMPQ         R9, $0x02
-	JLT          single1477
+	JLT          single1478
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1478
+	JEQ          stored1479
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1478
+	JMP          stored1479
 
-single1477:
+single1478:
 	VMOVSD X2, 32(DI)
 
-stored1478:
+stored1479:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1472
+	JGE  tile1473
 
-tiles1473:
-done1392:
+tiles1474:
+done1393:
 	VZEROUPPER
 	RET
 
@@ -18038,9 +18052,9 @@ TEXT ·cavities256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done1480
+	JLE     done1481
 
-item1479:
+item1480:
 	MOVLQSX 40(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVQ    (BX), R8
@@ -18050,9 +18064,9 @@ item1479:
 	MOVLQSX 52(BX), R10
 	XORQ    R11, R11
 	CMPQ    R10, $0x00000004
-	JLT     rest1482
+	JLT     rest1483
 
-whole1481:
+whole1482:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -18062,11 +18076,11 @@ whole1481:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1481
+	JGE       whole1482
 
-rest1482:
+rest1483:
 	TESTQ      R10, R10
-	JZ         done1483
+	JZ         done1484
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -18077,12 +18091,12 @@ rest1482:
 	VBLENDVPD  Y3, Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)(R11*8)
 
-done1483:
+done1484:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1479
+	JNZ  item1480
 
-done1480:
+done1481:
 	VZEROUPPER
 	RET
 
@@ -18095,9 +18109,9 @@ TEXT ·products256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1486
+	JLE   done1487
 
-item1484:
+item1485:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 40(BX), R8
@@ -18107,10 +18121,10 @@ item1484:
 	MOVLQSX 52(BX), R10
 	MOVLQSX 56(BX), R11
 	CMPL    60(BX), $0x00
-	JNE     backward1487
+	JNE     backward1488
 	CMPQ    R11, $0x00000008
-	JLT     part1488
-	JG      done1486
+	JLT     part1489
+	JG      done1487
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -18118,9 +18132,9 @@ item1484:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1491
+	JLT     rows1492
 
-row1490:
+row1491:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -18131,13 +18145,13 @@ row1490:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1490
+	JGE          row1491
 
-rows1491:
+rows1492:
 	CMPQ R10, $0x00000001
-	JLT  rows1493
+	JLT  rows1494
 
-row1492:
+row1493:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -18145,19 +18159,19 @@ row1492:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1492
+	JGE          row1493
 
-rows1493:
+rows1494:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
-	JMP     next1485
+	JMP     next1486
 
-part1488:
+part1489:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1489
+	JLE     fewer1490
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -18168,9 +18182,9 @@ part1488:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1495
+	JLT     rows1496
 
-row1494:
+row1495:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -18183,13 +18197,13 @@ row1494:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1494
+	JGE          row1495
 
-rows1495:
+rows1496:
 	CMPQ R10, $0x00000001
-	JLT  rows1497
+	JLT  rows1498
 
-row1496:
+row1497:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -18198,26 +18212,26 @@ row1496:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1496
+	JGE          row1497
 
-rows1497:
+rows1498:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
-	JMP     next1485
+	JMP     next1486
 
-fewer1489:
+fewer1490:
 	CMPQ   R11, $0x00000004
-	JLT    part1498
+	JLT    part1499
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1501
+	JLT    rows1502
 
-row1500:
+row1501:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -18226,27 +18240,27 @@ row1500:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1500
+	JGE          row1501
 
-rows1501:
+rows1502:
 	CMPQ R10, $0x00000001
-	JLT  rows1503
+	JLT  rows1504
 
-row1502:
+row1503:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1502
+	JGE          row1503
 
-rows1503:
+rows1504:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
-	JMP     next1485
+	JMP     next1486
 
-part1498:
+part1499:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -18256,9 +18270,9 @@ part1498:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1505
+	JLT     rows1506
 
-row1504:
+row1505:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -18269,13 +18283,13 @@ row1504:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1504
+	JGE          row1505
 
-rows1505:
+rows1506:
 	CMPQ R10, $0x00000001
-	JLT  rows1507
+	JLT  rows1508
 
-row1506:
+row1507:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -18283,17 +18297,17 @@ row1506:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1506
+	JGE          row1507
 
-rows1507:
+rows1508:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
-	JMP     next1485
+	JMP     next1486
 
-backward1487:
+backward1488:
 	CMPQ    R10, $0x00000008
-	JLT     part1508
-	JG      done1486
+	JLT     part1509
+	JG      done1487
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
@@ -18301,9 +18315,9 @@ backward1487:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1511
+	JLT     few1512
 
-rows1510:
+rows1511:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -18330,11 +18344,11 @@ rows1510:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1510
+	JGE         rows1511
 	TESTQ       R9, R9
-	JZ          products1512
+	JZ          products1513
 
-few1511:
+few1512:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -18342,19 +18356,19 @@ few1511:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1514
+	JLE         end1515
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1514
+	JLE         end1515
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1514
+	JLE         end1515
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1514:
+end1515:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -18366,13 +18380,13 @@ end1514:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1512:
-	JMP next1485
+products1513:
+	JMP next1486
 
-part1508:
+part1509:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1509
+	JLE        fewer1510
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -18383,9 +18397,9 @@ part1508:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1516
+	JLT        few1517
 
-rows1515:
+rows1516:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -18416,11 +18430,11 @@ rows1515:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1515
+	JGE         rows1516
 	TESTQ       R9, R9
-	JZ          products1517
+	JZ          products1518
 
-few1516:
+few1517:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -18429,22 +18443,22 @@ few1516:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1519
+	JLE         end1520
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1519
+	JLE         end1520
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1519
+	JLE         end1520
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1519:
+end1520:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -18456,21 +18470,21 @@ end1519:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1517:
-	JMP next1485
+products1518:
+	JMP next1486
 
-fewer1509:
+fewer1510:
 	CMPQ    R10, $0x00000004
-	JLT     part1520
+	JLT     part1521
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1523
+	JLT     few1524
 
-rows1522:
+rows1523:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -18493,27 +18507,27 @@ rows1522:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1522
+	JGE        rows1523
 	TESTQ      R9, R9
-	JZ         products1524
+	JZ         products1525
 
-few1523:
+few1524:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1526
+	JLE    end1527
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1526
+	JLE    end1527
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1526
+	JLE    end1527
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1526:
+end1527:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -18525,10 +18539,10 @@ end1526:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1524:
-	JMP next1485
+products1525:
+	JMP next1486
 
-part1520:
+part1521:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -18539,9 +18553,9 @@ part1520:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1528
+	JLT        few1529
 
-rows1527:
+rows1528:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -18568,11 +18582,11 @@ rows1527:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1527
+	JGE         rows1528
 	TESTQ       R9, R9
-	JZ          products1529
+	JZ          products1530
 
-few1528:
+few1529:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -18580,19 +18594,19 @@ few1528:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1531
+	JLE         end1532
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1531
+	JLE         end1532
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1531
+	JLE         end1532
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1531:
+end1532:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -18604,13 +18618,13 @@ end1531:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1529:
-next1485:
+products1530:
+next1486:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1484
+	JNZ  item1485
 
-done1486:
+done1487:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -18631,9 +18645,9 @@ TEXT ·allSafe256(SB), $0-25
 	VMOVUPD constants<>+1848(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1533
+	JLT     rest1534
 
-whole1532:
+whole1533:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -18653,13 +18667,13 @@ whole1532:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1532
+	JGE     whole1533
 
-rest1533:
+rest1534:
 	CMPQ CX, $0x00000004
-	JLT  rest1535
+	JLT  rest1536
 
-whole1534:
+whole1535:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -18667,11 +18681,11 @@ whole1534:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1534
+	JGE     whole1535
 
-rest1535:
+rest1536:
 	TESTQ      CX, CX
-	JZ         done1536
+	JZ         done1537
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -18681,7 +18695,7 @@ rest1535:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1536:
+done1537:
 	VCMPPD    $0x1e, constants<>+1912(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
@@ -18696,13 +18710,13 @@ done1536:
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JZ        safe1537
+	JZ        safe1538
 	MOVB      $0x00, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1537:
+safe1538:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -18722,9 +18736,9 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1539
+	JLE          done1540
 
-item1538:
+item1539:
 	MOVQ    16(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 48(BX), R8
@@ -18736,19 +18750,19 @@ item1538:
 	XORQ    R11, R11
 	MOVQ    R10, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1541
+	JLT     rest1542
 
-whole1540:
+whole1541:
 	VMOVUPD (R9)(R11*8), Y5
 	VMAXPD  Y5, Y4, Y4
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R12
 	CMPQ    R12, $0x00000004
-	JGE     whole1540
+	JGE     whole1541
 
-rest1541:
+rest1542:
 	TESTQ      R12, R12
-	JZ         done1542
+	JZ         done1543
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y5
@@ -18757,7 +18771,7 @@ rest1541:
 	VBLENDVPD  Y5, Y6, Y7, Y6
 	VMAXPD     Y6, Y4, Y4
 
-done1542:
+done1543:
 	VPERM2F128   $0x01, Y4, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VPERMILPD    $0x05, Y4, Y5
@@ -18765,21 +18779,21 @@ done1542:
 	VBROADCASTSD 32(BX), Y5
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1544
+	JLT          rest1545
 
-whole1543:
+whole1544:
 	VMOVUPD   (R9)(R11*8), Y6
 	VMOVUPD   (DI)(R11*8), Y7
 	VSUBPD    Y4, Y6, Y6
 	VUCOMISD  X3, X0
-	JBE       undamped1545
+	JBE       undamped1546
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped1545:
+undamped1546:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1944(SB), Y7, Y7
@@ -18793,11 +18807,11 @@ undamped1545:
 	ADDQ        $0x00000004, R11
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole1543
+	JGE         whole1544
 
-rest1544:
+rest1545:
 	TESTQ      R10, R10
-	JZ         done1546
+	JZ         done1547
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -18807,14 +18821,14 @@ rest1544:
 	VSUBPD     Y4, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X3, X0
-	JBE        undamped1547
+	JBE        undamped1548
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y4
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y4, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped1547:
+undamped1548:
 	VCMPPD    $0x04, Y8, Y7, Y4
 	VSUBPD    Y8, Y7, Y8
 	VANDPD    constants<>+1944(SB), Y8, Y8
@@ -18822,49 +18836,49 @@ undamped1547:
 	VPCMPGTQ  Y2, Y8, Y4
 	VBLENDVPD Y4, Y8, Y2, Y2
 	CMPQ      R10, $0x04
-	JLT       partial1548
+	JLT       partial1549
 	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored1550
+	JMP       stored1551
 
-partial1548:
+partial1549:
 	CMPQ         R10, $0x02
-	JLT          single1549
+	JLT          single1550
 	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored1550
+	JEQ          stored1551
 	VEXTRACTF128 $0x01, Y7, X4
 	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored1550
+	JMP          stored1551
 
-single1549:
+single1550:
 	VMOVSD X7, (DI)(R11*8)
 
-stored1550:
+stored1551:
 	VMASKMOVPD  (R8)(R11*8), Y6, Y4
 	VFMADD231PD Y7, Y5, Y4
 	CMPQ        R10, $0x04
-	JLT         partial1551
+	JLT         partial1552
 	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored1553
+	JMP         stored1554
 
-partial1551:
+partial1552:
 	CMPQ         R10, $0x02
-	JLT          single1552
+	JLT          single1553
 	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored1553
+	JEQ          stored1554
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored1553
+	JMP          stored1554
 
-single1552:
+single1553:
 	VMOVSD X4, (R8)(R11*8)
 
-stored1553:
-done1546:
+stored1554:
+done1547:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1538
+	JNZ  item1539
 
-done1539:
+done1540:
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VPCMPGTQ   Y2, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y2, Y2
@@ -18882,9 +18896,9 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1555
+	JLE   done1556
 
-item1554:
+item1555:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
@@ -18893,9 +18907,9 @@ item1554:
 	XORQ    DI, DI
 	MOVQ    SI, R8
 	CMPQ    R8, $0x00000004
-	JLT     rest1557
+	JLT     rest1558
 
-whole1556:
+whole1557:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -18903,11 +18917,11 @@ whole1556:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1556
+	JGE     whole1557
 
-rest1557:
+rest1558:
 	TESTQ      R8, R8
-	JZ         done1558
+	JZ         done1559
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
@@ -18918,7 +18932,7 @@ rest1557:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1558:
+done1559:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
@@ -18928,13 +18942,13 @@ done1558:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1555
+	JNZ          done1556
 	VBROADCASTSD 8(CX), Y1
 	XORQ         DI, DI
 	CMPQ         SI, $0x00000004
-	JLT          rest1560
+	JLT          rest1561
 
-whole1559:
+whole1560:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -18942,11 +18956,11 @@ whole1559:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1559
+	JGE     whole1560
 
-rest1560:
+rest1561:
 	TESTQ      SI, SI
-	JZ         done1561
+	JZ         done1562
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -18955,29 +18969,29 @@ rest1560:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1562
+	JLT        partial1563
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1564
+	JMP        stored1565
 
-partial1562:
+partial1563:
 	CMPQ         SI, $0x02
-	JLT          single1563
+	JLT          single1564
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1564
+	JEQ          stored1565
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1564
+	JMP          stored1565
 
-single1563:
+single1564:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1564:
-done1561:
+stored1565:
+done1562:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1554
+	JNZ  item1555
 
-done1555:
+done1556:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -18990,35 +19004,35 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1566
+	JLE   done1567
 
-item1565:
+item1566:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x00000004
-	JLT     rest1568
+	JLT     rest1569
 
-whole1567:
+whole1568:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1567
+	JGE     whole1568
 
-rest1568:
+rest1569:
 	TESTQ      DI, DI
-	JZ         done1569
+	JZ         done1570
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1569:
+done1570:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -19027,9 +19041,9 @@ done1569:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1565
+	JNZ        item1566
 
-done1566:
+done1567:
 	VZEROUPPER
 	RET
 
@@ -19043,9 +19057,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1571
+	JLE    done1572
 
-item1570:
+item1571:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -19055,9 +19069,9 @@ item1570:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x00000004
-	JLT          rest1573
+	JLT          rest1574
 
-whole1572:
+whole1573:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -19071,11 +19085,11 @@ whole1572:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1572
+	JGE       whole1573
 
-rest1573:
+rest1574:
 	TESTQ      R9, R9
-	JZ         done1574
+	JZ         done1575
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -19091,29 +19105,29 @@ rest1573:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1575
+	JLT        partial1576
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1577
+	JMP        stored1578
 
-partial1575:
+partial1576:
 	CMPQ         R9, $0x02
-	JLT          single1576
+	JLT          single1577
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1577
+	JEQ          stored1578
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1577
+	JMP          stored1578
 
-single1576:
+single1577:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1577:
-done1574:
+stored1578:
+done1575:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1570
+	JNZ  item1571
 
-done1571:
+done1572:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -19135,17 +19149,17 @@ TEXT ·exponentials256(SB), $0-64
 	VMOVUPD constants<>+1976(SB), Y1
 	VMOVUPD constants<>+1944(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1579
+	JLE     done1580
 
-table1578:
+table1579:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1581
+	JLT          rest1582
 
-whole1580:
+whole1581:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -19159,13 +19173,13 @@ whole1580:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1580
+	JGE     whole1581
 
-rest1581:
+rest1582:
 	CMPQ DI, $0x00000004
-	JLT  rest1583
+	JLT  rest1584
 
-whole1582:
+whole1583:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -19174,11 +19188,11 @@ whole1582:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1582
+	JGE     whole1583
 
-rest1583:
+rest1584:
 	TESTQ      DI, DI
-	JZ         done1584
+	JZ         done1585
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -19188,16 +19202,16 @@ rest1583:
 	VCMPPD     $0x06, constants<>+1880(SB), Y5, Y5
 	VORPD      Y5, Y4, Y4
 
-done1584:
+done1585:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1579
+	JNZ       done1580
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1586
+	JLT       rest1587
 
-whole1585:
+whole1586:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2104(SB), Y6
@@ -19267,13 +19281,13 @@ whole1585:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1585
+	JGE          whole1586
 
-rest1586:
+rest1587:
 	CMPQ DI, $0x00000004
-	JLT  rest1588
+	JLT  rest1589
 
-whole1587:
+whole1588:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2104(SB), Y6
@@ -19310,11 +19324,11 @@ whole1587:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1587
+	JGE          whole1588
 
-rest1588:
+rest1589:
 	TESTQ        DI, DI
-	JZ           done1589
+	JZ           done1590
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -19352,30 +19366,30 @@ rest1588:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1590
+	JLT          partial1591
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1592
+	JMP          stored1593
 
-partial1590:
+partial1591:
 	CMPQ         DI, $0x02
-	JLT          single1591
+	JLT          single1592
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1592
+	JEQ          stored1593
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1592
+	JMP          stored1593
 
-single1591:
+single1592:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1592:
-done1589:
+stored1593:
+done1590:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1578
+	JNZ  table1579
 
-done1579:
+done1580:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -19398,9 +19412,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2648(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1594
+	JLT          rest1595
 
-whole1593:
+whole1594:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -19468,13 +19482,13 @@ whole1593:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole1593
+	JGE          whole1594
 
-rest1594:
+rest1595:
 	CMPQ DX, $0x00000010
-	JLT  rest1596
+	JLT  rest1597
 
-whole1595:
+whole1596:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -19494,11 +19508,11 @@ whole1595:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole1595
+	JGE          whole1596
 
-rest1596:
+rest1597:
 	TESTQ        DX, DX
-	JZ           done1597
+	JZ           done1598
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -19518,41 +19532,41 @@ rest1596:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial1598
+	JNZ          partial1599
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored1599
+	JMP          stored1600
 
-partial1598:
+partial1599:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1600
+	JZ         without1601
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1600:
+without1601:
 	TESTQ      $0x00000004, DX
-	JZ         without1601
+	JZ         without1602
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1601:
+without1602:
 	TESTQ     $0x00000002, DX
-	JZ        without1602
+	JZ        without1603
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1602:
+without1603:
 	TESTQ  $0x00000001, DX
-	JZ     without1603
+	JZ     without1604
 	VMOVSS X0, (AX)
 
-without1603:
-stored1599:
-done1597:
+without1604:
+stored1600:
+done1598:
 	VZEROUPPER
 	RET
 
@@ -19573,9 +19587,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2776(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1605
+	JLT          rest1606
 
-whole1604:
+whole1605:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -19655,13 +19669,13 @@ whole1604:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole1604
+	JGE         whole1605
 
-rest1605:
+rest1606:
 	CMPQ DX, $0x00000010
-	JLT  rest1607
+	JLT  rest1608
 
-whole1606:
+whole1607:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -19684,11 +19698,11 @@ whole1606:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1606
+	JGE         whole1607
 
-rest1607:
+rest1608:
 	TESTQ       DX, DX
-	JZ          done1608
+	JZ          done1609
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -19711,41 +19725,41 @@ rest1607:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial1609
+	JNZ         partial1610
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored1610
+	JMP         stored1611
 
-partial1609:
+partial1610:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1611
+	JZ         without1612
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1611:
+without1612:
 	TESTQ      $0x00000004, DX
-	JZ         without1612
+	JZ         without1613
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1612:
+without1613:
 	TESTQ     $0x00000002, DX
-	JZ        without1613
+	JZ        without1614
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1613:
+without1614:
 	TESTQ  $0x00000001, DX
-	JZ     without1614
+	JZ     without1615
 	VMOVSS X0, (AX)
 
-without1614:
-stored1610:
-done1608:
+without1615:
+stored1611:
+done1609:
 	VZEROUPPER
 	RET
 
@@ -19758,9 +19772,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3232(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest1616
+	JLT          rest1617
 
-whole1615:
+whole1616:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -19776,24 +19790,24 @@ whole1615:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole1615
+	JGE     whole1616
 
-rest1616:
+rest1617:
 	CMPQ CX, $0x00000010
-	JLT  rest1618
+	JLT  rest1619
 
-whole1617:
+whole1618:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1617
+	JGE     whole1618
 
-rest1618:
+rest1619:
 	TESTQ   CX, CX
-	JZ      done1619
+	JZ      done1620
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -19802,16 +19816,16 @@ rest1618:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done1619:
+done1620:
 	VPCMPUD.BCST $0x06, constants<>+3360(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe1620
+	JZ           safe1621
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1620:
+safe1621:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -19826,9 +19840,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1622
+	JLE   done1623
 
-item1621:
+item1622:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -19838,7 +19852,7 @@ item1621:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1623
+	JNE          wide1624
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -19846,13 +19860,13 @@ item1621:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row1626
+	JMP          row1627
 
-wide1623:
+wide1624:
 	CMPQ R10, $0x08
-	JLE  rest1625
+	JLE  rest1626
 
-vector1624:
+vector1625:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -19863,9 +19877,9 @@ vector1624:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector1624
+	JG           vector1625
 
-rest1625:
+rest1626:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -19877,12 +19891,12 @@ rest1625:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row1626:
+row1627:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1621
+	JNZ  item1622
 
-done1622:
+done1623:
 	VZEROUPPER
 	RET
 
@@ -19900,9 +19914,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1628
+	JLT  rest1629
 
-panel1627:
+panel1628:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -19915,9 +19929,9 @@ panel1627:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1631
+	JLT    rows1632
 
-row1630:
+row1631:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -19932,13 +19946,13 @@ row1630:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row1630
+	JGE          row1631
 
-rows1631:
+rows1632:
 	CMPQ R12, $0x00000001
-	JLT  rows1633
+	JLT  rows1634
 
-row1632:
+row1633:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -19948,9 +19962,9 @@ row1632:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1632
+	JGE          row1633
 
-rows1633:
+rows1634:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -19962,13 +19976,13 @@ rows1633:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1627
+	JGE     panel1628
 
-rest1628:
+rest1629:
 	TESTQ  R11, R11
-	JZ     done1629
+	JZ     done1630
 	CMPQ   R11, $0x00000010
-	JGT    wider1634
+	JGT    wider1635
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -19980,9 +19994,9 @@ rest1628:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1636
+	JLT    rows1637
 
-row1635:
+row1636:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -19995,65 +20009,65 @@ row1635:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1635
+	JGE          row1636
 
-rows1636:
+rows1637:
 	CMPQ DX, $0x00000001
-	JLT  rows1638
+	JLT  rows1639
 
-row1637:
+row1638:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1637
+	JGE          row1638
 
-rows1638:
+rows1639:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1639
+	JNZ     partial1640
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored1640
+	JMP     stored1641
 
-partial1639:
+partial1640:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1641
+	JZ         without1642
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1641:
+without1642:
 	TESTQ      $0x00000004, R11
-	JZ         without1642
+	JZ         without1643
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1642:
+without1643:
 	TESTQ     $0x00000002, R11
-	JZ        without1643
+	JZ        without1644
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1643:
+without1644:
 	TESTQ  $0x00000001, R11
-	JZ     without1644
+	JZ     without1645
 	VMOVSS X0, (AX)
 
-without1644:
-stored1640:
-	JMP done1629
+without1645:
+stored1641:
+	JMP done1630
 
-wider1634:
+wider1635:
 	CMPQ   R11, $0x00000020
-	JGT    wider1645
+	JGT    wider1646
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -20070,9 +20084,9 @@ wider1634:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1647
+	JLT    rows1648
 
-row1646:
+row1647:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -20089,13 +20103,13 @@ row1646:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1646
+	JGE          row1647
 
-rows1647:
+rows1648:
 	CMPQ DX, $0x00000001
-	JLT  rows1649
+	JLT  rows1650
 
-row1648:
+row1649:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -20103,9 +20117,9 @@ row1648:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1648
+	JGE          row1649
 
-rows1649:
+rows1650:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -20114,45 +20128,45 @@ rows1649:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1650
+	JNZ     partial1651
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored1651
+	JMP     stored1652
 
-partial1650:
+partial1651:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1652
+	JZ         without1653
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1652:
+without1653:
 	TESTQ      $0x00000004, R11
-	JZ         without1653
+	JZ         without1654
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1653:
+without1654:
 	TESTQ     $0x00000002, R11
-	JZ        without1654
+	JZ        without1655
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1654:
+without1655:
 	TESTQ  $0x00000001, R11
-	JZ     without1655
+	JZ     without1656
 	VMOVSS X0, (AX)
 
-without1655:
-stored1651:
-	JMP done1629
+without1656:
+stored1652:
+	JMP done1630
 
-wider1645:
+wider1646:
 	CMPQ   R11, $0x00000030
-	JGT    wider1656
+	JGT    wider1657
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -20167,9 +20181,9 @@ wider1645:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1658
+	JLT    rows1659
 
-row1657:
+row1658:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -20182,13 +20196,13 @@ row1657:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1657
+	JGE          row1658
 
-rows1658:
+rows1659:
 	CMPQ DX, $0x00000001
-	JLT  rows1660
+	JLT  rows1661
 
-row1659:
+row1660:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -20197,52 +20211,52 @@ row1659:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1659
+	JGE          row1660
 
-rows1660:
+rows1661:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1661
+	JNZ     partial1662
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored1662
+	JMP     stored1663
 
-partial1661:
+partial1662:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1663
+	JZ         without1664
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1663:
+without1664:
 	TESTQ      $0x00000004, R11
-	JZ         without1664
+	JZ         without1665
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1664:
+without1665:
 	TESTQ     $0x00000002, R11
-	JZ        without1665
+	JZ        without1666
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1665:
+without1666:
 	TESTQ  $0x00000001, R11
-	JZ     without1666
+	JZ     without1667
 	VMOVSS X0, (AX)
 
-without1666:
-stored1662:
-	JMP done1629
+without1667:
+stored1663:
+	JMP done1630
 
-wider1656:
+wider1657:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -20259,9 +20273,9 @@ wider1656:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1669
+	JLT    rows1670
 
-row1668:
+row1669:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -20276,13 +20290,13 @@ row1668:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1668
+	JGE          row1669
 
-rows1669:
+rows1670:
 	CMPQ DX, $0x00000001
-	JLT  rows1671
+	JLT  rows1672
 
-row1670:
+row1671:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -20292,9 +20306,9 @@ row1670:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1670
+	JGE          row1671
 
-rows1671:
+rows1672:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -20303,41 +20317,41 @@ rows1671:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1672
+	JNZ     partial1673
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored1673
+	JMP     stored1674
 
-partial1672:
+partial1673:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1674
+	JZ         without1675
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1674:
+without1675:
 	TESTQ      $0x00000004, R11
-	JZ         without1675
+	JZ         without1676
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1675:
+without1676:
 	TESTQ     $0x00000002, R11
-	JZ        without1676
+	JZ        without1677
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1676:
+without1677:
 	TESTQ  $0x00000001, R11
-	JZ     without1677
+	JZ     without1678
 	VMOVSS X0, (AX)
 
-without1677:
-stored1673:
-done1629:
+without1678:
+stored1674:
+done1630:
 	VZEROUPPER
 	RET
 
@@ -20355,9 +20369,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1679
+	JLT  rest1680
 
-block1678:
+block1679:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -20371,9 +20385,9 @@ block1678:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest1682
+	JLT    rest1683
 
-whole1681:
+whole1682:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -20388,11 +20402,11 @@ whole1681:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole1681
+	JGE         whole1682
 
-rest1682:
+rest1683:
 	TESTQ       R14, R14
-	JZ          done1684
+	JZ          done1685
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -20406,7 +20420,7 @@ rest1682:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done1684:
+done1685:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -20436,11 +20450,11 @@ done1684:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1678
+	JGE        block1679
 
-rest1679:
+rest1680:
 	TESTQ  CX, CX
-	JZ     done1680
+	JZ     done1681
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -20455,73 +20469,73 @@ rest1679:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest1687
+	JLT    rest1688
 
-whole1686:
+whole1687:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1688
+	JLE         column1689
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1688
+	JLE         column1689
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1688
+	JLE         column1689
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1688
+	JLE         column1689
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1688
+	JLE         column1689
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1688
+	JLE         column1689
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1688
+	JLE         column1689
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column1688:
+column1689:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole1686
+	JGE  whole1687
 
-rest1687:
+rest1688:
 	TESTQ       BX, BX
-	JZ          done1689
+	JZ          done1690
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1690
+	JLE         column1691
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1690
+	JLE         column1691
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1690
+	JLE         column1691
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1690
+	JLE         column1691
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1690
+	JLE         column1691
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1690
+	JLE         column1691
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1690
+	JLE         column1691
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column1690:
-done1689:
+column1691:
+done1690:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -20547,41 +20561,41 @@ done1689:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial1691
+	JNZ        partial1692
 	VMOVUPS    Z0, (AX)
-	JMP        stored1692
+	JMP        stored1693
 
-partial1691:
+partial1692:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without1693
+	JZ         without1694
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1693:
+without1694:
 	TESTQ      $0x00000004, CX
-	JZ         without1694
+	JZ         without1695
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1694:
+without1695:
 	TESTQ     $0x00000002, CX
-	JZ        without1695
+	JZ        without1696
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1695:
+without1696:
 	TESTQ  $0x00000001, CX
-	JZ     without1696
+	JZ     without1697
 	VMOVSS X0, (AX)
 
-without1696:
-stored1692:
-done1680:
+without1697:
+stored1693:
+done1681:
 	VZEROUPPER
 	RET
 
@@ -20601,9 +20615,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3032(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done1699
+	JLE     done1700
 
-item1697:
+item1698:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -20611,9 +20625,9 @@ item1697:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some1700
+	JNE           some1701
 	CMPL          60(BX), $0x00
-	JNE           backward1701
+	JNE           backward1702
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -20627,9 +20641,9 @@ item1697:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next1698
+	JMP           next1699
 
-backward1701:
+backward1702:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -20648,17 +20662,17 @@ backward1701:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next1698
+	JMP             next1699
 
-some1700:
+some1701:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done1699
+	JG           done1700
 	CMPQ         R12, $0x08
-	JG           done1699
+	JG           done1700
 	CMPL         60(BX), $0x00
-	JNE          fewBackward1702
+	JNE          fewBackward1703
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -20671,40 +20685,40 @@ some1700:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end1703
+	JLE          end1704
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end1703
+	JLE          end1704
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end1703
+	JLE          end1704
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end1703
+	JLE          end1704
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end1703
+	JLE          end1704
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end1703
+	JLE          end1704
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end1703
+	JLE          end1704
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end1703:
+end1704:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next1698
+	JMP     next1699
 
-fewBackward1702:
+fewBackward1703:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -20723,28 +20737,28 @@ fewBackward1702:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end1704
+	JLE       end1705
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end1704
+	JLE       end1705
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end1704
+	JLE       end1705
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end1704
+	JLE       end1705
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end1704
+	JLE       end1705
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end1704
+	JLE       end1705
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end1704
+	JLE       end1705
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end1704:
+end1705:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -20768,12 +20782,12 @@ end1704:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next1698:
+next1699:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1697
+	JNZ  item1698
 
-done1699:
+done1700:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -20792,9 +20806,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1706
+	JLE          done1707
 
-item1705:
+item1706:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -20805,25 +20819,25 @@ item1705:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1707
+	JNE          wide1708
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row1710
+	JMP          row1711
 
-wide1707:
+wide1708:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest1709
+	JLE  rest1710
 
-vector1708:
+vector1709:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector1708
+	JG        vector1709
 
-rest1709:
+rest1710:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -20832,7 +20846,7 @@ rest1709:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row1710:
+row1711:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -20842,18 +20856,18 @@ row1710:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1711
+	JNE          wide1712
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped1715
+	JBE          undamped1716
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped1715:
+undamped1716:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -20862,24 +20876,24 @@ undamped1715:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row1714
+	JMP         row1715
 
-wide1711:
+wide1712:
 	CMPQ R10, $0x08
-	JLE  rest1713
+	JLE  rest1714
 
-vector1712:
+vector1713:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped1716
+	JBE       undamped1717
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped1716:
+undamped1717:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -20891,9 +20905,9 @@ undamped1716:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector1712
+	JG          vector1713
 
-rest1713:
+rest1714:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -20901,79 +20915,79 @@ rest1713:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped1717
+	JBE         undamped1718
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped1717:
+undamped1718:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial1718
+	JNZ         partial1719
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored1721
+	JMP         stored1722
 
-partial1718:
+partial1719:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1719
+	JZ         noFour1720
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1719:
+noFour1720:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1720
+	JZ         noTwo1721
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1720:
+noTwo1721:
 	TESTQ  $0x00000001, R10
-	JZ     stored1721
+	JZ     stored1722
 	VMOVSD X4, (DI)
 
-stored1721:
+stored1722:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial1722
+	JNZ         partial1723
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored1725
+	JMP         stored1726
 
-partial1722:
+partial1723:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1723
+	JZ         noFour1724
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1723:
+noFour1724:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1724
+	JZ         noTwo1725
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1724:
+noTwo1725:
 	TESTQ  $0x00000001, R10
-	JZ     stored1725
+	JZ     stored1726
 	VMOVSD X4, (DI)
 
-stored1725:
-row1714:
+stored1726:
+row1715:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1705
+	JNZ  item1706
 
-done1706:
+done1707:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -21004,18 +21018,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3264(SB), Z9
 	VBROADCASTSD constants<>+3352(SB), Z10
 	TESTQ        BX, BX
-	JLE          done1727
+	JLE          done1728
 
-table1726:
+table1727:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest1729
+	JLT          rest1730
 
-whole1728:
+whole1729:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -21035,13 +21049,13 @@ whole1728:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole1728
+	JGE     whole1729
 
-rest1729:
+rest1730:
 	CMPQ DI, $0x00000010
-	JLT  rest1731
+	JLT  rest1732
 
-whole1730:
+whole1731:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -21049,11 +21063,11 @@ whole1730:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole1730
+	JGE     whole1731
 
-rest1731:
+rest1732:
 	TESTQ     DI, DI
-	JZ        done1732
+	JZ        done1733
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -21063,16 +21077,16 @@ rest1731:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done1732:
+done1733:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done1727
+	JNZ      done1728
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest1734
+	JLT      rest1735
 
-whole1733:
+whole1734:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -21136,13 +21150,13 @@ whole1733:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole1733
+	JGE          whole1734
 
-rest1734:
+rest1735:
 	CMPQ DI, $0x00000010
-	JLT  rest1736
+	JLT  rest1737
 
-whole1735:
+whole1736:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -21161,11 +21175,11 @@ whole1735:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole1735
+	JGE          whole1736
 
-rest1736:
+rest1737:
 	TESTQ        DI, DI
-	JZ           done1737
+	JZ           done1738
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -21184,47 +21198,47 @@ rest1736:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial1738
+	JNZ          partial1739
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored1739
+	JMP          stored1740
 
-partial1738:
+partial1739:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without1740
+	JZ         without1741
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without1740:
+without1741:
 	TESTQ      $0x00000004, DI
-	JZ         without1741
+	JZ         without1742
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without1741:
+without1742:
 	TESTQ     $0x00000002, DI
-	JZ        without1742
+	JZ        without1743
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without1742:
+without1743:
 	TESTQ  $0x00000001, DI
-	JZ     without1743
+	JZ     without1744
 	VMOVSS X11, (SI)
 
-without1743:
-stored1739:
-done1737:
+without1744:
+stored1740:
+done1738:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1726
+	JNZ  table1727
 
-done1727:
+done1728:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -21239,153 +21253,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done1746
+	JLT  done1747
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done1746
+	JLT  done1747
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done1746
+	JLT  done1747
 	MOVQ BX, 32(SI)
 
-chunk1744:
+chunk1745:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done1746
+	JZ   done1747
 	CMPQ BX, $0x40
-	JLE  whole1745
+	JLE  whole1746
 	MOVQ $0x00000040, BX
 
-whole1745:
+whole1746:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1747:
+pass1748:
 	CMPQ          R9, BX
-	JGE           passed1749
+	JGE           passed1750
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1748
+	JHI           stop1749
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -21631,13 +21645,13 @@ pass1747:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass1747
+	JMP           pass1748
 
-stop1748:
+stop1749:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1749:
+passed1750:
 	VBROADCASTSD constants<>+3280(SB), Z0
 	VBROADCASTSD constants<>+3312(SB), Z1
 	VMOVUPS      constants<>+2648(SB), Z2
@@ -21645,9 +21659,9 @@ passed1749:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass1750:
+pass1751:
 	CMPQ              R9, BX
-	JGE               passed1752
+	JGE               passed1753
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -21723,18 +21737,18 @@ pass1750:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass1750
+	JMP               pass1751
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1752:
+passed1753:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1753:
+pass1754:
 	CMPQ            R9, BX
-	JGE             passed1755
+	JGE             passed1756
 	VMOVUPS         constants<>+2840(SB), Z0
 	VMOVUPS         constants<>+2904(SB), Z1
 	VMOVUPS         constants<>+2968(SB), Z2
@@ -22088,26 +22102,26 @@ pass1753:
 	VPSUBD.BCST     constants<>+3232(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3360(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop1754
+	JNZ             stop1755
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass1753
+	JMP             pass1754
 
-stop1754:
+stop1755:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1755:
+passed1756:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1756:
+pass1757:
 	CMPQ             R9, BX
-	JGE              passed1758
+	JGE              passed1759
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3240(SB), Y3
@@ -22155,18 +22169,18 @@ pass1756:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass1756
+	JMP              pass1757
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1758:
+passed1759:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1759:
+pass1760:
 	CMPQ            R9, BX
-	JGE             passed1761
+	JGE             passed1762
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -22196,17 +22210,17 @@ pass1759:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass1759
+	JMP             pass1760
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1761:
+passed1762:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk1744
+	JMP  chunk1745
 
-done1746:
+done1747:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -22227,9 +22241,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest1764
+	JLT          rest1765
 
-whole1763:
+whole1764:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -22240,11 +22254,11 @@ whole1763:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1763
+	JGE          whole1764
 
-rest1764:
+rest1765:
 	TESTQ        R11, R11
-	JZ           done1765
+	JZ           done1766
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -22256,7 +22270,7 @@ rest1764:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done1765:
+done1766:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -22269,7 +22283,7 @@ done1765:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector1766:
+vector1767:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -22296,7 +22310,7 @@ vector1766:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector1766
+	JLT               vector1767
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -22304,9 +22318,9 @@ vector1766:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest1768
+	JLT               rest1769
 
-whole1767:
+whole1768:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -22317,11 +22331,11 @@ whole1767:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1767
+	JGE          whole1768
 
-rest1768:
+rest1769:
 	TESTQ        R11, R11
-	JZ           done1769
+	JZ           done1770
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -22333,7 +22347,7 @@ rest1768:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done1769:
+done1770:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -22346,7 +22360,7 @@ done1769:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector1770:
+vector1771:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -22373,7 +22387,7 @@ vector1770:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector1770
+	JLT               vector1771
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -22382,9 +22396,9 @@ vector1770:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest1772
+	JLT               rest1773
 
-panel1771:
+panel1772:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -22405,9 +22419,9 @@ panel1771:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1775
+	JLT    rows1776
 
-row1774:
+row1775:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22436,13 +22450,13 @@ row1774:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row1774
+	JGE              row1775
 
-rows1775:
+rows1776:
 	CMPQ R12, $0x00000001
-	JLT  rows1777
+	JLT  rows1778
 
-row1776:
+row1777:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22459,9 +22473,9 @@ row1776:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row1776
+	JGE              row1777
 
-rows1777:
+rows1778:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22485,13 +22499,13 @@ rows1777:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel1771
+	JGE         panel1772
 
-rest1772:
+rest1773:
 	TESTQ  R11, R11
-	JZ     done1773
+	JZ     done1774
 	CMPQ   R11, $0x00000010
-	JGT    wider1778
+	JGT    wider1779
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -22503,9 +22517,9 @@ rest1772:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1780
+	JLT    rows1781
 
-row1779:
+row1780:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -22516,13 +22530,13 @@ row1779:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1779
+	JGE              row1780
 
-rows1780:
+rows1781:
 	CMPQ R11, $0x00000001
-	JLT  rows1782
+	JLT  rows1783
 
-row1781:
+row1782:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -22530,19 +22544,19 @@ row1781:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1781
+	JGE              row1782
 
-rows1782:
+rows1783:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done1773
+	JMP         done1774
 
-wider1778:
+wider1779:
 	CMPQ   R11, $0x00000020
-	JGT    wider1783
+	JGT    wider1784
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -22559,9 +22573,9 @@ wider1778:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1785
+	JLT    rows1786
 
-row1784:
+row1785:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -22578,13 +22592,13 @@ row1784:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1784
+	JGE              row1785
 
-rows1785:
+rows1786:
 	CMPQ R11, $0x00000001
-	JLT  rows1787
+	JLT  rows1788
 
-row1786:
+row1787:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -22595,9 +22609,9 @@ row1786:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1786
+	JGE              row1787
 
-rows1787:
+rows1788:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22608,11 +22622,11 @@ rows1787:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done1773
+	JMP         done1774
 
-wider1783:
+wider1784:
 	CMPQ   R11, $0x00000030
-	JGT    wider1788
+	JGT    wider1789
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -22633,9 +22647,9 @@ wider1783:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1790
+	JLT    rows1791
 
-row1789:
+row1790:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -22658,13 +22672,13 @@ row1789:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1789
+	JGE              row1790
 
-rows1790:
+rows1791:
 	CMPQ R11, $0x00000001
-	JLT  rows1792
+	JLT  rows1793
 
-row1791:
+row1792:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -22678,9 +22692,9 @@ row1791:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1791
+	JGE              row1792
 
-rows1792:
+rows1793:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22696,9 +22710,9 @@ rows1792:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done1773
+	JMP         done1774
 
-wider1788:
+wider1789:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -22723,9 +22737,9 @@ wider1788:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1795
+	JLT    rows1796
 
-row1794:
+row1795:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22754,13 +22768,13 @@ row1794:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1794
+	JGE              row1795
 
-rows1795:
+rows1796:
 	CMPQ R11, $0x00000001
-	JLT  rows1797
+	JLT  rows1798
 
-row1796:
+row1797:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22777,9 +22791,9 @@ row1796:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1796
+	JGE              row1797
 
-rows1797:
+rows1798:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22801,7 +22815,7 @@ rows1797:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done1773:
+done1774:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -22821,7 +22835,7 @@ done1773:
 	VPSUBD.BCST      constants<>+3232(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3360(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe1762
+	JNZ              unsafe1763
 	VMOVSS           constants<>+3240(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -22862,25 +22876,25 @@ done1773:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector1798:
+vector1799:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector1798
+	JLT     vector1799
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row1799:
+row1800:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1801
+	JLT          rest1802
 
-whole1800:
+whole1801:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -22888,11 +22902,11 @@ whole1800:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole1800
+	JGE     whole1801
 
-rest1801:
+rest1802:
 	TESTQ     R11, R11
-	JZ        done1802
+	JZ        done1803
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -22901,59 +22915,59 @@ rest1801:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces1803
+	JGT       pieces1804
 	VMOVUPS   Z1, (R10)
-	JMP       written1804
+	JMP       written1805
 
-pieces1803:
+pieces1804:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1805
+	JNZ     partial1806
 	VMOVUPS Z1, (R10)
-	JMP     stored1806
+	JMP     stored1807
 
-partial1805:
+partial1806:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1807
+	JZ         without1808
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without1807:
+without1808:
 	TESTQ      $0x00000004, R11
-	JZ         without1808
+	JZ         without1809
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without1808:
+without1809:
 	TESTQ     $0x00000002, R11
-	JZ        without1809
+	JZ        without1810
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without1809:
+without1810:
 	TESTQ  $0x00000001, R11
-	JZ     without1810
+	JZ     without1811
 	VMOVSS X0, (R10)
 
-without1810:
-stored1806:
-written1804:
-done1802:
+without1811:
+stored1807:
+written1805:
+done1803:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row1799
+	JNZ  row1800
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1762:
+unsafe1763:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -22970,17 +22984,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest1812
+	JLT  rest1813
 
-panel1811:
+panel1812:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1815
+	JLT  tiles1816
 
-tile1814:
+tile1815:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23009,9 +23023,9 @@ tile1814:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1817
+	JLE    done1818
 
-again1816:
+again1817:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -23055,9 +23069,9 @@ again1816:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1816
+	JNZ          again1817
 
-done1817:
+done1818:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -23093,13 +23107,13 @@ done1817:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1814
+	JGE     tile1815
 
-tiles1815:
+tiles1816:
 	CMPQ R10, $0x00000002
-	JLT  tiles1819
+	JLT  tiles1820
 
-tile1818:
+tile1819:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23112,9 +23126,9 @@ tile1818:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1821
+	JLE    done1822
 
-again1820:
+again1821:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -23134,9 +23148,9 @@ again1820:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1820
+	JNZ          again1821
 
-done1821:
+done1822:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -23152,13 +23166,13 @@ done1821:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1818
+	JGE     tile1819
 
-tiles1819:
+tiles1820:
 	CMPQ R10, $0x00000001
-	JLT  tiles1823
+	JLT  tiles1824
 
-tile1822:
+tile1823:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23167,9 +23181,9 @@ tile1822:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1825
+	JLE    done1826
 
-again1824:
+again1825:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -23183,9 +23197,9 @@ again1824:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1824
+	JNZ          again1825
 
-done1825:
+done1826:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -23193,19 +23207,19 @@ done1825:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1822
+	JGE     tile1823
 
-tiles1823:
+tiles1824:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel1811
+	JGE  panel1812
 
-rest1812:
+rest1813:
 	TESTQ R9, R9
-	JZ    done1813
+	JZ    done1814
 	CMPQ  R9, $0x00000010
-	JGT   wider1826
+	JGT   wider1827
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -23214,9 +23228,9 @@ rest1812:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles1828
+	JLT   tiles1829
 
-tile1827:
+tile1828:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23233,9 +23247,9 @@ tile1827:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1830
+	JLE    done1831
 
-again1829:
+again1830:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -23276,453 +23290,453 @@ again1829:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1829
+	JNZ          again1830
 
-done1830:
+done1831:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1831
+	JNZ     partial1832
 	VMOVUPS Z0, (DI)
-	JMP     stored1832
+	JMP     stored1833
 
-partial1831:
+partial1832:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1833
+	JZ         without1834
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1833:
+without1834:
 	TESTQ      $0x00000004, R9
-	JZ         without1834
+	JZ         without1835
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1834:
+without1835:
 	TESTQ     $0x00000002, R9
-	JZ        without1835
+	JZ        without1836
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1835:
+without1836:
 	TESTQ  $0x00000001, R9
-	JZ     without1836
+	JZ     without1837
 	VMOVSS X0, (BX)
 
-without1836:
-stored1832:
+without1837:
+stored1833:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1837
+	JNZ     partial1838
 	VMOVUPS Z1, (DI)
-	JMP     stored1838
+	JMP     stored1839
 
-partial1837:
+partial1838:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1839
+	JZ         without1840
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1839:
+without1840:
 	TESTQ      $0x00000004, R9
-	JZ         without1840
+	JZ         without1841
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1840:
+without1841:
 	TESTQ     $0x00000002, R9
-	JZ        without1841
+	JZ        without1842
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1841:
+without1842:
 	TESTQ  $0x00000001, R9
-	JZ     without1842
+	JZ     without1843
 	VMOVSS X0, (BX)
 
-without1842:
-stored1838:
+without1843:
+stored1839:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1843
+	JNZ     partial1844
 	VMOVUPS Z2, (DI)
-	JMP     stored1844
+	JMP     stored1845
 
-partial1843:
+partial1844:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1845
+	JZ         without1846
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1845:
+without1846:
 	TESTQ      $0x00000004, R9
-	JZ         without1846
+	JZ         without1847
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1846:
+without1847:
 	TESTQ     $0x00000002, R9
-	JZ        without1847
+	JZ        without1848
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1847:
+without1848:
 	TESTQ  $0x00000001, R9
-	JZ     without1848
+	JZ     without1849
 	VMOVSS X0, (BX)
 
-without1848:
-stored1844:
+without1849:
+stored1845:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1849
+	JNZ     partial1850
 	VMOVUPS Z3, (DI)
-	JMP     stored1850
+	JMP     stored1851
 
-partial1849:
+partial1850:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1851
+	JZ         without1852
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1851:
+without1852:
 	TESTQ      $0x00000004, R9
-	JZ         without1852
+	JZ         without1853
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1852:
+without1853:
 	TESTQ     $0x00000002, R9
-	JZ        without1853
+	JZ        without1854
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1853:
+without1854:
 	TESTQ  $0x00000001, R9
-	JZ     without1854
+	JZ     without1855
 	VMOVSS X0, (BX)
 
-without1854:
-stored1850:
+without1855:
+stored1851:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1855
+	JNZ     partial1856
 	VMOVUPS Z4, (DI)
-	JMP     stored1856
+	JMP     stored1857
 
-partial1855:
+partial1856:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1857
+	JZ         without1858
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1857:
+without1858:
 	TESTQ      $0x00000004, R9
-	JZ         without1858
+	JZ         without1859
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1858:
+without1859:
 	TESTQ     $0x00000002, R9
-	JZ        without1859
+	JZ        without1860
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1859:
+without1860:
 	TESTQ  $0x00000001, R9
-	JZ     without1860
+	JZ     without1861
 	VMOVSS X0, (BX)
 
-without1860:
-stored1856:
+without1861:
+stored1857:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1861
+	JNZ     partial1862
 	VMOVUPS Z5, (DI)
-	JMP     stored1862
+	JMP     stored1863
 
-partial1861:
+partial1862:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1863
+	JZ         without1864
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1863:
+without1864:
 	TESTQ      $0x00000004, R9
-	JZ         without1864
+	JZ         without1865
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1864:
+without1865:
 	TESTQ     $0x00000002, R9
-	JZ        without1865
+	JZ        without1866
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1865:
+without1866:
 	TESTQ  $0x00000001, R9
-	JZ     without1866
+	JZ     without1867
 	VMOVSS X0, (BX)
 
-without1866:
-stored1862:
+without1867:
+stored1863:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1867
+	JNZ     partial1868
 	VMOVUPS Z6, (DI)
-	JMP     stored1868
+	JMP     stored1869
 
-partial1867:
+partial1868:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1869
+	JZ         without1870
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1869:
+without1870:
 	TESTQ      $0x00000004, R9
-	JZ         without1870
+	JZ         without1871
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1870:
+without1871:
 	TESTQ     $0x00000002, R9
-	JZ        without1871
+	JZ        without1872
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1871:
+without1872:
 	TESTQ  $0x00000001, R9
-	JZ     without1872
+	JZ     without1873
 	VMOVSS X0, (BX)
 
-without1872:
-stored1868:
+without1873:
+stored1869:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1873
+	JNZ     partial1874
 	VMOVUPS Z7, (DI)
-	JMP     stored1874
+	JMP     stored1875
 
-partial1873:
+partial1874:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1875
+	JZ         without1876
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1875:
+without1876:
 	TESTQ      $0x00000004, R9
-	JZ         without1876
+	JZ         without1877
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1876:
+without1877:
 	TESTQ     $0x00000002, R9
-	JZ        without1877
+	JZ        without1878
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1877:
+without1878:
 	TESTQ  $0x00000001, R9
-	JZ     without1878
+	JZ     without1879
 	VMOVSS X0, (BX)
 
-without1878:
-stored1874:
+without1879:
+stored1875:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1879
+	JNZ     partial1880
 	VMOVUPS Z8, (DI)
-	JMP     stored1880
+	JMP     stored1881
 
-partial1879:
+partial1880:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1881
+	JZ         without1882
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1881:
+without1882:
 	TESTQ      $0x00000004, R9
-	JZ         without1882
+	JZ         without1883
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1882:
+without1883:
 	TESTQ     $0x00000002, R9
-	JZ        without1883
+	JZ        without1884
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1883:
+without1884:
 	TESTQ  $0x00000001, R9
-	JZ     without1884
+	JZ     without1885
 	VMOVSS X0, (BX)
 
-without1884:
-stored1880:
+without1885:
+stored1881:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1885
+	JNZ     partial1886
 	VMOVUPS Z9, (DI)
-	JMP     stored1886
+	JMP     stored1887
 
-partial1885:
+partial1886:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1887
+	JZ         without1888
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1887:
+without1888:
 	TESTQ      $0x00000004, R9
-	JZ         without1888
+	JZ         without1889
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1888:
+without1889:
 	TESTQ     $0x00000002, R9
-	JZ        without1889
+	JZ        without1890
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1889:
+without1890:
 	TESTQ  $0x00000001, R9
-	JZ     without1890
+	JZ     without1891
 	VMOVSS X0, (BX)
 
-without1890:
-stored1886:
+without1891:
+stored1887:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1891
+	JNZ     partial1892
 	VMOVUPS Z10, (DI)
-	JMP     stored1892
+	JMP     stored1893
 
-partial1891:
+partial1892:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1893
+	JZ         without1894
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1893:
+without1894:
 	TESTQ      $0x00000004, R9
-	JZ         without1894
+	JZ         without1895
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1894:
+without1895:
 	TESTQ     $0x00000002, R9
-	JZ        without1895
+	JZ        without1896
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1895:
+without1896:
 	TESTQ  $0x00000001, R9
-	JZ     without1896
+	JZ     without1897
 	VMOVSS X0, (BX)
 
-without1896:
-stored1892:
+without1897:
+stored1893:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1897
+	JNZ     partial1898
 	VMOVUPS Z11, (DI)
-	JMP     stored1898
+	JMP     stored1899
 
-partial1897:
+partial1898:
 	LEAQ       (DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1899
+	JZ         without1900
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1899:
+without1900:
 	TESTQ      $0x00000004, R9
-	JZ         without1900
+	JZ         without1901
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1900:
+without1901:
 	TESTQ     $0x00000002, R9
-	JZ        without1901
+	JZ        without1902
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1901:
+without1902:
 	TESTQ  $0x00000001, R9
-	JZ     without1902
+	JZ     without1903
 	VMOVSS X0, (BX)
 
-without1902:
-stored1898:
+without1903:
+stored1899:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile1827
+	JGE  tile1828
 
-tiles1828:
+tiles1829:
 	CMPQ R10, $0x00000004
-	JLT  tiles1904
+	JLT  tiles1905
 
-tile1903:
+tile1904:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23731,9 +23745,9 @@ tile1903:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1906
+	JLE    done1907
 
-again1905:
+again1906:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -23750,173 +23764,173 @@ again1905:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1905
+	JNZ          again1906
 
-done1906:
+done1907:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1907
+	JNZ     partial1908
 	VMOVUPS Z0, (DI)
-	JMP     stored1908
+	JMP     stored1909
 
-partial1907:
+partial1908:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1909
+	JZ         without1910
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1909:
+without1910:
 	TESTQ      $0x00000004, R9
-	JZ         without1910
+	JZ         without1911
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1910:
+without1911:
 	TESTQ     $0x00000002, R9
-	JZ        without1911
+	JZ        without1912
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1911:
+without1912:
 	TESTQ  $0x00000001, R9
-	JZ     without1912
+	JZ     without1913
 	VMOVSS X0, (BX)
 
-without1912:
-stored1908:
+without1913:
+stored1909:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1913
+	JNZ     partial1914
 	VMOVUPS Z1, (DI)
-	JMP     stored1914
+	JMP     stored1915
 
-partial1913:
+partial1914:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1915
+	JZ         without1916
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1915:
+without1916:
 	TESTQ      $0x00000004, R9
-	JZ         without1916
+	JZ         without1917
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1916:
+without1917:
 	TESTQ     $0x00000002, R9
-	JZ        without1917
+	JZ        without1918
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1917:
+without1918:
 	TESTQ  $0x00000001, R9
-	JZ     without1918
+	JZ     without1919
 	VMOVSS X0, (BX)
 
-without1918:
-stored1914:
+without1919:
+stored1915:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1919
+	JNZ     partial1920
 	VMOVUPS Z2, (DI)
-	JMP     stored1920
+	JMP     stored1921
 
-partial1919:
+partial1920:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1921
+	JZ         without1922
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1921:
+without1922:
 	TESTQ      $0x00000004, R9
-	JZ         without1922
+	JZ         without1923
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1922:
+without1923:
 	TESTQ     $0x00000002, R9
-	JZ        without1923
+	JZ        without1924
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1923:
+without1924:
 	TESTQ  $0x00000001, R9
-	JZ     without1924
+	JZ     without1925
 	VMOVSS X0, (BX)
 
-without1924:
-stored1920:
+without1925:
+stored1921:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1925
+	JNZ     partial1926
 	VMOVUPS Z3, (DI)
-	JMP     stored1926
+	JMP     stored1927
 
-partial1925:
+partial1926:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1927
+	JZ         without1928
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1927:
+without1928:
 	TESTQ      $0x00000004, R9
-	JZ         without1928
+	JZ         without1929
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1928:
+without1929:
 	TESTQ     $0x00000002, R9
-	JZ        without1929
+	JZ        without1930
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1929:
+without1930:
 	TESTQ  $0x00000001, R9
-	JZ     without1930
+	JZ     without1931
 	VMOVSS X0, (BX)
 
-without1930:
-stored1926:
+without1931:
+stored1927:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile1903
+	JGE  tile1904
 
-tiles1904:
+tiles1905:
 	CMPQ R10, $0x00000001
-	JLT  tiles1932
+	JLT  tiles1933
 
-tile1931:
+tile1932:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1934
+	JLE    done1935
 
-again1933:
+again1934:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -23924,55 +23938,55 @@ again1933:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1933
+	JNZ          again1934
 
-done1934:
+done1935:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1935
+	JNZ     partial1936
 	VMOVUPS Z0, (DI)
-	JMP     stored1936
+	JMP     stored1937
 
-partial1935:
+partial1936:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1937
+	JZ         without1938
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without1937:
+without1938:
 	TESTQ      $0x00000004, R9
-	JZ         without1938
+	JZ         without1939
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without1938:
+without1939:
 	TESTQ     $0x00000002, R9
-	JZ        without1939
+	JZ        without1940
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without1939:
+without1940:
 	TESTQ  $0x00000001, R9
-	JZ     without1940
+	JZ     without1941
 	VMOVSS X0, (CX)
 
-without1940:
-stored1936:
+without1941:
+stored1937:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1931
+	JGE  tile1932
 
-tiles1932:
-	JMP done1813
+tiles1933:
+	JMP done1814
 
-wider1826:
+wider1827:
 	CMPQ  R9, $0x00000020
-	JGT   wider1941
+	JGT   wider1942
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -23982,9 +23996,9 @@ wider1826:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles1943
+	JLT   tiles1944
 
-tile1942:
+tile1943:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24005,9 +24019,9 @@ tile1942:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1945
+	JLE    done1946
 
-again1944:
+again1945:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -24045,317 +24059,317 @@ again1944:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1944
+	JNZ          again1945
 
-done1945:
+done1946:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1946
+	JNZ     partial1947
 	VMOVUPS Z1, 64(DI)
-	JMP     stored1947
+	JMP     stored1948
 
-partial1946:
+partial1947:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1948
+	JZ         without1949
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1948:
+without1949:
 	TESTQ      $0x00000004, R9
-	JZ         without1949
+	JZ         without1950
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1949:
+without1950:
 	TESTQ     $0x00000002, R9
-	JZ        without1950
+	JZ        without1951
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1950:
+without1951:
 	TESTQ  $0x00000001, R9
-	JZ     without1951
+	JZ     without1952
 	VMOVSS X0, (BX)
 
-without1951:
-stored1947:
+without1952:
+stored1948:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1952
+	JNZ     partial1953
 	VMOVUPS Z3, 64(DI)
-	JMP     stored1953
+	JMP     stored1954
 
-partial1952:
+partial1953:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1954
+	JZ         without1955
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1954:
+without1955:
 	TESTQ      $0x00000004, R9
-	JZ         without1955
+	JZ         without1956
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1955:
+without1956:
 	TESTQ     $0x00000002, R9
-	JZ        without1956
+	JZ        without1957
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1956:
+without1957:
 	TESTQ  $0x00000001, R9
-	JZ     without1957
+	JZ     without1958
 	VMOVSS X0, (BX)
 
-without1957:
-stored1953:
+without1958:
+stored1954:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1958
+	JNZ     partial1959
 	VMOVUPS Z5, 64(DI)
-	JMP     stored1959
+	JMP     stored1960
 
-partial1958:
+partial1959:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1960
+	JZ         without1961
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1960:
+without1961:
 	TESTQ      $0x00000004, R9
-	JZ         without1961
+	JZ         without1962
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1961:
+without1962:
 	TESTQ     $0x00000002, R9
-	JZ        without1962
+	JZ        without1963
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1962:
+without1963:
 	TESTQ  $0x00000001, R9
-	JZ     without1963
+	JZ     without1964
 	VMOVSS X0, (BX)
 
-without1963:
-stored1959:
+without1964:
+stored1960:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1964
+	JNZ     partial1965
 	VMOVUPS Z7, 64(DI)
-	JMP     stored1965
+	JMP     stored1966
 
-partial1964:
+partial1965:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1966
+	JZ         without1967
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1966:
+without1967:
 	TESTQ      $0x00000004, R9
-	JZ         without1967
+	JZ         without1968
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1967:
+without1968:
 	TESTQ     $0x00000002, R9
-	JZ        without1968
+	JZ        without1969
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1968:
+without1969:
 	TESTQ  $0x00000001, R9
-	JZ     without1969
+	JZ     without1970
 	VMOVSS X0, (BX)
 
-without1969:
-stored1965:
+without1970:
+stored1966:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1970
+	JNZ     partial1971
 	VMOVUPS Z9, 64(DI)
-	JMP     stored1971
+	JMP     stored1972
 
-partial1970:
+partial1971:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1972
+	JZ         without1973
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1972:
+without1973:
 	TESTQ      $0x00000004, R9
-	JZ         without1973
+	JZ         without1974
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1973:
+without1974:
 	TESTQ     $0x00000002, R9
-	JZ        without1974
+	JZ        without1975
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1974:
+without1975:
 	TESTQ  $0x00000001, R9
-	JZ     without1975
+	JZ     without1976
 	VMOVSS X0, (BX)
 
-without1975:
-stored1971:
+without1976:
+stored1972:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1976
+	JNZ     partial1977
 	VMOVUPS Z11, 64(DI)
-	JMP     stored1977
+	JMP     stored1978
 
-partial1976:
+partial1977:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1978
+	JZ         without1979
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1978:
+without1979:
 	TESTQ      $0x00000004, R9
-	JZ         without1979
+	JZ         without1980
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1979:
+without1980:
 	TESTQ     $0x00000002, R9
-	JZ        without1980
+	JZ        without1981
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1980:
+without1981:
 	TESTQ  $0x00000001, R9
-	JZ     without1981
+	JZ     without1982
 	VMOVSS X0, (BX)
 
-without1981:
-stored1977:
+without1982:
+stored1978:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1982
+	JNZ     partial1983
 	VMOVUPS Z13, 64(DI)
-	JMP     stored1983
+	JMP     stored1984
 
-partial1982:
+partial1983:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1984
+	JZ         without1985
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1984:
+without1985:
 	TESTQ      $0x00000004, R9
-	JZ         without1985
+	JZ         without1986
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1985:
+without1986:
 	TESTQ     $0x00000002, R9
-	JZ        without1986
+	JZ        without1987
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1986:
+without1987:
 	TESTQ  $0x00000001, R9
-	JZ     without1987
+	JZ     without1988
 	VMOVSS X0, (BX)
 
-without1987:
-stored1983:
+without1988:
+stored1984:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1988
+	JNZ     partial1989
 	VMOVUPS Z15, 64(DI)
-	JMP     stored1989
+	JMP     stored1990
 
-partial1988:
+partial1989:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1990
+	JZ         without1991
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1990:
+without1991:
 	TESTQ      $0x00000004, R9
-	JZ         without1991
+	JZ         without1992
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1991:
+without1992:
 	TESTQ     $0x00000002, R9
-	JZ        without1992
+	JZ        without1993
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1992:
+without1993:
 	TESTQ  $0x00000001, R9
-	JZ     without1993
+	JZ     without1994
 	VMOVSS X0, (BX)
 
-without1993:
-stored1989:
+without1994:
+stored1990:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile1942
+	JGE  tile1943
 
-tiles1943:
+tiles1944:
 	CMPQ R10, $0x00000004
-	JLT  tiles1995
+	JLT  tiles1996
 
-tile1994:
+tile1995:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24368,9 +24382,9 @@ tile1994:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1997
+	JLE    done1998
 
-again1996:
+again1997:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -24392,178 +24406,178 @@ again1996:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1996
+	JNZ          again1997
 
-done1997:
+done1998:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1998
+	JNZ     partial1999
 	VMOVUPS Z1, 64(DI)
-	JMP     stored1999
+	JMP     stored2000
 
-partial1998:
+partial1999:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2000
+	JZ         without2001
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2000:
+without2001:
 	TESTQ      $0x00000004, R9
-	JZ         without2001
+	JZ         without2002
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2001:
+without2002:
 	TESTQ     $0x00000002, R9
-	JZ        without2002
+	JZ        without2003
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2002:
+without2003:
 	TESTQ  $0x00000001, R9
-	JZ     without2003
+	JZ     without2004
 	VMOVSS X0, (BX)
 
-without2003:
-stored1999:
+without2004:
+stored2000:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2004
+	JNZ     partial2005
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2005
+	JMP     stored2006
 
-partial2004:
+partial2005:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2006
+	JZ         without2007
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2006:
+without2007:
 	TESTQ      $0x00000004, R9
-	JZ         without2007
+	JZ         without2008
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2007:
+without2008:
 	TESTQ     $0x00000002, R9
-	JZ        without2008
+	JZ        without2009
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2008:
+without2009:
 	TESTQ  $0x00000001, R9
-	JZ     without2009
+	JZ     without2010
 	VMOVSS X0, (BX)
 
-without2009:
-stored2005:
+without2010:
+stored2006:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2010
+	JNZ     partial2011
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2011
+	JMP     stored2012
 
-partial2010:
+partial2011:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2012
+	JZ         without2013
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2012:
+without2013:
 	TESTQ      $0x00000004, R9
-	JZ         without2013
+	JZ         without2014
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2013:
+without2014:
 	TESTQ     $0x00000002, R9
-	JZ        without2014
+	JZ        without2015
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2014:
+without2015:
 	TESTQ  $0x00000001, R9
-	JZ     without2015
+	JZ     without2016
 	VMOVSS X0, (BX)
 
-without2015:
-stored2011:
+without2016:
+stored2012:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2016
+	JNZ     partial2017
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2017
+	JMP     stored2018
 
-partial2016:
+partial2017:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2018
+	JZ         without2019
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2018:
+without2019:
 	TESTQ      $0x00000004, R9
-	JZ         without2019
+	JZ         without2020
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2019:
+without2020:
 	TESTQ     $0x00000002, R9
-	JZ        without2020
+	JZ        without2021
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2020:
+without2021:
 	TESTQ  $0x00000001, R9
-	JZ     without2021
+	JZ     without2022
 	VMOVSS X0, (BX)
 
-without2021:
-stored2017:
+without2022:
+stored2018:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile1994
+	JGE  tile1995
 
-tiles1995:
+tiles1996:
 	CMPQ R10, $0x00000001
-	JLT  tiles2023
+	JLT  tiles2024
 
-tile2022:
+tile2023:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2025
+	JLE    done2026
 
-again2024:
+again2025:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -24573,56 +24587,56 @@ again2024:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2024
+	JNZ          again2025
 
-done2025:
+done2026:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2026
+	JNZ     partial2027
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2027
+	JMP     stored2028
 
-partial2026:
+partial2027:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2028
+	JZ         without2029
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2028:
+without2029:
 	TESTQ      $0x00000004, R9
-	JZ         without2029
+	JZ         without2030
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2029:
+without2030:
 	TESTQ     $0x00000002, R9
-	JZ        without2030
+	JZ        without2031
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2030:
+without2031:
 	TESTQ  $0x00000001, R9
-	JZ     without2031
+	JZ     without2032
 	VMOVSS X0, (CX)
 
-without2031:
-stored2027:
+without2032:
+stored2028:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2022
+	JGE  tile2023
 
-tiles2023:
-	JMP done1813
+tiles2024:
+	JMP done1814
 
-wider1941:
+wider1942:
 	CMPQ  R9, $0x00000030
-	JGT   wider2032
+	JGT   wider2033
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -24632,9 +24646,9 @@ wider1941:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2034
+	JLT   tiles2035
 
-tile2033:
+tile2034:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24663,9 +24677,9 @@ tile2033:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2036
+	JLE    done2037
 
-again2035:
+again2036:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -24712,325 +24726,325 @@ again2035:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2035
+	JNZ          again2036
 
-done2036:
+done2037:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2037
+	JNZ     partial2038
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2038
+	JMP     stored2039
 
-partial2037:
+partial2038:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2039
+	JZ         without2040
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2039:
+without2040:
 	TESTQ      $0x00000004, R9
-	JZ         without2040
+	JZ         without2041
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2040:
+without2041:
 	TESTQ     $0x00000002, R9
-	JZ        without2041
+	JZ        without2042
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2041:
+without2042:
 	TESTQ  $0x00000001, R9
-	JZ     without2042
+	JZ     without2043
 	VMOVSS X0, (BX)
 
-without2042:
-stored2038:
+without2043:
+stored2039:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2043
+	JNZ     partial2044
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2044
+	JMP     stored2045
 
-partial2043:
+partial2044:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2045
+	JZ         without2046
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2045:
+without2046:
 	TESTQ      $0x00000004, R9
-	JZ         without2046
+	JZ         without2047
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2046:
+without2047:
 	TESTQ     $0x00000002, R9
-	JZ        without2047
+	JZ        without2048
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2047:
+without2048:
 	TESTQ  $0x00000001, R9
-	JZ     without2048
+	JZ     without2049
 	VMOVSS X0, (BX)
 
-without2048:
-stored2044:
+without2049:
+stored2045:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2049
+	JNZ     partial2050
 	VMOVUPS Z8, 128(DI)
-	JMP     stored2050
+	JMP     stored2051
 
-partial2049:
+partial2050:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2051
+	JZ         without2052
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2051:
+without2052:
 	TESTQ      $0x00000004, R9
-	JZ         without2052
+	JZ         without2053
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2052:
+without2053:
 	TESTQ     $0x00000002, R9
-	JZ        without2053
+	JZ        without2054
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2053:
+without2054:
 	TESTQ  $0x00000001, R9
-	JZ     without2054
+	JZ     without2055
 	VMOVSS X0, (BX)
 
-without2054:
-stored2050:
+without2055:
+stored2051:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2055
+	JNZ     partial2056
 	VMOVUPS Z11, 128(DI)
-	JMP     stored2056
+	JMP     stored2057
 
-partial2055:
+partial2056:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2057
+	JZ         without2058
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2057:
+without2058:
 	TESTQ      $0x00000004, R9
-	JZ         without2058
+	JZ         without2059
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2058:
+without2059:
 	TESTQ     $0x00000002, R9
-	JZ        without2059
+	JZ        without2060
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2059:
+without2060:
 	TESTQ  $0x00000001, R9
-	JZ     without2060
+	JZ     without2061
 	VMOVSS X0, (BX)
 
-without2060:
-stored2056:
+without2061:
+stored2057:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2061
+	JNZ     partial2062
 	VMOVUPS Z14, 128(DI)
-	JMP     stored2062
+	JMP     stored2063
 
-partial2061:
+partial2062:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2063
+	JZ         without2064
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2063:
+without2064:
 	TESTQ      $0x00000004, R9
-	JZ         without2064
+	JZ         without2065
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2064:
+without2065:
 	TESTQ     $0x00000002, R9
-	JZ        without2065
+	JZ        without2066
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2065:
+without2066:
 	TESTQ  $0x00000001, R9
-	JZ     without2066
+	JZ     without2067
 	VMOVSS X0, (BX)
 
-without2066:
-stored2062:
+without2067:
+stored2063:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2067
+	JNZ     partial2068
 	VMOVUPS Z17, 128(DI)
-	JMP     stored2068
+	JMP     stored2069
 
-partial2067:
+partial2068:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2069
+	JZ         without2070
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2069:
+without2070:
 	TESTQ      $0x00000004, R9
-	JZ         without2070
+	JZ         without2071
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2070:
+without2071:
 	TESTQ     $0x00000002, R9
-	JZ        without2071
+	JZ        without2072
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2071:
+without2072:
 	TESTQ  $0x00000001, R9
-	JZ     without2072
+	JZ     without2073
 	VMOVSS X0, (BX)
 
-without2072:
-stored2068:
+without2073:
+stored2069:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2073
+	JNZ     partial2074
 	VMOVUPS Z20, 128(DI)
-	JMP     stored2074
+	JMP     stored2075
 
-partial2073:
+partial2074:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2075
+	JZ         without2076
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2075:
+without2076:
 	TESTQ      $0x00000004, R9
-	JZ         without2076
+	JZ         without2077
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2076:
+without2077:
 	TESTQ     $0x00000002, R9
-	JZ        without2077
+	JZ        without2078
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2077:
+without2078:
 	TESTQ  $0x00000001, R9
-	JZ     without2078
+	JZ     without2079
 	VMOVSS X0, (BX)
 
-without2078:
-stored2074:
+without2079:
+stored2075:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2079
+	JNZ     partial2080
 	VMOVUPS Z23, 128(DI)
-	JMP     stored2080
+	JMP     stored2081
 
-partial2079:
+partial2080:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2081
+	JZ         without2082
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2081:
+without2082:
 	TESTQ      $0x00000004, R9
-	JZ         without2082
+	JZ         without2083
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2082:
+without2083:
 	TESTQ     $0x00000002, R9
-	JZ        without2083
+	JZ        without2084
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2083:
+without2084:
 	TESTQ  $0x00000001, R9
-	JZ     without2084
+	JZ     without2085
 	VMOVSS X0, (BX)
 
-without2084:
-stored2080:
+without2085:
+stored2081:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2033
+	JGE  tile2034
 
-tiles2034:
+tiles2035:
 	CMPQ R10, $0x00000002
-	JLT  tiles2086
+	JLT  tiles2087
 
-tile2085:
+tile2086:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25041,9 +25055,9 @@ tile2085:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2088
+	JLE    done2089
 
-again2087:
+again2088:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -25060,97 +25074,97 @@ again2087:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2087
+	JNZ          again2088
 
-done2088:
+done2089:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2089
+	JNZ     partial2090
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2090
+	JMP     stored2091
 
-partial2089:
+partial2090:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2091
+	JZ         without2092
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2091:
+without2092:
 	TESTQ      $0x00000004, R9
-	JZ         without2092
+	JZ         without2093
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2092:
+without2093:
 	TESTQ     $0x00000002, R9
-	JZ        without2093
+	JZ        without2094
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2093:
+without2094:
 	TESTQ  $0x00000001, R9
-	JZ     without2094
+	JZ     without2095
 	VMOVSS X0, (BX)
 
-without2094:
-stored2090:
+without2095:
+stored2091:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2095
+	JNZ     partial2096
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2096
+	JMP     stored2097
 
-partial2095:
+partial2096:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2097
+	JZ         without2098
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2097:
+without2098:
 	TESTQ      $0x00000004, R9
-	JZ         without2098
+	JZ         without2099
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2098:
+without2099:
 	TESTQ     $0x00000002, R9
-	JZ        without2099
+	JZ        without2100
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2099:
+without2100:
 	TESTQ  $0x00000001, R9
-	JZ     without2100
+	JZ     without2101
 	VMOVSS X0, (BX)
 
-without2100:
-stored2096:
+without2101:
+stored2097:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2085
+	JGE  tile2086
 
-tiles2086:
+tiles2087:
 	CMPQ R10, $0x00000001
-	JLT  tiles2102
+	JLT  tiles2103
 
-tile2101:
+tile2102:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25158,9 +25172,9 @@ tile2101:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2104
+	JLE    done2105
 
-again2103:
+again2104:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -25172,55 +25186,55 @@ again2103:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2103
+	JNZ          again2104
 
-done2104:
+done2105:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2105
+	JNZ     partial2106
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2106
+	JMP     stored2107
 
-partial2105:
+partial2106:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2107
+	JZ         without2108
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2107:
+without2108:
 	TESTQ      $0x00000004, R9
-	JZ         without2108
+	JZ         without2109
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2108:
+without2109:
 	TESTQ     $0x00000002, R9
-	JZ        without2109
+	JZ        without2110
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2109:
+without2110:
 	TESTQ  $0x00000001, R9
-	JZ     without2110
+	JZ     without2111
 	VMOVSS X0, (CX)
 
-without2110:
-stored2106:
+without2111:
+stored2107:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2101
+	JGE  tile2102
 
-tiles2102:
-	JMP done1813
+tiles2103:
+	JMP done1814
 
-wider2032:
+wider2033:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -25230,9 +25244,9 @@ wider2032:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2113
+	JLT   tiles2114
 
-tile2112:
+tile2113:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25261,9 +25275,9 @@ tile2112:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2115
+	JLE    done2116
 
-again2114:
+again2115:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -25307,9 +25321,9 @@ again2114:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2114
+	JNZ          again2115
 
-done2115:
+done2116:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -25317,245 +25331,245 @@ done2115:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2116
+	JNZ     partial2117
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2117
+	JMP     stored2118
 
-partial2116:
+partial2117:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2118
+	JZ         without2119
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2118:
+without2119:
 	TESTQ      $0x00000004, R9
-	JZ         without2119
+	JZ         without2120
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2119:
+without2120:
 	TESTQ     $0x00000002, R9
-	JZ        without2120
+	JZ        without2121
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2120:
+without2121:
 	TESTQ  $0x00000001, R9
-	JZ     without2121
+	JZ     without2122
 	VMOVSS X0, (BX)
 
-without2121:
-stored2117:
+without2122:
+stored2118:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2122
+	JNZ     partial2123
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2123
+	JMP     stored2124
 
-partial2122:
+partial2123:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2124
+	JZ         without2125
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2124:
+without2125:
 	TESTQ      $0x00000004, R9
-	JZ         without2125
+	JZ         without2126
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2125:
+without2126:
 	TESTQ     $0x00000002, R9
-	JZ        without2126
+	JZ        without2127
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2126:
+without2127:
 	TESTQ  $0x00000001, R9
-	JZ     without2127
+	JZ     without2128
 	VMOVSS X0, (BX)
 
-without2127:
-stored2123:
+without2128:
+stored2124:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2128
+	JNZ     partial2129
 	VMOVUPS Z11, 192(DI)
-	JMP     stored2129
+	JMP     stored2130
 
-partial2128:
+partial2129:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2130
+	JZ         without2131
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2130:
+without2131:
 	TESTQ      $0x00000004, R9
-	JZ         without2131
+	JZ         without2132
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2131:
+without2132:
 	TESTQ     $0x00000002, R9
-	JZ        without2132
+	JZ        without2133
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2132:
+without2133:
 	TESTQ  $0x00000001, R9
-	JZ     without2133
+	JZ     without2134
 	VMOVSS X0, (BX)
 
-without2133:
-stored2129:
+without2134:
+stored2130:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2134
+	JNZ     partial2135
 	VMOVUPS Z15, 192(DI)
-	JMP     stored2135
+	JMP     stored2136
 
-partial2134:
+partial2135:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2136
+	JZ         without2137
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2136:
+without2137:
 	TESTQ      $0x00000004, R9
-	JZ         without2137
+	JZ         without2138
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2137:
+without2138:
 	TESTQ     $0x00000002, R9
-	JZ        without2138
+	JZ        without2139
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2138:
+without2139:
 	TESTQ  $0x00000001, R9
-	JZ     without2139
+	JZ     without2140
 	VMOVSS X0, (BX)
 
-without2139:
-stored2135:
+without2140:
+stored2136:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2140
+	JNZ     partial2141
 	VMOVUPS Z19, 192(DI)
-	JMP     stored2141
+	JMP     stored2142
 
-partial2140:
+partial2141:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2142
+	JZ         without2143
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2142:
+without2143:
 	TESTQ      $0x00000004, R9
-	JZ         without2143
+	JZ         without2144
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2143:
+without2144:
 	TESTQ     $0x00000002, R9
-	JZ        without2144
+	JZ        without2145
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2144:
+without2145:
 	TESTQ  $0x00000001, R9
-	JZ     without2145
+	JZ     without2146
 	VMOVSS X0, (BX)
 
-without2145:
-stored2141:
+without2146:
+stored2142:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2146
+	JNZ     partial2147
 	VMOVUPS Z23, 192(DI)
-	JMP     stored2147
+	JMP     stored2148
 
-partial2146:
+partial2147:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2148
+	JZ         without2149
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2148:
+without2149:
 	TESTQ      $0x00000004, R9
-	JZ         without2149
+	JZ         without2150
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2149:
+without2150:
 	TESTQ     $0x00000002, R9
-	JZ        without2150
+	JZ        without2151
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2150:
+without2151:
 	TESTQ  $0x00000001, R9
-	JZ     without2151
+	JZ     without2152
 	VMOVSS X0, (BX)
 
-without2151:
-stored2147:
+without2152:
+stored2148:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2112
+	JGE  tile2113
 
-tiles2113:
+tiles2114:
 	CMPQ R10, $0x00000002
-	JLT  tiles2153
+	JLT  tiles2154
 
-tile2152:
+tile2153:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25568,9 +25582,9 @@ tile2152:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2155
+	JLE    done2156
 
-again2154:
+again2155:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -25590,9 +25604,9 @@ again2154:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2154
+	JNZ          again2155
 
-done2155:
+done2156:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -25600,89 +25614,89 @@ done2155:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2156
+	JNZ     partial2157
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2157
+	JMP     stored2158
 
-partial2156:
+partial2157:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2158
+	JZ         without2159
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2158:
+without2159:
 	TESTQ      $0x00000004, R9
-	JZ         without2159
+	JZ         without2160
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2159:
+without2160:
 	TESTQ     $0x00000002, R9
-	JZ        without2160
+	JZ        without2161
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2160:
+without2161:
 	TESTQ  $0x00000001, R9
-	JZ     without2161
+	JZ     without2162
 	VMOVSS X0, (BX)
 
-without2161:
-stored2157:
+without2162:
+stored2158:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2162
+	JNZ     partial2163
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2163
+	JMP     stored2164
 
-partial2162:
+partial2163:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2164
+	JZ         without2165
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2164:
+without2165:
 	TESTQ      $0x00000004, R9
-	JZ         without2165
+	JZ         without2166
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2165:
+without2166:
 	TESTQ     $0x00000002, R9
-	JZ        without2166
+	JZ        without2167
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2166:
+without2167:
 	TESTQ  $0x00000001, R9
-	JZ     without2167
+	JZ     without2168
 	VMOVSS X0, (BX)
 
-without2167:
-stored2163:
+without2168:
+stored2164:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2152
+	JGE  tile2153
 
-tiles2153:
+tiles2154:
 	CMPQ R10, $0x00000001
-	JLT  tiles2169
+	JLT  tiles2170
 
-tile2168:
+tile2169:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25691,9 +25705,9 @@ tile2168:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2171
+	JLE    done2172
 
-again2170:
+again2171:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -25707,54 +25721,54 @@ again2170:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2170
+	JNZ          again2171
 
-done2171:
+done2172:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2172
+	JNZ     partial2173
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2173
+	JMP     stored2174
 
-partial2172:
+partial2173:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2174
+	JZ         without2175
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2174:
+without2175:
 	TESTQ      $0x00000004, R9
-	JZ         without2175
+	JZ         without2176
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2175:
+without2176:
 	TESTQ     $0x00000002, R9
-	JZ        without2176
+	JZ        without2177
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2176:
+without2177:
 	TESTQ  $0x00000001, R9
-	JZ     without2177
+	JZ     without2178
 	VMOVSS X0, (CX)
 
-without2177:
-stored2173:
+without2178:
+stored2174:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2168
+	JGE  tile2169
 
-tiles2169:
-done1813:
+tiles2170:
+done1814:
 	VZEROUPPER
 	RET
 
@@ -25771,18 +25785,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest2179
+	JLT  rest2180
 
-panel2178:
+panel2179:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2182
+	JLT  tiles2183
 
-tile2181:
+tile2182:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25808,9 +25822,9 @@ tile2181:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2184
+	JLE    done2185
 
-again2183:
+again2184:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -25843,9 +25857,9 @@ again2183:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2183
+	JNZ          again2184
 
-done2184:
+done2185:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -25994,13 +26008,13 @@ done2184:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile2181
+	JGE           tile2182
 
-tiles2182:
+tiles2183:
 	CMPQ R11, $0x00000002
-	JLT  tiles2186
+	JLT  tiles2187
 
-tile2185:
+tile2186:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26014,9 +26028,9 @@ tile2185:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2188
+	JLE    done2189
 
-again2187:
+again2188:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -26034,9 +26048,9 @@ again2187:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2187
+	JNZ          again2188
 
-done2188:
+done2189:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -26098,13 +26112,13 @@ done2188:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile2185
+	JGE           tile2186
 
-tiles2186:
+tiles2187:
 	CMPQ R11, $0x00000001
-	JLT  tiles2190
+	JLT  tiles2191
 
-tile2189:
+tile2190:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26114,9 +26128,9 @@ tile2189:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2192
+	JLE    done2193
 
-again2191:
+again2192:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -26129,9 +26143,9 @@ again2191:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2191
+	JNZ          again2192
 
-done2192:
+done2193:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -26164,19 +26178,19 @@ done2192:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile2189
+	JGE           tile2190
 
-tiles2190:
+tiles2191:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel2178
+	JGE  panel2179
 
-rest2179:
+rest2180:
 	TESTQ R10, R10
-	JZ    done2180
+	JZ    done2181
 	CMPQ  R10, $0x00000010
-	JGT   wider2193
+	JGT   wider2194
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -26186,9 +26200,9 @@ rest2179:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2195
+	JLT   tiles2196
 
-tile2194:
+tile2195:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26199,9 +26213,9 @@ tile2194:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2197
+	JLE    done2198
 
-again2196:
+again2197:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -26216,14 +26230,14 @@ again2196:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2196
+	JNZ          again2197
 
-done2197:
+done2198:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2198
+	JLE           few2199
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -26233,74 +26247,74 @@ done2197:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2200
+	JNZ           partial2201
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2203
+	JMP           stored2204
 
-partial2200:
+partial2201:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2201
+	JZ         noFour2202
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2201:
+noFour2202:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2202
+	JZ         noTwo2203
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2202:
+noTwo2203:
 	TESTQ  $0x00000001, SI
-	JZ     stored2203
+	JZ     stored2204
 	VMOVSD X0, (DI)
 
-stored2203:
-	JMP added2199
+stored2204:
+	JMP added2200
 
-few2198:
+few2199:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial2204
+	JNZ       partial2205
 	VMOVUPD   Z5, (R8)
-	JMP       stored2207
+	JMP       stored2208
 
-partial2204:
+partial2205:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2205
+	JZ         noFour2206
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2205:
+noFour2206:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2206
+	JZ         noTwo2207
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2206:
+noTwo2207:
 	TESTQ  $0x00000001, R10
-	JZ     stored2207
+	JZ     stored2208
 	VMOVSD X0, (SI)
 
-stored2207:
-added2199:
+stored2208:
+added2200:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2208
+	JLE           few2209
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26310,74 +26324,74 @@ added2199:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2210
+	JNZ           partial2211
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2213
+	JMP           stored2214
 
-partial2210:
+partial2211:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2211
+	JZ         noFour2212
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2211:
+noFour2212:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2212
+	JZ         noTwo2213
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2212:
+noTwo2213:
 	TESTQ  $0x00000001, SI
-	JZ     stored2213
+	JZ     stored2214
 	VMOVSD X0, (DI)
 
-stored2213:
-	JMP added2209
+stored2214:
+	JMP added2210
 
-few2208:
+few2209:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2214
+	JNZ       partial2215
 	VMOVUPD   Z0, (R8)
-	JMP       stored2217
+	JMP       stored2218
 
-partial2214:
+partial2215:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2215
+	JZ         noFour2216
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2215:
+noFour2216:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2216
+	JZ         noTwo2217
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2216:
+noTwo2217:
 	TESTQ  $0x00000001, R10
-	JZ     stored2217
+	JZ     stored2218
 	VMOVSD X0, (SI)
 
-stored2217:
-added2209:
+stored2218:
+added2210:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2218
+	JLE           few2219
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26387,74 +26401,74 @@ added2209:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2220
+	JNZ           partial2221
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2223
+	JMP           stored2224
 
-partial2220:
+partial2221:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2221
+	JZ         noFour2222
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2221:
+noFour2222:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2222
+	JZ         noTwo2223
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2222:
+noTwo2223:
 	TESTQ  $0x00000001, SI
-	JZ     stored2223
+	JZ     stored2224
 	VMOVSD X0, (DI)
 
-stored2223:
-	JMP added2219
+stored2224:
+	JMP added2220
 
-few2218:
+few2219:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2224
+	JNZ       partial2225
 	VMOVUPD   Z0, (R8)
-	JMP       stored2227
+	JMP       stored2228
 
-partial2224:
+partial2225:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2225
+	JZ         noFour2226
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2225:
+noFour2226:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2226
+	JZ         noTwo2227
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2226:
+noTwo2227:
 	TESTQ  $0x00000001, R10
-	JZ     stored2227
+	JZ     stored2228
 	VMOVSD X0, (SI)
 
-stored2227:
-added2219:
+stored2228:
+added2220:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2228
+	JLE           few2229
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26464,74 +26478,74 @@ added2219:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2230
+	JNZ           partial2231
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2233
+	JMP           stored2234
 
-partial2230:
+partial2231:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2231
+	JZ         noFour2232
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2231:
+noFour2232:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2232
+	JZ         noTwo2233
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2232:
+noTwo2233:
 	TESTQ  $0x00000001, SI
-	JZ     stored2233
+	JZ     stored2234
 	VMOVSD X0, (DI)
 
-stored2233:
-	JMP added2229
+stored2234:
+	JMP added2230
 
-few2228:
+few2229:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2234
+	JNZ       partial2235
 	VMOVUPD   Z0, (R8)
-	JMP       stored2237
+	JMP       stored2238
 
-partial2234:
+partial2235:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2235
+	JZ         noFour2236
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2235:
+noFour2236:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2236
+	JZ         noTwo2237
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2236:
+noTwo2237:
 	TESTQ  $0x00000001, R10
-	JZ     stored2237
+	JZ     stored2238
 	VMOVSD X0, (SI)
 
-stored2237:
-added2229:
+stored2238:
+added2230:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2238
+	JLE           few2239
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26541,79 +26555,79 @@ added2229:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2240
+	JNZ           partial2241
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2243
+	JMP           stored2244
 
-partial2240:
+partial2241:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2241
+	JZ         noFour2242
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2241:
+noFour2242:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2242
+	JZ         noTwo2243
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2242:
+noTwo2243:
 	TESTQ  $0x00000001, SI
-	JZ     stored2243
+	JZ     stored2244
 	VMOVSD X0, (DI)
 
-stored2243:
-	JMP added2239
+stored2244:
+	JMP added2240
 
-few2238:
+few2239:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2244
+	JNZ       partial2245
 	VMOVUPD   Z0, (R8)
-	JMP       stored2247
+	JMP       stored2248
 
-partial2244:
+partial2245:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2245
+	JZ         noFour2246
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2245:
+noFour2246:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2246
+	JZ         noTwo2247
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2246:
+noTwo2247:
 	TESTQ  $0x00000001, R10
-	JZ     stored2247
+	JZ     stored2248
 	VMOVSD X0, (SI)
 
-stored2247:
-added2239:
+stored2248:
+added2240:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2194
+	JGE  tile2195
 
-tiles2195:
+tiles2196:
 	CMPQ R11, $0x00000002
-	JLT  tiles2249
+	JLT  tiles2250
 
-tile2248:
+tile2249:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -26621,9 +26635,9 @@ tile2248:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2251
+	JLE    done2252
 
-again2250:
+again2251:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -26632,14 +26646,14 @@ again2250:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2250
+	JNZ          again2251
 
-done2251:
+done2252:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2252
+	JLE           few2253
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -26649,74 +26663,74 @@ done2251:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2254
+	JNZ           partial2255
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2257
+	JMP           stored2258
 
-partial2254:
+partial2255:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2255
+	JZ         noFour2256
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2255:
+noFour2256:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2256
+	JZ         noTwo2257
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2256:
+noTwo2257:
 	TESTQ  $0x00000001, SI
-	JZ     stored2257
+	JZ     stored2258
 	VMOVSD X0, (DI)
 
-stored2257:
-	JMP added2253
+stored2258:
+	JMP added2254
 
-few2252:
+few2253:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial2258
+	JNZ       partial2259
 	VMOVUPD   Z2, (R8)
-	JMP       stored2261
+	JMP       stored2262
 
-partial2258:
+partial2259:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2259
+	JZ         noFour2260
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2259:
+noFour2260:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2260
+	JZ         noTwo2261
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2260:
+noTwo2261:
 	TESTQ  $0x00000001, R10
-	JZ     stored2261
+	JZ     stored2262
 	VMOVSD X0, (SI)
 
-stored2261:
-added2253:
+stored2262:
+added2254:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2262
+	JLE           few2263
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26726,102 +26740,102 @@ added2253:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2264
+	JNZ           partial2265
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2267
+	JMP           stored2268
 
-partial2264:
+partial2265:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2265
+	JZ         noFour2266
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2265:
+noFour2266:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2266
+	JZ         noTwo2267
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2266:
+noTwo2267:
 	TESTQ  $0x00000001, SI
-	JZ     stored2267
+	JZ     stored2268
 	VMOVSD X0, (DI)
 
-stored2267:
-	JMP added2263
+stored2268:
+	JMP added2264
 
-few2262:
+few2263:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2268
+	JNZ       partial2269
 	VMOVUPD   Z0, (R8)
-	JMP       stored2271
+	JMP       stored2272
 
-partial2268:
+partial2269:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2269
+	JZ         noFour2270
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2269:
+noFour2270:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2270
+	JZ         noTwo2271
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2270:
+noTwo2271:
 	TESTQ  $0x00000001, R10
-	JZ     stored2271
+	JZ     stored2272
 	VMOVSD X0, (SI)
 
-stored2271:
-added2263:
+stored2272:
+added2264:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2248
+	JGE  tile2249
 
-tiles2249:
+tiles2250:
 	CMPQ R11, $0x00000001
-	JLT  tiles2273
+	JLT  tiles2274
 
-tile2272:
+tile2273:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2275
+	JLE    done2276
 
-again2274:
+again2275:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2274
+	JNZ          again2275
 
-done2275:
+done2276:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2276
+	JLE           few2277
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -26831,80 +26845,80 @@ done2275:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2278
+	JNZ           partial2279
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2281
+	JMP           stored2282
 
-partial2278:
+partial2279:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2279
+	JZ         noFour2280
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2279:
+noFour2280:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2280
+	JZ         noTwo2281
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2280:
+noTwo2281:
 	TESTQ  $0x00000001, SI
-	JZ     stored2281
+	JZ     stored2282
 	VMOVSD X0, (DI)
 
-stored2281:
-	JMP added2277
+stored2282:
+	JMP added2278
 
-few2276:
+few2277:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial2282
+	JNZ       partial2283
 	VMOVUPD   Z1, (R8)
-	JMP       stored2285
+	JMP       stored2286
 
-partial2282:
+partial2283:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2283
+	JZ         noFour2284
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2283:
+noFour2284:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2284
+	JZ         noTwo2285
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2284:
+noTwo2285:
 	TESTQ  $0x00000001, R10
-	JZ     stored2285
+	JZ     stored2286
 	VMOVSD X0, (SI)
 
-stored2285:
-added2277:
+stored2286:
+added2278:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2272
+	JGE  tile2273
 
-tiles2273:
-	JMP done2180
+tiles2274:
+	JMP done2181
 
-wider2193:
+wider2194:
 	CMPQ  R10, $0x00000020
-	JGT   wider2286
+	JGT   wider2287
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -26915,9 +26929,9 @@ wider2193:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2288
+	JLT   tiles2289
 
-tile2287:
+tile2288:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26933,9 +26947,9 @@ tile2287:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2290
+	JLE    done2291
 
-again2289:
+again2290:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -26956,9 +26970,9 @@ again2289:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2289
+	JNZ          again2290
 
-done2290:
+done2291:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -26970,7 +26984,7 @@ done2290:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2291
+	JLE           few2292
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -26980,68 +26994,68 @@ done2290:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2293
+	JNZ           partial2294
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2296
+	JMP           stored2297
 
-partial2293:
+partial2294:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2294
+	JZ         noFour2295
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2294:
+noFour2295:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2295
+	JZ         noTwo2296
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2295:
+noTwo2296:
 	TESTQ  $0x00000001, SI
-	JZ     stored2296
+	JZ     stored2297
 	VMOVSD X0, (DI)
 
-stored2296:
-	JMP added2292
+stored2297:
+	JMP added2293
 
-few2291:
+few2292:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2297
+	JNZ       partial2298
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2300
+	JMP       stored2301
 
-partial2297:
+partial2298:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2298
+	JZ         noFour2299
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2298:
+noFour2299:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2299
+	JZ         noTwo2300
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2299:
+noTwo2300:
 	TESTQ  $0x00000001, R10
-	JZ     stored2300
+	JZ     stored2301
 	VMOVSD X0, (SI)
 
-stored2300:
-added2292:
+stored2301:
+added2293:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -27054,7 +27068,7 @@ added2292:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2301
+	JLE           few2302
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27064,68 +27078,68 @@ added2292:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2303
+	JNZ           partial2304
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2306
+	JMP           stored2307
 
-partial2303:
+partial2304:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2304
+	JZ         noFour2305
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2304:
+noFour2305:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2305
+	JZ         noTwo2306
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2305:
+noTwo2306:
 	TESTQ  $0x00000001, SI
-	JZ     stored2306
+	JZ     stored2307
 	VMOVSD X0, (DI)
 
-stored2306:
-	JMP added2302
+stored2307:
+	JMP added2303
 
-few2301:
+few2302:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2307
+	JNZ       partial2308
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2310
+	JMP       stored2311
 
-partial2307:
+partial2308:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2308
+	JZ         noFour2309
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2308:
+noFour2309:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2309
+	JZ         noTwo2310
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2309:
+noTwo2310:
 	TESTQ  $0x00000001, R10
-	JZ     stored2310
+	JZ     stored2311
 	VMOVSD X0, (SI)
 
-stored2310:
-added2302:
+stored2311:
+added2303:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -27138,7 +27152,7 @@ added2302:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2311
+	JLE           few2312
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27148,68 +27162,68 @@ added2302:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2313
+	JNZ           partial2314
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2316
+	JMP           stored2317
 
-partial2313:
+partial2314:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2314
+	JZ         noFour2315
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2314:
+noFour2315:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2315
+	JZ         noTwo2316
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2315:
+noTwo2316:
 	TESTQ  $0x00000001, SI
-	JZ     stored2316
+	JZ     stored2317
 	VMOVSD X0, (DI)
 
-stored2316:
-	JMP added2312
+stored2317:
+	JMP added2313
 
-few2311:
+few2312:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2317
+	JNZ       partial2318
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2320
+	JMP       stored2321
 
-partial2317:
+partial2318:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2318
+	JZ         noFour2319
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2318:
+noFour2319:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2319
+	JZ         noTwo2320
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2319:
+noTwo2320:
 	TESTQ  $0x00000001, R10
-	JZ     stored2320
+	JZ     stored2321
 	VMOVSD X0, (SI)
 
-stored2320:
-added2312:
+stored2321:
+added2313:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -27222,7 +27236,7 @@ added2312:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2321
+	JLE           few2322
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27232,68 +27246,68 @@ added2312:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2323
+	JNZ           partial2324
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2326
+	JMP           stored2327
 
-partial2323:
+partial2324:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2324
+	JZ         noFour2325
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2324:
+noFour2325:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2325
+	JZ         noTwo2326
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2325:
+noTwo2326:
 	TESTQ  $0x00000001, SI
-	JZ     stored2326
+	JZ     stored2327
 	VMOVSD X0, (DI)
 
-stored2326:
-	JMP added2322
+stored2327:
+	JMP added2323
 
-few2321:
+few2322:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2327
+	JNZ       partial2328
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2330
+	JMP       stored2331
 
-partial2327:
+partial2328:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2328
+	JZ         noFour2329
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2328:
+noFour2329:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2329
+	JZ         noTwo2330
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2329:
+noTwo2330:
 	TESTQ  $0x00000001, R10
-	JZ     stored2330
+	JZ     stored2331
 	VMOVSD X0, (SI)
 
-stored2330:
-added2322:
+stored2331:
+added2323:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -27306,7 +27320,7 @@ added2322:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2331
+	JLE           few2332
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27316,79 +27330,79 @@ added2322:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2333
+	JNZ           partial2334
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2336
+	JMP           stored2337
 
-partial2333:
+partial2334:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2334
+	JZ         noFour2335
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2334:
+noFour2335:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2335
+	JZ         noTwo2336
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2335:
+noTwo2336:
 	TESTQ  $0x00000001, SI
-	JZ     stored2336
+	JZ     stored2337
 	VMOVSD X0, (DI)
 
-stored2336:
-	JMP added2332
+stored2337:
+	JMP added2333
 
-few2331:
+few2332:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2337
+	JNZ       partial2338
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2340
+	JMP       stored2341
 
-partial2337:
+partial2338:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2338
+	JZ         noFour2339
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2338:
+noFour2339:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2339
+	JZ         noTwo2340
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2339:
+noTwo2340:
 	TESTQ  $0x00000001, R10
-	JZ     stored2340
+	JZ     stored2341
 	VMOVSD X0, (SI)
 
-stored2340:
-added2332:
+stored2341:
+added2333:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2287
+	JGE  tile2288
 
-tiles2288:
+tiles2289:
 	CMPQ R11, $0x00000002
-	JLT  tiles2342
+	JLT  tiles2343
 
-tile2341:
+tile2342:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27398,9 +27412,9 @@ tile2341:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2344
+	JLE    done2345
 
-again2343:
+again2344:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -27412,9 +27426,9 @@ again2343:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2343
+	JNZ          again2344
 
-done2344:
+done2345:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -27426,7 +27440,7 @@ done2344:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2345
+	JLE           few2346
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27436,68 +27450,68 @@ done2344:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2347
+	JNZ           partial2348
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2350
+	JMP           stored2351
 
-partial2347:
+partial2348:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2348
+	JZ         noFour2349
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2348:
+noFour2349:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2349
+	JZ         noTwo2350
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2349:
+noTwo2350:
 	TESTQ  $0x00000001, SI
-	JZ     stored2350
+	JZ     stored2351
 	VMOVSD X0, (DI)
 
-stored2350:
-	JMP added2346
+stored2351:
+	JMP added2347
 
-few2345:
+few2346:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2351
+	JNZ       partial2352
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2354
+	JMP       stored2355
 
-partial2351:
+partial2352:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2352
+	JZ         noFour2353
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2352:
+noFour2353:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2353
+	JZ         noTwo2354
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2353:
+noTwo2354:
 	TESTQ  $0x00000001, R10
-	JZ     stored2354
+	JZ     stored2355
 	VMOVSD X0, (SI)
 
-stored2354:
-added2346:
+stored2355:
+added2347:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -27510,7 +27524,7 @@ added2346:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2355
+	JLE           few2356
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27520,79 +27534,79 @@ added2346:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2357
+	JNZ           partial2358
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2360
+	JMP           stored2361
 
-partial2357:
+partial2358:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2358
+	JZ         noFour2359
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2358:
+noFour2359:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2359
+	JZ         noTwo2360
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2359:
+noTwo2360:
 	TESTQ  $0x00000001, SI
-	JZ     stored2360
+	JZ     stored2361
 	VMOVSD X0, (DI)
 
-stored2360:
-	JMP added2356
+stored2361:
+	JMP added2357
 
-few2355:
+few2356:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2361
+	JNZ       partial2362
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2364
+	JMP       stored2365
 
-partial2361:
+partial2362:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2362
+	JZ         noFour2363
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2362:
+noFour2363:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2363
+	JZ         noTwo2364
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2363:
+noTwo2364:
 	TESTQ  $0x00000001, R10
-	JZ     stored2364
+	JZ     stored2365
 	VMOVSD X0, (SI)
 
-stored2364:
-added2356:
+stored2365:
+added2357:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2341
+	JGE  tile2342
 
-tiles2342:
+tiles2343:
 	CMPQ R11, $0x00000001
-	JLT  tiles2366
+	JLT  tiles2367
 
-tile2365:
+tile2366:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -27600,9 +27614,9 @@ tile2365:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2368
+	JLE    done2369
 
-again2367:
+again2368:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -27611,9 +27625,9 @@ again2367:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2367
+	JNZ          again2368
 
-done2368:
+done2369:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -27625,7 +27639,7 @@ done2368:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2369
+	JLE           few2370
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27635,80 +27649,80 @@ done2368:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2371
+	JNZ           partial2372
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2374
+	JMP           stored2375
 
-partial2371:
+partial2372:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2372
+	JZ         noFour2373
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2372:
+noFour2373:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2373
+	JZ         noTwo2374
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2373:
+noTwo2374:
 	TESTQ  $0x00000001, SI
-	JZ     stored2374
+	JZ     stored2375
 	VMOVSD X0, (DI)
 
-stored2374:
-	JMP added2370
+stored2375:
+	JMP added2371
 
-few2369:
+few2370:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2375
+	JNZ       partial2376
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2378
+	JMP       stored2379
 
-partial2375:
+partial2376:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2376
+	JZ         noFour2377
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2376:
+noFour2377:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2377
+	JZ         noTwo2378
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2377:
+noTwo2378:
 	TESTQ  $0x00000001, R10
-	JZ     stored2378
+	JZ     stored2379
 	VMOVSD X0, (SI)
 
-stored2378:
-added2370:
+stored2379:
+added2371:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2365
+	JGE  tile2366
 
-tiles2366:
-	JMP done2180
+tiles2367:
+	JMP done2181
 
-wider2286:
+wider2287:
 	CMPQ  R10, $0x00000030
-	JGT   wider2379
+	JGT   wider2380
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -27719,9 +27733,9 @@ wider2286:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2381
+	JLT   tiles2382
 
-tile2380:
+tile2381:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27742,9 +27756,9 @@ tile2380:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2383
+	JLE    done2384
 
-again2382:
+again2383:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -27771,9 +27785,9 @@ again2382:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2382
+	JNZ          again2383
 
-done2383:
+done2384:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -27792,7 +27806,7 @@ done2383:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2384
+	JLE           few2385
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27802,68 +27816,68 @@ done2383:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2386
+	JNZ           partial2387
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2389
+	JMP           stored2390
 
-partial2386:
+partial2387:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2387
+	JZ         noFour2388
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2387:
+noFour2388:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2388
+	JZ         noTwo2389
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2388:
+noTwo2389:
 	TESTQ  $0x00000001, SI
-	JZ     stored2389
+	JZ     stored2390
 	VMOVSD X0, (DI)
 
-stored2389:
-	JMP added2385
+stored2390:
+	JMP added2386
 
-few2384:
+few2385:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2390
+	JNZ       partial2391
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2393
+	JMP       stored2394
 
-partial2390:
+partial2391:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2391
+	JZ         noFour2392
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2391:
+noFour2392:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2392
+	JZ         noTwo2393
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2392:
+noTwo2393:
 	TESTQ  $0x00000001, R10
-	JZ     stored2393
+	JZ     stored2394
 	VMOVSD X0, (SI)
 
-stored2393:
-added2385:
+stored2394:
+added2386:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -27883,7 +27897,7 @@ added2385:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2394
+	JLE           few2395
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27893,68 +27907,68 @@ added2385:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2396
+	JNZ           partial2397
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2399
+	JMP           stored2400
 
-partial2396:
+partial2397:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2397
+	JZ         noFour2398
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2397:
+noFour2398:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2398
+	JZ         noTwo2399
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2398:
+noTwo2399:
 	TESTQ  $0x00000001, SI
-	JZ     stored2399
+	JZ     stored2400
 	VMOVSD X0, (DI)
 
-stored2399:
-	JMP added2395
+stored2400:
+	JMP added2396
 
-few2394:
+few2395:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2400
+	JNZ       partial2401
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2403
+	JMP       stored2404
 
-partial2400:
+partial2401:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2401
+	JZ         noFour2402
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2401:
+noFour2402:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2402
+	JZ         noTwo2403
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2402:
+noTwo2403:
 	TESTQ  $0x00000001, R10
-	JZ     stored2403
+	JZ     stored2404
 	VMOVSD X0, (SI)
 
-stored2403:
-added2395:
+stored2404:
+added2396:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -27974,7 +27988,7 @@ added2395:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2404
+	JLE           few2405
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27984,68 +27998,68 @@ added2395:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2406
+	JNZ           partial2407
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2409
+	JMP           stored2410
 
-partial2406:
+partial2407:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2407
+	JZ         noFour2408
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2407:
+noFour2408:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2408
+	JZ         noTwo2409
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2408:
+noTwo2409:
 	TESTQ  $0x00000001, SI
-	JZ     stored2409
+	JZ     stored2410
 	VMOVSD X0, (DI)
 
-stored2409:
-	JMP added2405
+stored2410:
+	JMP added2406
 
-few2404:
+few2405:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2410
+	JNZ       partial2411
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2413
+	JMP       stored2414
 
-partial2410:
+partial2411:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2411
+	JZ         noFour2412
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2411:
+noFour2412:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2412
+	JZ         noTwo2413
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2412:
+noTwo2413:
 	TESTQ  $0x00000001, R10
-	JZ     stored2413
+	JZ     stored2414
 	VMOVSD X0, (SI)
 
-stored2413:
-added2405:
+stored2414:
+added2406:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -28065,7 +28079,7 @@ added2405:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2414
+	JLE           few2415
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28075,68 +28089,68 @@ added2405:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2416
+	JNZ           partial2417
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2419
+	JMP           stored2420
 
-partial2416:
+partial2417:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2417
+	JZ         noFour2418
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2417:
+noFour2418:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2418
+	JZ         noTwo2419
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2418:
+noTwo2419:
 	TESTQ  $0x00000001, SI
-	JZ     stored2419
+	JZ     stored2420
 	VMOVSD X0, (DI)
 
-stored2419:
-	JMP added2415
+stored2420:
+	JMP added2416
 
-few2414:
+few2415:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2420
+	JNZ       partial2421
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2423
+	JMP       stored2424
 
-partial2420:
+partial2421:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2421
+	JZ         noFour2422
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2421:
+noFour2422:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2422
+	JZ         noTwo2423
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2422:
+noTwo2423:
 	TESTQ  $0x00000001, R10
-	JZ     stored2423
+	JZ     stored2424
 	VMOVSD X0, (SI)
 
-stored2423:
-added2415:
+stored2424:
+added2416:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -28156,7 +28170,7 @@ added2415:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2424
+	JLE           few2425
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28166,79 +28180,79 @@ added2415:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2426
+	JNZ           partial2427
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2429
+	JMP           stored2430
 
-partial2426:
+partial2427:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2427
+	JZ         noFour2428
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2427:
+noFour2428:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2428
+	JZ         noTwo2429
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2428:
+noTwo2429:
 	TESTQ  $0x00000001, SI
-	JZ     stored2429
+	JZ     stored2430
 	VMOVSD X0, (DI)
 
-stored2429:
-	JMP added2425
+stored2430:
+	JMP added2426
 
-few2424:
+few2425:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2430
+	JNZ       partial2431
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2433
+	JMP       stored2434
 
-partial2430:
+partial2431:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2431
+	JZ         noFour2432
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2431:
+noFour2432:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2432
+	JZ         noTwo2433
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2432:
+noTwo2433:
 	TESTQ  $0x00000001, R10
-	JZ     stored2433
+	JZ     stored2434
 	VMOVSD X0, (SI)
 
-stored2433:
-added2425:
+stored2434:
+added2426:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2380
+	JGE  tile2381
 
-tiles2381:
+tiles2382:
 	CMPQ R11, $0x00000002
-	JLT  tiles2435
+	JLT  tiles2436
 
-tile2434:
+tile2435:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28250,9 +28264,9 @@ tile2434:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2437
+	JLE    done2438
 
-again2436:
+again2437:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -28267,9 +28281,9 @@ again2436:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2436
+	JNZ          again2437
 
-done2437:
+done2438:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -28288,7 +28302,7 @@ done2437:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2438
+	JLE           few2439
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28298,68 +28312,68 @@ done2437:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2440
+	JNZ           partial2441
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2443
+	JMP           stored2444
 
-partial2440:
+partial2441:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2441
+	JZ         noFour2442
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2441:
+noFour2442:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2442
+	JZ         noTwo2443
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2442:
+noTwo2443:
 	TESTQ  $0x00000001, SI
-	JZ     stored2443
+	JZ     stored2444
 	VMOVSD X0, (DI)
 
-stored2443:
-	JMP added2439
+stored2444:
+	JMP added2440
 
-few2438:
+few2439:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2444
+	JNZ       partial2445
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2447
+	JMP       stored2448
 
-partial2444:
+partial2445:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2445
+	JZ         noFour2446
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2445:
+noFour2446:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2446
+	JZ         noTwo2447
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2446:
+noTwo2447:
 	TESTQ  $0x00000001, R10
-	JZ     stored2447
+	JZ     stored2448
 	VMOVSD X0, (SI)
 
-stored2447:
-added2439:
+stored2448:
+added2440:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -28379,7 +28393,7 @@ added2439:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2448
+	JLE           few2449
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28389,79 +28403,79 @@ added2439:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2450
+	JNZ           partial2451
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2453
+	JMP           stored2454
 
-partial2450:
+partial2451:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2451
+	JZ         noFour2452
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2451:
+noFour2452:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2452
+	JZ         noTwo2453
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2452:
+noTwo2453:
 	TESTQ  $0x00000001, SI
-	JZ     stored2453
+	JZ     stored2454
 	VMOVSD X0, (DI)
 
-stored2453:
-	JMP added2449
+stored2454:
+	JMP added2450
 
-few2448:
+few2449:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2454
+	JNZ       partial2455
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2457
+	JMP       stored2458
 
-partial2454:
+partial2455:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2455
+	JZ         noFour2456
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2455:
+noFour2456:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2456
+	JZ         noTwo2457
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2456:
+noTwo2457:
 	TESTQ  $0x00000001, R10
-	JZ     stored2457
+	JZ     stored2458
 	VMOVSD X0, (SI)
 
-stored2457:
-added2449:
+stored2458:
+added2450:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2434
+	JGE  tile2435
 
-tiles2435:
+tiles2436:
 	CMPQ R11, $0x00000001
-	JLT  tiles2459
+	JLT  tiles2460
 
-tile2458:
+tile2459:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28470,9 +28484,9 @@ tile2458:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2461
+	JLE    done2462
 
-again2460:
+again2461:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -28483,9 +28497,9 @@ again2460:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2460
+	JNZ          again2461
 
-done2461:
+done2462:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -28504,7 +28518,7 @@ done2461:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2462
+	JLE           few2463
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28514,78 +28528,78 @@ done2461:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2464
+	JNZ           partial2465
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2467
+	JMP           stored2468
 
-partial2464:
+partial2465:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2465
+	JZ         noFour2466
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2465:
+noFour2466:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2466
+	JZ         noTwo2467
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2466:
+noTwo2467:
 	TESTQ  $0x00000001, SI
-	JZ     stored2467
+	JZ     stored2468
 	VMOVSD X0, (DI)
 
-stored2467:
-	JMP added2463
+stored2468:
+	JMP added2464
 
-few2462:
+few2463:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2468
+	JNZ       partial2469
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2471
+	JMP       stored2472
 
-partial2468:
+partial2469:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2469
+	JZ         noFour2470
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2469:
+noFour2470:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2470
+	JZ         noTwo2471
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2470:
+noTwo2471:
 	TESTQ  $0x00000001, R10
-	JZ     stored2471
+	JZ     stored2472
 	VMOVSD X0, (SI)
 
-stored2471:
-added2463:
+stored2472:
+added2464:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2458
+	JGE  tile2459
 
-tiles2459:
-	JMP done2180
+tiles2460:
+	JMP done2181
 
-wider2379:
+wider2380:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -28596,9 +28610,9 @@ wider2379:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2474
+	JLT   tiles2475
 
-tile2473:
+tile2474:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28624,9 +28638,9 @@ tile2473:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2476
+	JLE    done2477
 
-again2475:
+again2476:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -28659,9 +28673,9 @@ again2475:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2475
+	JNZ          again2476
 
-done2476:
+done2477:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -28687,7 +28701,7 @@ done2476:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2477
+	JLE           few2478
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28697,68 +28711,68 @@ done2476:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2479
+	JNZ           partial2480
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2482
+	JMP           stored2483
 
-partial2479:
+partial2480:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2480
+	JZ         noFour2481
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2480:
+noFour2481:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2481
+	JZ         noTwo2482
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2481:
+noTwo2482:
 	TESTQ  $0x00000001, SI
-	JZ     stored2482
+	JZ     stored2483
 	VMOVSD X0, (DI)
 
-stored2482:
-	JMP added2478
+stored2483:
+	JMP added2479
 
-few2477:
+few2478:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2483
+	JNZ       partial2484
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2486
+	JMP       stored2487
 
-partial2483:
+partial2484:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2484
+	JZ         noFour2485
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2484:
+noFour2485:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2485
+	JZ         noTwo2486
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2485:
+noTwo2486:
 	TESTQ  $0x00000001, R10
-	JZ     stored2486
+	JZ     stored2487
 	VMOVSD X0, (SI)
 
-stored2486:
-added2478:
+stored2487:
+added2479:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -28785,7 +28799,7 @@ added2478:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2487
+	JLE           few2488
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28795,68 +28809,68 @@ added2478:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2489
+	JNZ           partial2490
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2492
+	JMP           stored2493
 
-partial2489:
+partial2490:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2490
+	JZ         noFour2491
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2490:
+noFour2491:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2491
+	JZ         noTwo2492
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2491:
+noTwo2492:
 	TESTQ  $0x00000001, SI
-	JZ     stored2492
+	JZ     stored2493
 	VMOVSD X0, (DI)
 
-stored2492:
-	JMP added2488
+stored2493:
+	JMP added2489
 
-few2487:
+few2488:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2493
+	JNZ       partial2494
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2496
+	JMP       stored2497
 
-partial2493:
+partial2494:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2494
+	JZ         noFour2495
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2494:
+noFour2495:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2495
+	JZ         noTwo2496
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2495:
+noTwo2496:
 	TESTQ  $0x00000001, R10
-	JZ     stored2496
+	JZ     stored2497
 	VMOVSD X0, (SI)
 
-stored2496:
-added2488:
+stored2497:
+added2489:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -28883,7 +28897,7 @@ added2488:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2497
+	JLE           few2498
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28893,68 +28907,68 @@ added2488:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2499
+	JNZ           partial2500
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2502
+	JMP           stored2503
 
-partial2499:
+partial2500:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2500
+	JZ         noFour2501
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2500:
+noFour2501:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2501
+	JZ         noTwo2502
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2501:
+noTwo2502:
 	TESTQ  $0x00000001, SI
-	JZ     stored2502
+	JZ     stored2503
 	VMOVSD X0, (DI)
 
-stored2502:
-	JMP added2498
+stored2503:
+	JMP added2499
 
-few2497:
+few2498:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2503
+	JNZ       partial2504
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2506
+	JMP       stored2507
 
-partial2503:
+partial2504:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2504
+	JZ         noFour2505
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2504:
+noFour2505:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2505
+	JZ         noTwo2506
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2505:
+noTwo2506:
 	TESTQ  $0x00000001, R10
-	JZ     stored2506
+	JZ     stored2507
 	VMOVSD X0, (SI)
 
-stored2506:
-added2498:
+stored2507:
+added2499:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -28981,7 +28995,7 @@ added2498:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2507
+	JLE           few2508
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28991,68 +29005,68 @@ added2498:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2509
+	JNZ           partial2510
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2512
+	JMP           stored2513
 
-partial2509:
+partial2510:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2510
+	JZ         noFour2511
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2510:
+noFour2511:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2511
+	JZ         noTwo2512
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2511:
+noTwo2512:
 	TESTQ  $0x00000001, SI
-	JZ     stored2512
+	JZ     stored2513
 	VMOVSD X0, (DI)
 
-stored2512:
-	JMP added2508
+stored2513:
+	JMP added2509
 
-few2507:
+few2508:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2513
+	JNZ       partial2514
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2516
+	JMP       stored2517
 
-partial2513:
+partial2514:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2514
+	JZ         noFour2515
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2514:
+noFour2515:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2515
+	JZ         noTwo2516
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2515:
+noTwo2516:
 	TESTQ  $0x00000001, R10
-	JZ     stored2516
+	JZ     stored2517
 	VMOVSD X0, (SI)
 
-stored2516:
-added2508:
+stored2517:
+added2509:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -29079,7 +29093,7 @@ added2508:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2517
+	JLE           few2518
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -29089,79 +29103,79 @@ added2508:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2519
+	JNZ           partial2520
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2522
+	JMP           stored2523
 
-partial2519:
+partial2520:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2520
+	JZ         noFour2521
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2520:
+noFour2521:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2521
+	JZ         noTwo2522
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2521:
+noTwo2522:
 	TESTQ  $0x00000001, SI
-	JZ     stored2522
+	JZ     stored2523
 	VMOVSD X0, (DI)
 
-stored2522:
-	JMP added2518
+stored2523:
+	JMP added2519
 
-few2517:
+few2518:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2523
+	JNZ       partial2524
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2526
+	JMP       stored2527
 
-partial2523:
+partial2524:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2524
+	JZ         noFour2525
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2524:
+noFour2525:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2525
+	JZ         noTwo2526
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2525:
+noTwo2526:
 	TESTQ  $0x00000001, R10
-	JZ     stored2526
+	JZ     stored2527
 	VMOVSD X0, (SI)
 
-stored2526:
-added2518:
+stored2527:
+added2519:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2473
+	JGE  tile2474
 
-tiles2474:
+tiles2475:
 	CMPQ R11, $0x00000002
-	JLT  tiles2528
+	JLT  tiles2529
 
-tile2527:
+tile2528:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29175,9 +29189,9 @@ tile2527:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2530
+	JLE    done2531
 
-again2529:
+again2530:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -29195,9 +29209,9 @@ again2529:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2529
+	JNZ          again2530
 
-done2530:
+done2531:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -29223,7 +29237,7 @@ done2530:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2531
+	JLE           few2532
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -29233,68 +29247,68 @@ done2530:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2533
+	JNZ           partial2534
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2536
+	JMP           stored2537
 
-partial2533:
+partial2534:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2534
+	JZ         noFour2535
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2534:
+noFour2535:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2535
+	JZ         noTwo2536
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2535:
+noTwo2536:
 	TESTQ  $0x00000001, SI
-	JZ     stored2536
+	JZ     stored2537
 	VMOVSD X0, (DI)
 
-stored2536:
-	JMP added2532
+stored2537:
+	JMP added2533
 
-few2531:
+few2532:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2537
+	JNZ       partial2538
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2540
+	JMP       stored2541
 
-partial2537:
+partial2538:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2538
+	JZ         noFour2539
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2538:
+noFour2539:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2539
+	JZ         noTwo2540
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2539:
+noTwo2540:
 	TESTQ  $0x00000001, R10
-	JZ     stored2540
+	JZ     stored2541
 	VMOVSD X0, (SI)
 
-stored2540:
-added2532:
+stored2541:
+added2533:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -29321,7 +29335,7 @@ added2532:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2541
+	JLE           few2542
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -29331,79 +29345,79 @@ added2532:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2543
+	JNZ           partial2544
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2546
+	JMP           stored2547
 
-partial2543:
+partial2544:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2544
+	JZ         noFour2545
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2544:
+noFour2545:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2545
+	JZ         noTwo2546
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2545:
+noTwo2546:
 	TESTQ  $0x00000001, SI
-	JZ     stored2546
+	JZ     stored2547
 	VMOVSD X0, (DI)
 
-stored2546:
-	JMP added2542
+stored2547:
+	JMP added2543
 
-few2541:
+few2542:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2547
+	JNZ       partial2548
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2550
+	JMP       stored2551
 
-partial2547:
+partial2548:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2548
+	JZ         noFour2549
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2548:
+noFour2549:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2549
+	JZ         noTwo2550
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2549:
+noTwo2550:
 	TESTQ  $0x00000001, R10
-	JZ     stored2550
+	JZ     stored2551
 	VMOVSD X0, (SI)
 
-stored2550:
-added2542:
+stored2551:
+added2543:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2527
+	JGE  tile2528
 
-tiles2528:
+tiles2529:
 	CMPQ R11, $0x00000001
-	JLT  tiles2552
+	JLT  tiles2553
 
-tile2551:
+tile2552:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29413,9 +29427,9 @@ tile2551:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2554
+	JLE    done2555
 
-again2553:
+again2554:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -29428,9 +29442,9 @@ again2553:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2553
+	JNZ          again2554
 
-done2554:
+done2555:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -29456,7 +29470,7 @@ done2554:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2555
+	JLE           few2556
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -29466,75 +29480,75 @@ done2554:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2557
+	JNZ           partial2558
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2560
+	JMP           stored2561
 
-partial2557:
+partial2558:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2558
+	JZ         noFour2559
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2558:
+noFour2559:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2559
+	JZ         noTwo2560
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2559:
+noTwo2560:
 	TESTQ  $0x00000001, SI
-	JZ     stored2560
+	JZ     stored2561
 	VMOVSD X0, (DI)
 
-stored2560:
-	JMP added2556
+stored2561:
+	JMP added2557
 
-few2555:
+few2556:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2561
+	JNZ       partial2562
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2564
+	JMP       stored2565
 
-partial2561:
+partial2562:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2562
+	JZ         noFour2563
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2562:
+noFour2563:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2563
+	JZ         noTwo2564
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2563:
+noTwo2564:
 	TESTQ  $0x00000001, R10
-	JZ     stored2564
+	JZ     stored2565
 	VMOVSD X0, (SI)
 
-stored2564:
-added2556:
+stored2565:
+added2557:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2551
+	JGE  tile2552
 
-tiles2552:
-done2180:
+tiles2553:
+done2181:
 	VZEROUPPER
 	RET

@@ -126,6 +126,22 @@ func (g *generator) cavities512() {
 	g.end()
 }
 
+// lookahead is how many messages before it is needed a table is asked for: the order
+// of the tables is nothing that the processor could guess.
+const lookahead = 8
+
+// prefetchTable asks for the first eight rows of eight of a table that is needed soon.
+func (g *generator) prefetchTable(item, left, tables reg.Register) {
+	last := g.label("last")
+	g.CMPQ(left, operand.U8(lookahead))
+	g.JLE(label(last))
+	t := g.place(item, lookahead*messageSize+messageTable, tables)
+	for row := range 8 {
+		g.PREFETCHT0(operand.Mem{Base: t, Disp: 64 * row})
+	}
+	g.Label(last)
+}
+
 // products512 leaves rows of more than eight to others.
 func (g *generator) products512() {
 	g.function("products512", "func(out, weights, tables []float64, list *int, count int) (left int)", "is Products as far as messages have up to 8 states at both ends; left counts those that are not done.")
@@ -135,6 +151,7 @@ func (g *generator) products512() {
 	g.TESTQ(left, left)
 	g.JLE(label(done))
 	g.Label(again)
+	g.prefetchTable(item, left, tables)
 	o, w, t := g.shortPlace(item, messageOut, out), g.shortPlace(item, messageWeight, weights), g.place(item, messageTable, tables)
 	source, target := g.short(item, messageSource), g.short(item, messageTarget)
 	both := g.GP64()
