@@ -55,20 +55,25 @@ type single struct {
 // too large for that: the block has to be ground in double precision.
 func (w *Workspace) groundSingle(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) (done bool, err error) {
 	if in.SharesTables() {
-		m.Ground(&w.Potentials, in, block)
-		if err := w.Prepare(net, block); err != nil {
+		if err := w.groundShared(m, in, net, block); err != nil {
 			return false, err
 		}
 		w.single.on = w.roundTables()
+		w.Laps.End(PhaseExp)
 		return true, nil
 	}
 	m.GroundNodes(&w.Potentials, in, block)
+	w.Laps.End(PhaseGround)
 	if err := w.begin(net, block); err != nil {
 		return false, err
 	}
+	w.Laps.End(PhaseExp)
 	for lo := 0; lo < len(block.Edges); {
 		hi := m.GroundEdges32(&w.Potentials, in, block, lo)
-		if !w.prepareSingle(net, block, lo, hi) {
+		w.Laps.End(PhaseGround)
+		done := w.prepareSingle(net, block, lo, hi)
+		w.Laps.End(PhaseExp)
+		if !done {
 			return false, nil
 		}
 		lo = hi

@@ -26,6 +26,8 @@ type Workspace struct {
 	Potentials crf.Potentials
 	// Precision is what Ground asks for; Double is the zero value.
 	Precision Precision
+	// Laps, unless it is nil, is told by Ground what grounding and exponentiating take.
+	Laps *Laps
 
 	arena    []float64 // what the tables are made of: Potentials.Table, or expansion
 	single   single    // and in its place, in single precision
@@ -99,6 +101,7 @@ func (e *NumericalError) Error() string {
 // Ground computes the potentials of a block of an instance and prepares them for
 // sweeps, each table while it is in the nearest cache. The error is that of Prepare.
 func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) error {
+	w.Laps.Begin()
 	if w.Precision == Single {
 		done, err := w.groundSingle(m, in, net, block)
 		if done || err != nil {
@@ -106,22 +109,34 @@ func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *part
 		}
 	}
 	if in.SharesTables() {
-		m.Ground(&w.Potentials, in, block)
-		return w.Prepare(net, block)
+		return w.groundShared(m, in, net, block)
 	}
 	m.GroundNodes(&w.Potentials, in, block)
+	w.Laps.End(PhaseGround)
 	if err := w.begin(net, block); err != nil {
 		return err
 	}
+	w.Laps.End(PhaseExp)
 	for lo := 0; lo < len(block.Edges); {
 		hi := m.GroundEdges(&w.Potentials, in, block, lo)
+		w.Laps.End(PhaseGround)
 		if err := w.prepareOwn(net, block, lo, hi); err != nil {
 			return err
 		}
+		w.Laps.End(PhaseExp)
 		lo = hi
 	}
 	w.arena, w.at = w.Potentials.Table, w.Potentials.EdgeAt
 	return nil
+}
+
+// groundShared is Ground where edges may share their tables.
+func (w *Workspace) groundShared(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) error {
+	m.Ground(&w.Potentials, in, block)
+	w.Laps.End(PhaseGround)
+	err := w.Prepare(net, block)
+	w.Laps.End(PhaseExp)
+	return err
 }
 
 // Prepare divides the ground edge tables of the block by ρ_uv and exponentiates

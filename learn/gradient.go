@@ -122,7 +122,9 @@ func (l *learner) visitUnit(workerIndex, i int) {
 	}
 	// A block is always finished: a state between two sweeps could not be resumed
 	// to the same bytes.
+	w.space.Laps.Begin()
 	s.outcome, s.err = w.space.Iterate(context.Background(), u.net, u.state, block, v.limits)
+	w.space.Laps.End(bp.PhaseSweep)
 	if s.err != nil {
 		return
 	}
@@ -132,7 +134,9 @@ func (l *learner) visitUnit(workerIndex, i int) {
 		}
 	}
 	if v.contribute {
+		w.space.Laps.Begin()
 		s.err = l.contribute(w, s, u, blockIndex)
+		w.space.Laps.End(bp.PhaseGradient)
 	}
 }
 

@@ -65,7 +65,7 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	l.random = rand.New(l.source)
 	l.edgesTogether = edgesTogether(l.model)
 	for range s.Threads {
-		l.workers = append(l.workers, &worker{adjoint: crf.NewAdjoint(l.model), belief: make([]float64, l.mostBeliefs())})
+		l.workers = append(l.workers, &worker{space: bp.Workspace{Laps: s.Laps}, adjoint: crf.NewAdjoint(l.model), belief: make([]float64, l.mostBeliefs())})
 	}
 	l.at.First = math.NaN()
 	l.at.FirstObjective = math.NaN()

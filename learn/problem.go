@@ -118,6 +118,10 @@ type Settings struct {
 	MaxPasses     float64
 	MaxTime       time.Duration
 
+	// Laps, unless it is nil, adds up what the phases of all visits take, those of
+	// checks too. It is for measuring: it needs one thread, and it makes a run a little
+	// slower. Read it in a Recorder, or after the run.
+	Laps *bp.Laps
 	// Recorder sees every iteration and the end of every check; nil: none.
 	Recorder Recorder
 	// Evaluate is called after the first iteration and then every EvaluateEvery
@@ -218,6 +222,8 @@ func (s *Settings) validateResolved(p *Problem) error {
 		return fmt.Errorf("learn: violated constraint: ClassWeights need Method %q, got %q", Pseudo, s.Method)
 	case s.Order != Cyclic && s.Order != Random:
 		return fmt.Errorf("learn: violated constraint: Order is %q or %q, got %q", Cyclic, Random, s.Order)
+	case s.Laps != nil && s.Threads > 1:
+		return fmt.Errorf("learn: violated constraint: Threads is 1 with Laps, which are of one thread; got %d", s.Threads)
 	case s.Together < 0:
 		return fmt.Errorf("learn: violated constraint: Together ≥ 0, got %d", s.Together)
 	case s.InnerSweeps < 0 || !(s.InnerTolerance >= 0):
