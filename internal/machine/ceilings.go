@@ -9,9 +9,11 @@ import (
 	"time"
 )
 
-// Double names double precision, the only one there is so far. Another one is
-// another entry of Ceilings.Compute and of the kernels it is measured with.
-const Double = "f64"
+// Double and Single name the precisions of Ceilings.Compute.
+const (
+	Double = "f64"
+	Single = "f32"
+)
 
 // Ceilings are what one core of this machine can do at most. Every rate is that of
 // the best repetition; the Median beside it tells how disturbed the machine was.
@@ -159,7 +161,7 @@ func Measure(ctx context.Context, rounds Rounds, mostMemory int64) (*Ceilings, e
 	if err != nil {
 		return nil, err
 	}
-	c.Compute = []Compute{computeRates(timings, perRun)}
+	c.Compute = computeRates(timings, perRun)
 	for i, r := range readers {
 		c.Curve = append(c.Curve, point(8*len(r.data), r.bytesPerRun, timings[len(perRun)+i]))
 	}

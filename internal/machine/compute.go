@@ -12,14 +12,17 @@ import (
 const elements = 1024
 
 // computeTasks returns the tasks that measure arithmetic, and how many units, such
-// as operations or elements, one run of each has.
+// as operations or elements, one run of each has: multiply-adds, exponentials and
+// logarithms in double precision, then the same in single.
 func computeTasks() (tasks []Task, perRun []float64) {
 	negative, positive, out := make([]float64, elements), make([]float64, elements), make([]float64, elements)
+	negative32, positive32, out32 := make([]float32, elements), make([]float32, elements), make([]float32, elements)
 	rng := rand.New(rand.NewPCG(2, 1))
 	for i := range negative {
 		// As in messages: differences to a largest logarithm, and sums up to the number
 		// of states.
 		negative[i], positive[i] = -20*rng.Float64(), 1e-3+10*rng.Float64()
+		negative32[i], positive32[i] = float32(negative[i]), float32(positive[i])
 	}
 	for _, unit := range []struct {
 		work  float64 // of one call with n = 1
@@ -36,6 +39,17 @@ func computeTasks() (tasks []Task, perRun []float64) {
 		{elements, 1, func(n int) {
 			for range n {
 				simd.Log(out, positive)
+			}
+		}},
+		{2 * float64(active.entries32), 1000, func(n int) { active.multiplyAdd32(n, 0.5, 1) }},
+		{elements, 1, func(n int) {
+			for range n {
+				simd.Exp32(out32, negative32)
+			}
+		}},
+		{elements, 1, func(n int) {
+			for range n {
+				simd.Log32(out32, positive32)
 			}
 		}},
 	} {
@@ -58,10 +72,21 @@ func calibrate(n int, call func(n int)) int {
 	}
 }
 
+// tasksPerPrecision is how many tasks of computeTasks each precision has.
+const tasksPerPrecision = 3
+
 // computeRates turns the timings of computeTasks into rates.
-func computeRates(t []Timing, perRun []float64) Compute {
+func computeRates(t []Timing, perRun []float64) (rates []Compute) {
+	for i, precision := range []string{Double, Single} {
+		from := i * tasksPerPrecision
+		rates = append(rates, computeRate(precision, t[from:], perRun[from:]))
+	}
+	return rates
+}
+
+func computeRate(precision string, t []Timing, perRun []float64) Compute {
 	return Compute{
-		Precision: Double,
+		Precision: precision,
 		FMA:       perRun[0] / t[0].Minimum / giga, FMAMedian: perRun[0] / t[0].Median / giga,
 		Exp: giga * t[1].Minimum / perRun[1], ExpMedian: giga * t[1].Median / perRun[1],
 		Log: giga * t[2].Minimum / perRun[2], LogMedian: giga * t[2].Median / perRun[2],

@@ -216,6 +216,22 @@ func TestRateAt(t *testing.T) {
 	}
 }
 
+// TestComputeRates: each precision gets the rates of its own tasks.
+func TestComputeRates(t *testing.T) {
+	var timings []Timing
+	for i := range 6 {
+		timings = append(timings, Timing{Minimum: float64(i + 1), Median: float64(2*i + 2)})
+	}
+	got := computeRates(timings, []float64{10e9, 4e9, 6e9, 80e9, 50e9, 60e9})
+	want := []Compute{
+		{Double, 10, 5, 0.5, 1, 0.5, 1},
+		{Single, 20, 10, 0.1, 0.2, 0.1, 0.2},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 // TestMeasure: every ceiling is a number, and the levels are those of the machine.
 // How large they are is not for a test to say.
 func TestMeasure(t *testing.T) {
@@ -229,10 +245,12 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%s: best %v, median %v", what, best, median)
 		}
 	}
-	k := c.Of(Double)
-	positive("multiply-adds", k.FMA, k.FMAMedian, true)
-	positive("exp", k.Exp, k.ExpMedian, false)
-	positive("log", k.Log, k.LogMedian, false)
+	for _, precision := range []string{Double, Single} {
+		k := c.Of(precision)
+		positive("multiply-adds", k.FMA, k.FMAMedian, true)
+		positive("exp", k.Exp, k.ExpMedian, false)
+		positive("log", k.Log, k.LogMedian, false)
+	}
 	for i, p := range c.Curve {
 		positive("reading", p.Rate, p.RateMedian, true)
 		if p.Bytes > 4<<20 || (i > 0 && p.Bytes <= c.Curve[i-1].Bytes) {
