@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/graph/partition"
 	"github.com/blockbp/blockbp/internal/machine"
@@ -55,7 +56,7 @@ func (p *ScalePlan) ba(nodes int) scaleCase {
 		assign: func(g *graph.Graph) ([]int32, error) { return partition.BreadthFirst(g, blocks) },
 	}
 	// Where there are so many pairs of blocks that beliefs take less, they are kept.
-	m := (&speedNetwork{}).shape(c.states)
+	m := speedShape(c.states, bp.Double)
 	if pairs := blocks * (blocks - 1) / 2; m.contribution()*float64(pairs) < m.perLooseEdge()*float64(c.edges) {
 		c.groups = blocks + pairs
 	} else {
@@ -87,9 +88,9 @@ const (
 
 // needBytes is about how much memory learning on this network takes.
 func (c *scaleCase) needBytes() float64 {
-	m := (&speedNetwork{}).shape(c.states)
+	m := speedShape(c.states, bp.Double)
 	nodes, edges := float64(c.nodes), float64(c.edges)
-	return networkBytes(m, nodes, edges) + topologyPerNode*nodes + topologyPerEdge*edges + m.numberBytes*(m.contribution()*float64(c.groups)+m.perLooseEdge()*float64(c.loose))
+	return networkBytes(m, nodes, edges) + topologyPerNode*nodes + topologyPerEdge*edges + numberBytes*(m.contribution()*float64(c.groups)+m.perLooseEdge()*float64(c.loose))
 }
 
 // scaleNetwork is a network on which learning has begun.

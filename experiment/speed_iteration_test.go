@@ -3,17 +3,19 @@ package experiment
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/learn"
 )
 
 // TestPasses: passes of a run that goes on for as long as it is asked to.
 func TestPasses(t *testing.T) {
-	n := must(gridNetwork(8, 2, 2))
+	n := must(tiledNetwork(8, 2, 2))
 	p := must(n.problem(2))
-	learning := newPasses(t.Context(), p, n.settings(), 4)
+	learning := newPasses(t.Context(), p, n.settings())
 	for range 3 * passesPerRun { // learning begins anew on the way
 		if seconds := must(learning.Run()); !(seconds > 0) {
 			t.Errorf("a pass took %v s", seconds)
@@ -26,7 +28,7 @@ func TestPasses(t *testing.T) {
 
 	short := n.settings()
 	short.MaxIterations = 11 // two passes and a part, of which the first does not count
-	learning = newPasses(t.Context(), p, short, 4)
+	learning = newPasses(t.Context(), p, short)
 	defer learning.stop()
 	if _, err := learning.Run(); err != nil {
 		t.Fatal(err)
@@ -37,7 +39,7 @@ func TestPasses(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	learning = newPasses(ctx, p, n.settings(), 4)
+	learning = newPasses(ctx, p, n.settings())
 	defer learning.stop()
 	if _, err := learning.Run(); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
@@ -47,7 +49,7 @@ func TestPasses(t *testing.T) {
 // TestTurnWatch: turns count if nothing but whole iterations is in them.
 func TestTurnWatch(t *testing.T) {
 	counted := 0
-	w := &turnWatch{skip: 3, perTurn: 2, sweeps: 3, last: 1000, yield: func(turn) bool { counted++; return counted < 3 }}
+	w := &turnWatch{skip: 3, perTurn: 2, sweeps: 3, most: 1000, yield: func(turn) bool { counted++; return counted < 3 }}
 	record := func(e learn.Event) {
 		t.Helper()
 		if err := w.Record(e); err != nil {
@@ -78,7 +80,7 @@ func TestTurnWatch(t *testing.T) {
 		t.Errorf("when nobody wants more the error is %v", err)
 	}
 
-	w = &turnWatch{skip: 1, perTurn: 1, sweeps: 3, last: 4, yield: func(turn) bool { counted++; return true }}
+	w = &turnWatch{skip: 1, perTurn: 1, sweeps: 3, most: 3, yield: func(turn) bool { counted++; return true }}
 	counted = 0
 	for i := range 3 {
 		record(iteration(i + 1))
@@ -88,9 +90,65 @@ func TestTurnWatch(t *testing.T) {
 	}
 }
 
+// TestTurnWatchPasses: a pass ends where the first block has been visited again, in
+// however many iterations, and the first of a run does not count.
+func TestTurnWatchPasses(t *testing.T) {
+	var got []int
+	w := &turnWatch{skip: 2, sweeps: 3, most: 100, yield: func(next turn) bool {
+		got = append(got, next.iterations)
+		return true
+	}}
+	for i, block := range []int{0, 3, 1, 0, 3, 1, 0, 5, 0, 0} {
+		if err := w.Record(learn.Event{Iteration: i + 1, Block: block, Sweeps: 3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(got, []int{3, 2, 1}) {
+		t.Errorf("passes of %d iterations", got)
+	}
+}
+
+// TestPassIterations: a pass has as many iterations as learning makes of its blocks,
+// and every visit of the pass is in the laps.
+func TestPassIterations(t *testing.T) {
+	n := must(tiledNetwork(24, 6, 6))
+	p := must(n.problem(2))
+	for _, together := range []int{0, 1, 3} {
+		settings := n.settings()
+		settings.Together, settings.Laps = together, &bp.Laps{}
+		first := 0
+		settings.Recorder = learn.RecorderFunc(func(e learn.Event) error {
+			if e.Iteration > 1 && e.Block == 0 && first == 0 {
+				first = e.Iteration - 1
+			}
+			return nil
+		})
+		learning := newPasses(t.Context(), p, settings)
+		defer learning.stop()
+		for range 3 {
+			must(learning.Run())
+		}
+		for _, done := range learning.done {
+			if done.iterations != first || (together <= 1) != (first == 36) || first < 12 {
+				t.Errorf("%d blocks at a time: a turn of %d iterations, a pass has %d", together, done.iterations, first)
+			}
+			if done.laps.count[bp.PhaseSweep] != 36 || done.laps.count[bp.PhaseGradient] != 36 {
+				t.Errorf("%d blocks at a time: laps %v in a pass of 36 blocks", together, done.laps.count)
+			}
+			sum := 0.0
+			for phase := range done.laps.spent {
+				sum += done.laps.spent[phase].Seconds()
+			}
+			if !(sum > 0) || sum > done.seconds {
+				t.Errorf("%d blocks at a time: phases take %v s of a pass of %v", together, sum, done.seconds)
+			}
+		}
+	}
+}
+
 // TestTurns: turns may be shorter and longer than passes.
 func TestTurns(t *testing.T) {
-	n := must(gridNetwork(8, 2, 2))
+	n := must(tiledNetwork(8, 2, 2))
 	p := must(n.problem(2))
 	for _, perTurn := range []int{1, 3, 10} {
 		learning := newTurns(t.Context(), p, n.settings(), 4, perTurn)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/graph/partition"
@@ -25,22 +26,21 @@ const (
 // speedNetwork is a graph with features, cut into blocks, for any number of states.
 type speedNetwork struct {
 	name       string
+	spec       GraphSpec
 	graph      *graph.Graph
-	part       *partition.Partition
-	node, edge []float64 // features
+	part       *partition.Partition // nil: not cut yet
+	together   int                  // blocks that an iteration visits; 0: one
+	node, edge []float64            // features
 }
 
-// newSpeedNetwork draws a network. cut divides it into blocks.
-func newSpeedNetwork(name string, spec GraphSpec, cut func(*graph.Graph) (*partition.Partition, error)) (*speedNetwork, error) {
+// newSpeedNetwork draws a network.
+func newSpeedNetwork(name string, spec GraphSpec) (*speedNetwork, error) {
 	source := Synthetic{Seed: speedSeed}
 	g, err := spec.Build(source.source(streamGraph, 0))
 	if err != nil {
 		return nil, err
 	}
-	n := &speedNetwork{name: name, graph: g}
-	if n.part, err = cut(g); err != nil {
-		return nil, err
-	}
+	n := &speedNetwork{name: name, spec: spec, graph: g}
 	n.draw(source.source(streamFeatures, 0))
 	return n, nil
 }
@@ -53,34 +53,55 @@ func (n *speedNetwork) draw(rng *rand.Rand) {
 	gaussian(n.edge, rng, 1)
 }
 
-// gridNetwork is a grid cut into tiles.
-func gridNetwork(side int, tileRows, tileCols int) (*speedNetwork, error) {
-	spec := GraphSpec{Kind: "grid", Rows: side, Cols: side}
-	return newSpeedNetwork(fmt.Sprintf("grid %d×%d", side, side), spec, func(g *graph.Graph) (*partition.Partition, error) {
-		of, blocks, err := partition.Tiles(side, side, tileRows, tileCols)
-		if err != nil {
-			return nil, err
-		}
-		return partition.FromAssignment(g, of, blocks)
-	})
+// gridNetwork is a square grid.
+func gridNetwork(side int) (*speedNetwork, error) {
+	return newSpeedNetwork(fmt.Sprintf("grid %d×%d", side, side), GraphSpec{Kind: kindGrid, Rows: side, Cols: side})
 }
 
-// baNetwork is a Barabási–Albert graph with two edges per new node, cut as training
-// cuts it where nobody says how.
-func baNetwork(nodes, blocks int) (*speedNetwork, error) {
-	spec := GraphSpec{Kind: "ba", Nodes: nodes, Attach: 2}
-	return newSpeedNetwork(fmt.Sprintf("BA %d", nodes), spec, func(g *graph.Graph) (*partition.Partition, error) {
-		of, err := partition.BreadthFirst(g, blocks)
-		if err != nil {
-			return nil, err
-		}
-		return partition.FromAssignment(g, of, blocks)
-	})
+// tiledNetwork is a square grid cut into tiles.
+func tiledNetwork(side, tileRows, tileCols int) (*speedNetwork, error) {
+	n, err := gridNetwork(side)
+	if err != nil {
+		return nil, err
+	}
+	err = n.tile(tileRows, tileCols)
+	return n, err
 }
 
-// shape is that of a model for so many states.
-func (n *speedNetwork) shape(states int) modelShape {
-	return modelShape{float64(states), speedNodeFeatures, speedEdgeFeatures, numberBytes[Double]}
+func (n *speedNetwork) tile(tileRows, tileCols int) error {
+	of, blocks, err := partition.Tiles(n.spec.Rows, n.spec.Cols, tileRows, tileCols)
+	if err != nil {
+		return err
+	}
+	n.part, err = partition.FromAssignment(n.graph, of, blocks)
+	return err
+}
+
+// baNetwork is a Barabási–Albert graph with two edges per new node.
+func baNetwork(nodes int) (*speedNetwork, error) {
+	return newSpeedNetwork(fmt.Sprintf("BA %d", nodes), GraphSpec{Kind: kindBA, Nodes: nodes, Attach: 2})
+}
+
+// cut cuts the network as training cuts it where nobody says how: into as many
+// blocks as learn.DefaultCut finds for the problem, a grid in tiles that are nearly
+// square, another graph breadth first; and has an iteration visit as many.
+func (n *speedNetwork) cut(p learn.Problem) error {
+	blocks, together := learn.DefaultCut(p.Model, p.Data)
+	n.together = together
+	if n.spec.Kind == kindGrid {
+		return n.tile(partition.SquareTiles(blocks, n.spec.Rows, n.spec.Cols))
+	}
+	of, err := partition.BreadthFirst(n.graph, blocks)
+	if err != nil {
+		return err
+	}
+	n.part, err = partition.FromAssignment(n.graph, of, blocks)
+	return err
+}
+
+// speedShape is that of a model for so many states.
+func speedShape(states int, precision bp.Precision) modelShape {
+	return modelShape{float64(states), speedNodeFeatures, speedEdgeFeatures, precision}
 }
 
 // instance returns a model with random weights and the network with labels that are
@@ -145,6 +166,7 @@ func (n *speedNetwork) problem(states int) (learn.Problem, error) {
 func (n *speedNetwork) settings() learn.Settings {
 	return learn.Settings{
 		Method:            learn.BBPL,
+		Together:          n.together,
 		Partition:         func(*crf.Instance) (*partition.Partition, error) { return n.part, nil },
 		InnerTolerance:    math.SmallestNonzeroFloat64,
 		GradientTolerance: math.SmallestNonzeroFloat64,

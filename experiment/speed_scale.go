@@ -5,14 +5,18 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/learn"
 )
 
-// ThreadSpeed is a whole iteration over several instances by some threads.
+// ThreadSpeed is a whole iteration by some threads, over several instances or over
+// several blocks of one network.
 type ThreadSpeed struct {
-	Threads              int     `json:"threads"`
+	Graph                string  `json:"graph"`
 	Instances            int     `json:"instances"`
+	BlocksAtATime        int     `json:"blocks_at_a_time"`
+	Threads              int     `json:"threads"`
 	MsPerIteration       float64 `json:"ms_per_iteration"`
 	MsPerIterationMedian float64 `json:"ms_per_iteration_median"`
 	NsPerEdge            float64 `json:"ns_per_edge"`
@@ -20,23 +24,44 @@ type ThreadSpeed struct {
 	Speedup float64 `json:"speedup"`
 }
 
-// threads measures whole iterations on several instances with one thread, two and
-// one per core, in turns.
+// threads measures whole iterations on several instances, and on one large network.
 func (r *speedRun) threads() error {
-	counts := slices.Compact([]int{1, min(2, runtime.GOMAXPROCS(0)), runtime.GOMAXPROCS(0)})
-	r.say(fmt.Sprintf("threads: %d instances, %d threads", r.plan.ThreadInstances, counts))
 	n, p, err := r.manyInstances()
 	if err != nil {
 		return err
 	}
-	blocks := len(n.part.Blocks)
+	if err := r.threadsOn(n, p); err != nil {
+		return err
+	}
+	side := r.plan.ThreadSide
+	if need := sizeBytes(side, r.plan.ReferenceStates); need > float64(r.plan.MostMemory) {
+		r.leave(fmt.Sprintf("threads on a network of %d nodes: it needs about %.0f MB", side*side, need/1e6))
+		return nil
+	}
+	if n, err = gridNetwork(side); err != nil {
+		return err
+	}
+	if p, err = n.problem(r.plan.ReferenceStates); err != nil {
+		return err
+	}
+	return r.threadsOn(n, p)
+}
+
+// threadsOn measures with one thread, two and one per core, in turns.
+func (r *speedRun) threadsOn(n *speedNetwork, p learn.Problem) error {
+	if err := n.cut(p); err != nil {
+		return err
+	}
+	counts := slices.Compact([]int{1, min(2, runtime.GOMAXPROCS(0)), runtime.GOMAXPROCS(0)})
+	r.say(fmt.Sprintf("threads: %s, instances: %d, blocks at a time: %d, threads: %d", n.name, len(p.Data), n.together, counts))
 	var tasks []machine.Task
+	var learning []*turns
 	for _, threads := range counts {
 		settings := n.settings()
 		settings.Threads = threads
-		learning := newPasses(r.ctx, p, settings, blocks)
-		defer learning.stop()
-		tasks = append(tasks, learning)
+		next := newPasses(r.ctx, p, settings)
+		defer next.stop()
+		learning, tasks = append(learning, next), append(tasks, next)
 	}
 	timings, err := r.interleave(tasks...)
 	if err != nil {
@@ -45,9 +70,10 @@ func (r *speedRun) threads() error {
 	const nano, milli = 1e9, 1e3
 	edges := float64(len(p.Data) * n.graph.NumEdges())
 	for i, t := range timings {
+		iterations := float64(learning[i].done[0].iterations)
 		r.speed.Threads = append(r.speed.Threads, ThreadSpeed{
-			Threads: counts[i], Instances: len(p.Data),
-			MsPerIteration: milli * t.Minimum / float64(blocks), MsPerIterationMedian: milli * t.Median / float64(blocks),
+			Graph: n.name, Instances: len(p.Data), BlocksAtATime: n.together, Threads: counts[i],
+			MsPerIteration: milli * t.Minimum / iterations, MsPerIterationMedian: milli * t.Median / iterations,
 			NsPerEdge: nano * t.Minimum / edges, Speedup: timings[0].Minimum / t.Minimum,
 		})
 	}
@@ -57,7 +83,7 @@ func (r *speedRun) threads() error {
 // manyInstances is learning from several instances on one grid, each with features
 // of its own.
 func (r *speedRun) manyInstances() (*speedNetwork, learn.Problem, error) {
-	n, err := gridNetwork(r.plan.ThreadGrid, r.plan.TileRows, r.plan.TileCols)
+	n, err := gridNetwork(r.plan.ThreadGrid)
 	if err != nil {
 		return nil, learn.Problem{}, err
 	}
@@ -100,7 +126,7 @@ func (r *speedRun) sizes() error {
 		}
 		r.say(fmt.Sprintf("sizes: grid %d×%d in blocks of %d×%d", side, side, r.plan.SizeTile, r.plan.SizeTile))
 		tiles := side / r.plan.SizeTile
-		n, err := gridNetwork(side, tiles, tiles)
+		n, err := tiledNetwork(side, tiles, tiles)
 		if err != nil {
 			return err
 		}
@@ -126,7 +152,7 @@ func (r *speedRun) sizes() error {
 // and beliefs, and as much again for labels, graph and partition.
 func sizeBytes(side, states int) float64 {
 	nodes := float64(side * side)
-	return 2 * networkBytes((&speedNetwork{}).shape(states), nodes, 2*nodes)
+	return 2 * networkBytes(speedShape(states, bp.Double), nodes, 2*nodes)
 }
 
 // sizeSpeed takes rates from the times of turns.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/graph/partition"
 	"github.com/blockbp/blockbp/internal/machine"
 )
 
@@ -32,22 +34,26 @@ type SweepSpeed struct {
 // first, which holds next to no network.
 func (r *speedRun) sweeps() error {
 	for _, m := range r.speed.Ceilings.Memory[1:] {
-		bytes := min(float64(m.Bytes), float64(r.plan.MostMemory)/2)
-		r.say(fmt.Sprintf("sweeps: tables in %s, %.3g MB", m.Level, bytes/1e6))
-		if err := r.sweepsIn(m.Level, bytes); err != nil {
-			return err
+		// A sweep needs features besides, of which grounding makes the tables.
+		bytes := min(float64(m.Bytes), float64(r.plan.MostMemory)/4)
+		for _, precision := range r.plan.precisions(r.plan.ReferenceStates) {
+			r.say(fmt.Sprintf("sweeps: tables in %s, %.3g MB, %v", m.Level, bytes/1e6, precision))
+			if err := r.sweepsIn(m.Level, bytes, precision); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
 // sweepsIn measures sweeps over a grid that takes about so many bytes.
-func (r *speedRun) sweepsIn(level string, bytes float64) error {
-	n, err := gridNetwork(gridSide(r.plan.ReferenceStates, bytes), 1, 1)
+func (r *speedRun) sweepsIn(level string, bytes float64, precision bp.Precision) error {
+	m := speedShape(r.plan.ReferenceStates, precision)
+	n, err := tiledNetwork(gridSide(m, bytes), 1, 1)
 	if err != nil {
 		return err
 	}
-	s, err := newSweeper(n, r.plan.ReferenceStates)
+	s, err := newSweeper(n, r.plan.ReferenceStates, precision)
 	if err != nil {
 		return err
 	}
@@ -55,26 +61,25 @@ func (r *speedRun) sweepsIn(level string, bytes float64) error {
 	if err != nil {
 		return err
 	}
-	r.speed.Sweeps = append(r.speed.Sweeps, sweepSpeed(r.speed.Ceilings, level, n, r.plan.ReferenceStates, timings[0]))
+	r.speed.Sweeps = append(r.speed.Sweeps, sweepSpeed(r.speed.Ceilings, level, n, m, timings[0]))
 	return nil
 }
 
 // gridSide returns the side of the grid whose sweeps touch about so many bytes: it
 // has nearly two edges per node.
-func gridSide(states int, bytes float64) int {
-	m := (&speedNetwork{}).shape(states)
+func gridSide(m modelShape, bytes float64) int {
 	return max(2, int(math.Sqrt(bytes/sweepBytes(m, blockShape{nodes: 1, edges: 2}))))
 }
 
-func sweepSpeed(c *Ceilings, level string, n *speedNetwork, states int, t machine.Timing) SweepSpeed {
+func sweepSpeed(c *Ceilings, level string, n *speedNetwork, m modelShape, t machine.Timing) SweepSpeed {
 	const nano, giga = 1e9, 1e9
-	m, b := n.shape(states), shapesOf(n.part)[0]
+	b := m.shapesOf(n.part)[0]
 	set := sweepBytes(m, b)
 	// In the long run every sweep finds things as the one before left them.
 	w := sweepsWork(m, b, 2).plus(sweepsWork(m, b, 1).times(-1))
-	roof := roofline(c, Double, w, set, set)
+	roof := roofline(c, m.precision, w, set, set)
 	s := SweepSpeed{
-		Level: level, States: states, Precision: Double, Edges: n.graph.NumEdges(), WorkingSet: set,
+		Level: level, States: int(m.states), Precision: m.precision.String(), Edges: n.graph.NumEdges(), WorkingSet: set,
 		NsPerEdge: nano * t.Minimum / b.edges, NsPerEdgeMedian: nano * t.Median / b.edges, MessagesPerS: b.messages / t.Minimum,
 		GBPerS: w.bytes() / t.Minimum / giga, CeilingGBPerS: c.RateAt(set), Bound: roof.Bound, RooflineFraction: roof.Seconds / t.Minimum,
 	}
@@ -84,24 +89,32 @@ func sweepSpeed(c *Ceilings, level string, n *speedNetwork, states int, t machin
 
 // sweeper makes sweeps over a network that is one block.
 type sweeper struct {
-	*visitor
+	net    *bp.Net
+	state  *bp.State
+	block  *partition.Block
+	space  bp.Workspace
 	repeat int // sweeps per measurement
 }
 
 // sweepTime is about how long a measurement of sweeps over little is made to take.
 const sweepTime = 2 * time.Millisecond
 
-func newSweeper(n *speedNetwork, states int) (*sweeper, error) {
-	v, err := newVisitor(n, states, 1)
+func newSweeper(n *speedNetwork, states int, precision bp.Precision) (*sweeper, error) {
+	model, in, err := n.instance(states)
 	if err != nil {
 		return nil, err
 	}
-	block := &v.part.Blocks[0]
-	v.model.Ground(&v.space.Potentials, v.in, block)
-	if err := v.space.Prepare(v.net, block); err != nil {
+	net, err := bp.NewNet(n.graph, in.Cards(), bp.Convex(n.graph), nil)
+	if err != nil {
 		return nil, err
 	}
-	s := &sweeper{v, 1}
+	s := &sweeper{net: net, state: bp.NewState(net), block: &n.part.Blocks[0], space: bp.Workspace{Precision: precision}, repeat: 1}
+	if err := s.space.Ground(model, in, net, s.block); err != nil {
+		return nil, err
+	}
+	if s.space.InSingle() != (precision == bp.Single) {
+		return nil, fmt.Errorf("potentials of %s are too large for %v", n.name, precision)
+	}
 	for {
 		seconds, err := s.Run()
 		if err != nil || seconds*float64(s.repeat) >= sweepTime.Seconds() {
@@ -115,7 +128,7 @@ func newSweeper(n *speedNetwork, states int) (*sweeper, error) {
 func (s *sweeper) Run() (seconds float64, err error) {
 	started := time.Now()
 	for range s.repeat {
-		if _, err := s.space.Sweep(s.net, s.state, &s.part.Blocks[0], 0); err != nil {
+		if _, err := s.space.Sweep(s.net, s.state, s.block, 0); err != nil {
 			return 0, err
 		}
 	}

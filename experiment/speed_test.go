@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -16,9 +18,9 @@ import (
 func tinyPlan() SpeedPlan {
 	p := QuickSpeedPlan()
 	p.Grid, p.BA, p.TileRows, p.TileCols = 8, 60, 2, 2
-	p.States, p.ReferenceStates = []int{2, 3}, 3
+	p.States, p.SingleStates, p.ReferenceStates = []int{2, 3}, []int{3}, 3
 	p.SizeSides, p.SizeTile = []int{4, 8}, 4
-	p.ThreadInstances, p.ThreadGrid = 3, 6
+	p.ThreadInstances, p.ThreadGrid, p.ThreadSide = 3, 6, 7
 	p.MethodGrids, p.MethodTolerance, p.MethodRepeats = []int{4}, 1e-4, 1
 	p.Ceilings, p.Rounds = machine.Rounds{Least: 1}, machine.Rounds{Least: 2, Budget: time.Millisecond}
 	p.MostMemory = 4 << 20
@@ -45,12 +47,14 @@ func TestMeasureSpeed(t *testing.T) {
 			t.Errorf("%s is %v", what, x)
 		}
 	}
-	if want := 2 * len(plan.States) * (numPhases + 1); len(s.Phases) != want {
+	const cases = 2 * 3 // networks; states and precisions
+	if want := cases * (bp.NumPhases + 1); len(s.Phases) != want {
 		t.Errorf("%d phases, want %d", len(s.Phases), want)
 	}
 	for i, p := range s.Phases {
-		name := append(phaseNames[:], Iteration)[i%(numPhases+1)]
-		if p.Name != name || p.Precision != "f64" || p.NsPerEdgeMedian < p.NsPerEdge || (p.Sweeps == 2) != (name == Iteration) {
+		name := []string{"ground", "exp", "sweep", "gradient", Iteration}[i%(bp.NumPhases+1)]
+		precision := []string{"f64", "f64", "f32"}[i/(bp.NumPhases+1)%3]
+		if p.Name != name || p.Precision != precision || p.NsPerEdgeMedian < p.NsPerEdge || (p.Sweeps == 2) != (name == Iteration) || p.Blocks != learn.DefaultBlocks || p.BlocksAtATime != 1 {
 			t.Errorf("phase %d: %+v", i, p)
 		}
 		for what, x := range map[string]float64{"ns": p.NsPerEdge, "fraction": p.RooflineFraction, "roofline": p.RooflineNsPerEdge, "bytes": p.BytesPerEdge, "flops": p.FlopsPerEdge} {
@@ -59,18 +63,37 @@ func TestMeasureSpeed(t *testing.T) {
 	}
 	good("messages per second", s.MessagesPerS)
 	good("speed-up", s.SpeedupVsPlainGo)
-	if last := s.Kernels[len(s.Kernels)-1]; last.Name != "plain" || last.Speedup != 1 {
-		t.Errorf("the last kernels are %+v", last)
+	good("speed-up in single precision", s.SpeedupVsPlainGoSingle)
+	names := simd.Names()
+	if len(s.Kernels) != 2*len(names) {
+		t.Fatalf("%d kernels, want those of %q twice", len(s.Kernels), names)
 	}
-	if len(s.Sweeps) != len(s.Ceilings.Memory)-1 || s.Sweeps[len(s.Sweeps)-1].Level != machine.DRAM {
+	for i, k := range s.Kernels {
+		if k.Name != names[i%len(names)] || k.Precision != []string{"f64", "f32"}[i/len(names)] || (k.Name == "plain" && k.Speedup != 1) {
+			t.Errorf("kernels %+v", k)
+		}
+	}
+	if s.SpeedupVsPlainGo != s.Kernels[0].Speedup || s.SpeedupVsPlainGoSingle != s.Kernels[len(names)].Speedup {
+		t.Errorf("speed-ups %v and %v are not those of %+v", s.SpeedupVsPlainGo, s.SpeedupVsPlainGoSingle, s.Kernels)
+	}
+	if len(s.Sweeps) != 2*(len(s.Ceilings.Memory)-1) || s.Sweeps[len(s.Sweeps)-1].Level != machine.DRAM {
 		t.Errorf("sweeps %+v", s.Sweeps)
 	}
-	for _, x := range s.Sweeps {
+	for i, x := range s.Sweeps {
 		good("sweep", x.NsPerEdge)
 		good("fraction of bandwidth", x.BandwidthFraction)
+		if x.Precision != []string{"f64", "f32"}[i%2] {
+			t.Errorf("sweep %d is in %s", i, x.Precision)
+		}
 	}
-	if s.Threads[0].Threads != 1 || s.Threads[0].Speedup != 1 || s.Threads[0].Instances != 3 {
-		t.Errorf("threads %+v", s.Threads)
+	for i, x := range s.Threads {
+		first := x.Threads == 1
+		if first != (x.Speedup == 1) && first || (x.Instances == 3) != (i < len(s.Threads)/2) || x.BlocksAtATime < 1 {
+			t.Errorf("threads %+v", x)
+		}
+	}
+	if last := s.Threads[len(s.Threads)-1]; last.Graph != "grid 7×7" || last.Instances != 1 {
+		t.Errorf("threads on one network: %+v", last)
 	}
 	for i, x := range s.Sizes {
 		good("time of an iteration", x.MsPerIteration)

@@ -270,6 +270,16 @@ func TestTiles(t *testing.T) {
 	}
 }
 
+func TestSquareTiles(t *testing.T) {
+	for _, c := range []struct{ count, rows, cols, tileRows, tileCols int }{
+		{20, 200, 200, 4, 5}, {1, 7, 9, 1, 1}, {60, 100, 400, 4, 15}, {61, 200, 200, 8, 8}, {100, 4, 5, 4, 5}, {6, 1, 100, 1, 6}, {6, 100, 1, 6, 1},
+	} {
+		if r, w := partition.SquareTiles(c.count, c.rows, c.cols); r != c.tileRows || w != c.tileCols {
+			t.Errorf("%d tiles of a %d×%d grid: %d×%d, want %d×%d", c.count, c.rows, c.cols, r, w, c.tileRows, c.tileCols)
+		}
+	}
+}
+
 func TestTilesAreEvenRectangles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows, cols := rapid.IntRange(1, 20).Draw(t, "rows"), rapid.IntRange(1, 20).Draw(t, "cols")

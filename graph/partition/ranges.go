@@ -30,6 +30,14 @@ func Tiles(rows, cols, tileRows, tileCols int) (of []int32, blocks int, err erro
 	return of, tileRows * tileCols, nil
 }
 
+// SquareTiles returns rows and columns of at least so many tiles that are nearly
+// square, for Tiles, or of one per node where the grid has not so many.
+func SquareTiles(count, rows, cols int) (tileRows, tileCols int) {
+	tileRows = int(math.Round(math.Sqrt(float64(count) * float64(rows) / float64(cols))))
+	tileRows = min(max(tileRows, 1), rows, count)
+	return tileRows, min((count+tileRows-1)/tileRows, cols)
+}
+
 // Ranges returns the assignment of nodes 0 … numNodes-1 to runs of consecutive
 // nodes whose lengths differ by at most one: the paper's partition of graphs
 // that are not grids.

@@ -23,9 +23,10 @@ func (a *app) benchCommand() *cobra.Command {
 		Short: "Measure the speed of learning on this machine, beside what the machine can do",
 		Long: `Measures, on this machine and in one run, its ceilings (multiply-adds, exp and
 log, reading from each level of memory), the phases of a learning iteration and the
-whole of it, with the share of the roofline that each reaches, what the vector
-kernels bring over plain Go, threads, growing networks, and the time that the three
-methods take to the optimum. docs/performance.md explains every number.
+whole of it in double and in single precision, with the share of the roofline that
+each reaches, what the vector kernels bring over plain Go, threads, growing
+networks, and the time that the three methods take to the optimum.
+docs/performance.md explains every number.
 
 With --scale it measures instead how cost grows with the network: building,
 partitioning and learning on grids of up to 4 million nodes and on random graphs of
@@ -90,9 +91,17 @@ func (a *app) bench(f *benchFlags) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(a.stdout, "%.3g million messages per second; a whole iteration is %.3g times as fast as in plain Go; %.0f s in all\nWhat the numbers mean: docs/performance.md\n",
-		speed.MessagesPerS/million, speed.SpeedupVsPlainGo, result.Seconds)
+	_, err = fmt.Fprintf(a.stdout, "%.3g million messages per second; a whole iteration is %.3g times as fast as in plain Go%s; %.0f s in all\nWhat the numbers mean: docs/performance.md\n",
+		speed.MessagesPerS/million, speed.SpeedupVsPlainGo, singleText(speed), result.Seconds)
 	return err
+}
+
+// singleText adds what holds in single precision, if that was measured.
+func singleText(s *experiment.Speed) string {
+	if s.SpeedupVsPlainGoSingle == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", in single precision %.3g times", s.SpeedupVsPlainGoSingle)
 }
 
 // stages tells of each stage of a measurement as it begins.

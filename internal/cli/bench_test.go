@@ -23,9 +23,9 @@ func measureLittle(t *testing.T) (quick *[]bool) {
 		*quick = append(*quick, q)
 		p := before(q)
 		p.Grid, p.BA, p.TileRows, p.TileCols = 6, 40, 2, 2
-		p.States, p.ReferenceStates = []int{2, 8}, 8
+		p.States, p.SingleStates, p.ReferenceStates = []int{2, 8}, []int{8}, 8
 		p.SizeSides, p.SizeTile = []int{4, 8, 120}, 4
-		p.ThreadInstances, p.ThreadGrid = 2, 4
+		p.ThreadInstances, p.ThreadGrid, p.ThreadSide = 2, 4, 6
 		p.MethodGrids, p.MethodTolerance, p.MethodRepeats = []int{4}, 1e-3, 1
 		p.Ceilings, p.Rounds = machine.Rounds{Least: 1}, machine.Rounds{Least: 1}
 		p.MostMemory = 4 << 20
@@ -60,6 +60,7 @@ type benchJSON struct {
 	} `json:"phases"`
 	Messages float64          `json:"messages_per_s"`
 	Speedup  float64          `json:"speedup_vs_plain_go"`
+	Single   float64          `json:"speedup_vs_plain_go_f32"`
 	Methods  []map[string]any `json:"methods"`
 	Seconds  float64          `json:"seconds"`
 }
@@ -91,27 +92,27 @@ func TestBenchJSON(t *testing.T) {
 		levels = append(levels, m.Level)
 		positive("a rate of reading", m.Rate, float64(m.Bytes))
 	}
-	if len(levels) < 2 || levels[0] != "L1" || levels[len(levels)-1] != "DRAM" || len(r.Ceilings.Compute) == 0 || r.Ceilings.Compute[0].Precision != "f64" {
+	if len(levels) < 2 || levels[0] != "L1" || levels[len(levels)-1] != "DRAM" || len(r.Ceilings.Compute) != 2 || r.Ceilings.Compute[0].Precision != "f64" || r.Ceilings.Compute[1].Precision != "f32" {
 		t.Errorf("ceilings %+v", r.Ceilings)
 	}
 	var names []string
 	for _, p := range r.Phases[:5] {
 		names = append(names, p.Name)
 	}
-	if !slices.Equal(names, []string{"ground", "exp", "sweep", "gradient", "iteration"}) || len(r.Phases) != 2*2*5 {
+	if !slices.Equal(names, []string{"ground", "exp", "sweep", "gradient", "iteration"}) || len(r.Phases) != 2*3*5 {
 		t.Errorf("%d phases, the first are %q", len(r.Phases), names)
 	}
-	for _, p := range r.Phases {
+	for i, p := range r.Phases {
 		positive("a phase", p.Ns, p.Fraction)
-		if p.Precision != "f64" || (p.States != 2 && p.States != 8) {
+		if p.Precision != []string{"f64", "f64", "f32"}[i/5%3] || p.States != []int{2, 8, 8}[i/5%3] {
 			t.Errorf("phase %+v", p)
 		}
 	}
-	positive("messages per second, speed-up or seconds", r.Messages, r.Speedup, r.Seconds)
+	positive("messages per second, speed-up or seconds", r.Messages, r.Speedup, r.Single, r.Seconds)
 	if len(r.Methods) != 3 {
 		t.Errorf("%d methods", len(r.Methods))
 	}
-	for _, stage := range []string{"ceilings:", "phases: grid 6×6, 2 states", "methods:", "note: left out a network of 14400 nodes"} {
+	for _, stage := range []string{"ceilings:", "phases: grid 6×6, 2 states, f64", "phases: grid 6×6, 8 states, f32", "threads: grid 6×6, instances: 1", "methods:", "note: left out a network of 14400 nodes"} {
 		if !strings.Contains(o.stderr, stage) {
 			t.Errorf("stderr does not say %q:\n%s", stage, o.stderr)
 		}
@@ -126,10 +127,10 @@ func TestBenchTables(t *testing.T) {
 		t.Errorf("the plans asked for are quick: %v", *asked)
 	}
 	for _, part := range []string{
-		"Ceilings of one core", "multiply-add, f64", "reading from L1", "reading from DRAM",
+		"Ceilings of one core", "multiply-add, f64", "multiply-add, f32", "exp, f32", "reading from L1", "reading from DRAM",
 		"Phases of an iteration on grid 6×6", "Phases of an iteration on BA 40", "iteration, 2 sweeps", "of the roofline",
 		"Sweeps again and again", "by kernels", "plain", "by threads", "by size of the network", "The three methods", "BBPL", "inner-dual", "full BP",
-		"million messages per second", "docs/performance.md",
+		"million messages per second", "blocks at a time", "in single precision", "docs/performance.md",
 	} {
 		if !strings.Contains(o.stdout, part) {
 			t.Errorf("the output does not contain %q:\n%s", part, o.stdout)

@@ -25,14 +25,14 @@ func benchTables(s *experiment.Speed) (tables []titledTable) {
 		for last < len(s.Phases) && s.Phases[last].Graph == s.Phases[first].Graph {
 			last++
 		}
-		title := fmt.Sprintf("Phases of an iteration on %s: one thread, %s; per pass over all blocks and edge of the network", s.Phases[first].Graph, s.Phases[first].Precision)
+		title := fmt.Sprintf("Phases of an iteration on %s: one thread; per pass over all blocks and edge of the network", s.Phases[first].Graph)
 		all = append(all, titledTable{title, phasesTable(s.Phases[first:last])})
 		first = last
 	}
 	all = append(all,
 		titledTable{"Sweeps again and again over one block, by where its tables live", sweepsTable(s.Sweeps)},
 		titledTable{"A whole iteration by kernels", kernelsTable(s.Kernels)},
-		titledTable{"A whole iteration over several instances, by threads", threadsTable(s.Threads)},
+		titledTable{"A whole iteration by threads: several instances, or several blocks of one at a time", threadsTable(s.Threads)},
 		titledTable{"A whole iteration by size of the network, in blocks of one size", sizesTable(s.Sizes)},
 		titledTable{"The three methods, from zero weights to the optimum: seconds", methodsTable(s.Methods)})
 	for _, t := range all {
@@ -50,8 +50,8 @@ func ceilingsTable(c *experiment.Ceilings) record.Table {
 	}
 	for _, k := range c.Compute {
 		row("multiply-add, "+k.Precision, "%.1f", k.FMA, k.FMAMedian, "GFLOP/s", c.Kernels)
-		row("exp, "+k.Precision, "%.3f", k.Exp, k.ExpMedian, "ns", "an array in the first level")
-		row("log, "+k.Precision, "%.3f", k.Log, k.LogMedian, "ns", "an array in the first level")
+		row("exp, "+k.Precision, "%.3f", k.Exp, k.ExpMedian, "ns", "an array in L1")
+		row("log, "+k.Precision, "%.3f", k.Log, k.LogMedian, "ns", "an array in L1")
 	}
 	for _, m := range c.Memory {
 		with := byteText(float64(m.Bytes))
@@ -67,7 +67,7 @@ func ceilingsTable(c *experiment.Ceilings) record.Table {
 }
 
 func phasesTable(phases []experiment.PhaseSpeed) record.Table {
-	t := record.Table{Headers: []string{"states", "phase", "ns", "median", "messages/µs", "bytes", "flops", "exp, log", "bound by", "roofline ns", "of the roofline"}}
+	t := record.Table{Headers: []string{"states", "precision", "blocks", "phase", "ns", "median", "messages/µs", "bytes", "flops", "exp, log", "bound by", "roofline ns", "of the roofline"}}
 	for _, p := range phases {
 		name, messages := p.Name, ""
 		if p.Sweeps > 0 {
@@ -77,7 +77,7 @@ func phasesTable(phases []experiment.PhaseSpeed) record.Table {
 			messages = fmt.Sprintf("%.2f", p.MessagesPerS/million)
 		}
 		t.Rows = append(t.Rows, []string{
-			strconv.Itoa(p.States), name, fmt.Sprintf("%.1f", p.NsPerEdge), fmt.Sprintf("%.1f", p.NsPerEdgeMedian), messages,
+			strconv.Itoa(p.States), p.Precision, blocksText(p.Blocks, p.BlocksAtATime), name, fmt.Sprintf("%.1f", p.NsPerEdge), fmt.Sprintf("%.1f", p.NsPerEdgeMedian), messages,
 			fmt.Sprintf("%.0f", p.BytesPerEdge), fmt.Sprintf("%.0f", p.FlopsPerEdge), fmt.Sprintf("%.1f", p.ExpsPerEdge+p.LogsPerEdge),
 			boundText(p.Bound, p.Level), fmt.Sprintf("%.1f", p.RooflineNsPerEdge), percent(p.RooflineFraction),
 		})
@@ -86,10 +86,10 @@ func phasesTable(phases []experiment.PhaseSpeed) record.Table {
 }
 
 func sweepsTable(sweeps []experiment.SweepSpeed) record.Table {
-	t := record.Table{Headers: []string{"tables in", "memory", "states", "ns per edge", "median", "messages/µs", "GB/s", "of reading", "bound by", "of the roofline"}}
+	t := record.Table{Headers: []string{"tables in", "memory", "states", "precision", "ns per edge", "median", "messages/µs", "GB/s", "of reading", "bound by", "of the roofline"}}
 	for _, s := range sweeps {
 		t.Rows = append(t.Rows, []string{
-			s.Level, byteText(s.WorkingSet), strconv.Itoa(s.States), fmt.Sprintf("%.1f", s.NsPerEdge), fmt.Sprintf("%.1f", s.NsPerEdgeMedian),
+			s.Level, byteText(s.WorkingSet), strconv.Itoa(s.States), s.Precision, fmt.Sprintf("%.1f", s.NsPerEdge), fmt.Sprintf("%.1f", s.NsPerEdgeMedian),
 			fmt.Sprintf("%.2f", s.MessagesPerS/million), fmt.Sprintf("%.1f", s.GBPerS), percent(s.BandwidthFraction),
 			boundText(s.Bound, s.Level), percent(s.RooflineFraction),
 		})
@@ -98,18 +98,18 @@ func sweepsTable(sweeps []experiment.SweepSpeed) record.Table {
 }
 
 func kernelsTable(kernels []experiment.KernelSpeed) record.Table {
-	t := record.Table{Headers: []string{"kernels", "ns per edge", "median", "times plain Go"}}
+	t := record.Table{Headers: []string{"kernels", "precision", "ns per edge", "median", "times plain Go"}}
 	for _, k := range kernels {
-		t.Rows = append(t.Rows, []string{k.Name, fmt.Sprintf("%.1f", k.NsPerEdge), fmt.Sprintf("%.1f", k.NsPerEdgeMedian), fmt.Sprintf("%.2f", k.Speedup)})
+		t.Rows = append(t.Rows, []string{k.Name, k.Precision, fmt.Sprintf("%.1f", k.NsPerEdge), fmt.Sprintf("%.1f", k.NsPerEdgeMedian), fmt.Sprintf("%.2f", k.Speedup)})
 	}
 	return t
 }
 
 func threadsTable(threads []experiment.ThreadSpeed) record.Table {
-	t := record.Table{Headers: []string{"threads", "instances", "ms per iteration", "median", "ns per edge", "times one thread"}}
+	t := record.Table{Headers: []string{"graph", "instances", "blocks at a time", "threads", "ms per iteration", "median", "ns per edge", "times one thread"}}
 	for _, s := range threads {
 		t.Rows = append(t.Rows, []string{
-			strconv.Itoa(s.Threads), strconv.Itoa(s.Instances), fmt.Sprintf("%.3f", s.MsPerIteration), fmt.Sprintf("%.3f", s.MsPerIterationMedian),
+			s.Graph, strconv.Itoa(s.Instances), strconv.Itoa(s.BlocksAtATime), strconv.Itoa(s.Threads), fmt.Sprintf("%.3f", s.MsPerIteration), fmt.Sprintf("%.3f", s.MsPerIterationMedian),
 			fmt.Sprintf("%.1f", s.NsPerEdge), fmt.Sprintf("%.2f", s.Speedup),
 		})
 	}
@@ -136,6 +136,14 @@ func methodsTable(methods []experiment.MethodSpeed) record.Table {
 		})
 	}
 	return t
+}
+
+// blocksText is a number of blocks, and how many of them an iteration visits.
+func blocksText(blocks, atATime int) string {
+	if atATime == 1 {
+		return strconv.Itoa(blocks)
+	}
+	return fmt.Sprintf("%d, %d at a time", blocks, atATime)
 }
 
 // boundText names what bounds a time: arithmetic, or the level of memory that is

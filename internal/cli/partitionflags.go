@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -133,7 +132,7 @@ func (r resolved) divide(in *crf.Instance, open cutDefaults) (division, error) {
 		d.kind, d.rows, d.cols = "tiles", autoRows, autoCols
 	case d.kind == "auto" && !asked && wide:
 		d.kind = "tiles"
-		d.rows, d.cols = squareTiles(d.count, in.Rows, in.Cols)
+		d.rows, d.cols = partition.SquareTiles(d.count, in.Rows, in.Cols)
 	case d.kind == "auto":
 		d.kind = "bfs"
 	case d.kind == "tiles" && d.rows == 0:
@@ -180,15 +179,6 @@ func (d *division) blocks() any {
 		return fmt.Sprintf("%dx%d", d.rows, d.cols)
 	}
 	return d.count
-}
-
-// squareTiles returns rows and columns of at least so many tiles that are nearly
-// square.
-func squareTiles(count, gridRows, gridCols int) (rows, cols int) {
-	rows = int(math.Round(math.Sqrt(float64(count) * float64(gridRows) / float64(gridCols))))
-	rows = min(max(rows, 1), gridRows)
-	cols = min((count+rows-1)/rows, gridCols)
-	return rows, cols
 }
 
 // tilesOf splits a number of blocks into rows and columns of tiles whose shape
