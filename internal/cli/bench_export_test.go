@@ -5,3 +5,6 @@ var BenchPlan = &benchPlan
 
 // ScalePlan says what bench --scale measures.
 var ScalePlan = &scalePlan
+
+// BlocksText is how tables of bench name blocks.
+var BlocksText = blocksText

@@ -143,7 +143,7 @@ func blocksText(blocks, atATime int) string {
 	if atATime == 1 {
 		return strconv.Itoa(blocks)
 	}
-	return fmt.Sprintf("%d, %d at a time", blocks, atATime)
+	return fmt.Sprintf("%d by %d", blocks, atATime)
 }
 
 // boundText names what bounds a time: arithmetic, or the level of memory that is
