@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/partition"
 	"github.com/blockbp/blockbp/internal/machine"
 )
 
@@ -14,24 +16,51 @@ const cacheShare = 0.5
 // DefaultCut returns how networks are cut where the user does not say: into
 // DefaultBlocks blocks, or into more of them where a visit of a block would not fit
 // the second-level cache of this machine's cores; and how many of these blocks an
-// iteration visits, so that a pass has about DefaultBlocks iterations again. blocks
-// is at most the number of nodes of the smallest network.
+// iteration visits, so that a pass has about DefaultBlocks iterations again. Where
+// breadth-first growth into more blocks would cut more than a quarter of the edges,
+// as of graphs with hubs, there are no more: the two blocks of a cut edge both do its
+// work. blocks is at most the number of nodes of the smallest network.
 func DefaultCut(m *crf.Model, data []*crf.Instance) (blocks, together int) {
 	return cutFor(m, data, secondLevel())
 }
 
 func cutFor(m *crf.Model, data []*crf.Instance, cache float64) (blocks, together int) {
-	largest, smallest := 0.0, math.MaxInt
+	most, smallest := 0.0, math.MaxInt
+	var largest *crf.Instance
 	for _, in := range data {
-		largest = max(largest, workingBytes(m, in))
+		if bytes := workingBytes(m, in); bytes >= most {
+			most, largest = bytes, in
+		}
 		smallest = min(smallest, in.Graph.NumNodes())
 	}
-	blocks = max(1, min(smallest, max(DefaultBlocks, int(math.Ceil(largest/(cacheShare*cache))))))
+	blocks = max(1, min(smallest, max(DefaultBlocks, int(math.Ceil(most/(cacheShare*cache))))))
+	if blocks > DefaultBlocks && cutsMuch(largest.Graph, blocks) {
+		blocks = DefaultBlocks
+	}
 	together = (blocks + DefaultBlocks/2) / DefaultBlocks
 	if together > 1 {
 		together += together % 2 // for two threads to have as much to do
 	}
 	return blocks, max(1, together)
+}
+
+// mostCut is the share of edges between blocks above which more blocks do not pay.
+const mostCut = 0.25
+
+// cutsMuch reports whether so many blocks would cut more than mostCut of the edges.
+func cutsMuch(g *graph.Graph, blocks int) bool {
+	of, err := partition.BreadthFirst(g, blocks)
+	if err != nil {
+		return true // more blocks than nodes
+	}
+	cut := 0
+	u, v := g.Ends()
+	for e := range u {
+		if of[u[e]] != of[v[e]] {
+			cut++
+		}
+	}
+	return float64(cut) > mostCut*float64(len(u))
 }
 
 // secondLevel returns the size of the second-level cache in bytes.
