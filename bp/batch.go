@@ -103,7 +103,7 @@ func (w *Workspace) addMessages(net *Net, block *partition.Block, lo, hi, sum, s
 			return i
 		}
 		d := block.In[i]
-		source := net.Graph.Source(d)
+		source := block.InSource[i]
 		q := block.InEdge[i]
 		if w.form(q).log || net.observed(source) {
 			b.special = append(b.special, [2]int32{i, sum})
@@ -118,7 +118,10 @@ func (w *Workspace) addMessages(net *Net, block *partition.Block, lo, hi, sum, s
 			k = net.Card[source]
 			m.Belief, m.Reverse, m.Old = net.beliefAt[source], net.messageAt[d^1], net.messageAt[d]
 		}
-		m.Table, m.Rho, m.Backward = w.at[q], net.Counting.Edge[d>>1], d&1
+		m.Table, m.Backward = w.at[q], d&1
+		if m.Rho = net.Counting.same; m.Rho == 0 {
+			m.Rho = net.Counting.Edge[d>>1]
+		}
 		m.Source, m.Target, m.Sum = k, states, sum
 		m.Weight, m.Out = b.weightsUsed, b.outUsed
 		b.in[n] = i

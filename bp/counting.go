@@ -28,6 +28,7 @@ type Counting struct {
 	// class that share a potential table share its exponentials too.
 	class      []uint8
 	numClasses int
+	same       float64 // c_uv of every edge, or 0
 }
 
 // Facts are the provable properties of a choice of counting numbers.
@@ -201,6 +202,9 @@ func (c *Counting) classify() {
 		class[e] = lastClass
 	}
 	c.class, c.numClasses = class, len(number)
+	if len(number) == 1 {
+		c.same = c.Edge[0]
+	}
 }
 
 func constants(n int, x float64) []float64 {

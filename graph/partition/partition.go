@@ -35,12 +35,13 @@ type Block struct {
 	// be updated at the same time.
 	Order []int32
 	Runs  []int32
-	// InStart [len(Nodes)+1] and In, InEdge [directed edges into V_i] are, for the
-	// i-th node of Order, the directed edges In[InStart[i]:InStart[i+1]] into it, and
-	// the position in Edges of the edge that each belongs to.
-	InStart []int32
-	In      []int32
-	InEdge  []int32
+	// InStart [len(Nodes)+1] and In, InEdge, InSource [directed edges into V_i] are,
+	// for the i-th node of Order, the directed edges In[InStart[i]:InStart[i+1]] into
+	// it, the position in Edges of the edge that each belongs to, and its source.
+	InStart  []int32
+	In       []int32
+	InEdge   []int32
+	InSource []int32
 }
 
 // Group is a run of Block.Edges whose ends lie in the same pair of blocks.
@@ -129,7 +130,7 @@ func (p *Partition) indexIncoming() {
 	}
 	// The lists of all blocks lie one behind the other.
 	starts := make([]int32, nodes+len(p.Blocks))
-	in, inEdge := make([]int32, incoming), make([]int32, incoming)
+	in, inEdge, inSource := make([]int32, incoming), make([]int32, incoming), make([]int32, incoming)
 	local := make([]int32, p.Graph.NumEdges())
 	for b := range p.Blocks {
 		block := &p.Blocks[b]
@@ -140,13 +141,14 @@ func (p *Partition) indexIncoming() {
 		block.InStart, starts = starts[:len(block.Nodes)+1:len(block.Nodes)+1], starts[len(block.Nodes)+1:]
 		for i, at := range block.Order {
 			for _, d := range p.Graph.Incoming(block.Nodes[at]) {
-				in[n], inEdge[n] = d, local[d>>1]
+				in[n], inEdge[n], inSource[n] = d, local[d>>1], p.Graph.Source(d)
 				n++
 			}
 			block.InStart[i+1] = n
 		}
 		block.In, in = in[:n:n], in[n:]
 		block.InEdge, inEdge = inEdge[:n:n], inEdge[n:]
+		block.InSource, inSource = inSource[:n:n], inSource[n:]
 	}
 }
 

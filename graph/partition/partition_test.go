@@ -169,6 +169,9 @@ func checkIncoming(t fataler, p *partition.Partition) {
 			}
 		}
 		for i, d := range block.In {
+			if block.InSource[i] != p.Graph.Source(d) {
+				t.Fatalf("block %d: the source of directed edge %d is said to be %d", b, d, block.InSource[i])
+			}
 			if block.Edges[block.InEdge[i]] != d>>1 {
 				t.Fatalf("block %d: directed edge %d is said to be edge %d", b, d, block.Edges[block.InEdge[i]])
 			}

@@ -11,8 +11,8 @@ const windowNodes = 1024
 // the same neighbours, new or old, as visiting Nodes one after the other: runs
 // change what can be done at a time, and not the result.
 func (p *Partition) orderRuns() {
-	run := make([]int32, p.Graph.NumNodes()) // of the nodes of the window that were placed, from 1 on; else 0
-	order := make([]int32, len(run)) // of all blocks, one behind the other; and so are runs
+	run := make([]int32, p.Graph.NumNodes())             // of the nodes of the window that were placed, from 1 on; else 0
+	order := make([]int32, len(run))                     // of all blocks, one behind the other; and so are runs
 	runs := make([]int32, 0, len(run)/2+2*len(p.Blocks)) // mostly enough
 	var count []int32
 	end := make([]int, len(p.Blocks)) // of the runs of each block
