@@ -34,6 +34,9 @@ func explain(err error, p *mrf.Pairwise) error {
 	return err
 }
 
-// contradicts reports whether arc consistency proves that every joint state has
+// contradicts reports whether the hard zeros prove that every joint state has
 // probability zero.
-func contradicts(p *mrf.Pairwise) bool { return !newDomains(p).propagate() }
+func contradicts(p *mrf.Pairwise) bool {
+	_, ok := p.Possible()
+	return !ok
+}

@@ -1,5 +1,6 @@
-// Package exact computes log Z and marginals of a discrete network without
-// approximation, in time and memory exponential in its induced width.
+// Package exact computes log Z, marginals and a most probable joint state of a
+// discrete network without approximation, in time and memory exponential in its
+// induced width.
 //
 // # Method
 //

@@ -4,14 +4,20 @@ import "github.com/blockbp/blockbp/mrf"
 
 // buildGroup multiplies the group's factors into one table.
 func (p *Plan) buildGroup(g *group) table {
-	t := table{entries: make([]float64, g.entries)}
+	t := p.logGroup(g)
+	x := newExtent(true)
+	x.addLog(t.entries)
+	t.shift = t.normalizeLog(x)
+	return t
+}
+
+// logGroup adds the logarithms of the group's factors.
+func (p *Plan) logGroup(g *group) table {
+	t := table{entries: make([]float64, g.entries), logarithmic: true}
 	for _, f := range g.factors {
 		factor := &p.network.Factors[f]
 		p.eachEntry(g, factor, func(inGroup, inFactor int) { t.entries[inGroup] += factor.LogTable[inFactor] })
 	}
-	x := newExtent(true)
-	x.addLog(t.entries)
-	t.shift = t.normalizeLog(x)
 	return t
 }
 

@@ -29,6 +29,14 @@ func TestForecastIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 7))
 	for range 30 {
 		plan := randomPlan(t, rng, 1)
+		r := newRun(context.Background(), plan, false)
+		chosen, err := r.maximize()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.memory.bytes + plan.groupBytes(); got != plan.MaximumBytes || len(chosen) != len(plan.buckets) {
+			t.Errorf("maximum: %d bytes used, forecast %d", got, plan.MaximumBytes)
+		}
 		for _, marginals := range []bool{false, true} {
 			r := newRun(context.Background(), plan, false)
 			if _, err := r.forward(marginals); err != nil {

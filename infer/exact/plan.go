@@ -19,10 +19,12 @@ type Plan struct {
 	// that is stored, one less than those of the largest that is computed.
 	Width int
 	// Bytes forecasts the memory for all tables of a run with marginals,
-	// PartitionBytes that of a run for log Z alone. Scratch memory, a few KiB
-	// per table, and Go's reserve between garbage collections come on top.
+	// PartitionBytes that of a run for log Z alone, MaximumBytes that of Maximize.
+	// Scratch memory, a few KiB per table, and Go's reserve between garbage
+	// collections come on top.
 	Bytes          int64
 	PartitionBytes int64
+	MaximumBytes   int64
 	// Operations is the number of entries of all joint tables. A run for log Z
 	// reads about three numbers for each, one with marginals three times that.
 	Operations float64
@@ -53,12 +55,13 @@ func NewPlan(n *mrf.Network) (*Plan, error) {
 	p := &Plan{Width: e.width, Operations: e.operations, LowerBound: !e.complete, network: n, order: e.order}
 	if !e.complete {
 		p.Bytes = int64(math.Exp2(min(e.largest, 59))) * bytesPerEntry // 2^59 entries are the most an int64 counts
-		p.PartitionBytes = p.Bytes
+		p.PartitionBytes, p.MaximumBytes = p.Bytes, p.Bytes
 		return p, nil
 	}
 	p.buckets = buildBuckets(n, e)
 	p.Bytes = p.forecast(true)
 	p.PartitionBytes = p.forecast(false)
+	p.MaximumBytes = p.forecastMaximum()
 	return p, nil
 }
 
@@ -70,7 +73,19 @@ func (p *Plan) forecast(marginals bool) int64 {
 	if marginals {
 		_ = r.backward(nil)
 	}
-	bytes := r.memory.bytes
+	return r.memory.bytes + p.groupBytes()
+}
+
+// forecastMaximum is forecast for Maximize.
+func (p *Plan) forecastMaximum() int64 {
+	r := newRun(context.Background(), p, true)
+	_, _ = r.maximize()
+	return r.memory.bytes + p.groupBytes()
+}
+
+// groupBytes counts the tables of all groups.
+func (p *Plan) groupBytes() int64 {
+	bytes := int64(0)
 	for i := range p.buckets {
 		for _, g := range p.buckets[i].groups {
 			bytes += int64(g.entries) * bytesPerEntry
@@ -90,15 +105,21 @@ func (p *Plan) factorBytes() int64 {
 
 // check reports a run that would exceed the limit.
 func (p *Plan) check(marginals bool) error {
-	limit, bytes := p.Limit, p.PartitionBytes
-	if limit == 0 {
-		limit = DefaultLimit
-	}
+	bytes := p.PartitionBytes
 	if marginals {
 		bytes = p.Bytes
 		if p.FactorMarginals {
 			bytes += p.factorBytes()
 		}
+	}
+	return p.checkBytes(bytes)
+}
+
+// checkBytes reports a forecast that exceeds the limit.
+func (p *Plan) checkBytes(bytes int64) error {
+	limit := p.Limit
+	if limit == 0 {
+		limit = DefaultLimit
 	}
 	if bytes > limit || p.LowerBound {
 		return &TooWideError{Width: p.Width, Bytes: bytes, LowerBound: p.LowerBound, Limit: limit}

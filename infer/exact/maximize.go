@@ -1,0 +1,163 @@
+package exact
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// Maximum is a most probable joint state.
+type Maximum struct {
+	// States[v] is the state of variable v. Of several joint states with the same
+	// score one is chosen, always the same.
+	States []int
+	// LogScore is its Σ_f LogTable_f(x), as mrf.Network.LogScore adds it up.
+	LogScore float64
+}
+
+// Maximize finds a most probable joint state by the same elimination as Run, with
+// the largest instead of the sum (max-product dynamic programming):
+//
+//	m_i(S_i) = max_{x_i} { θ_i(x_i, S_i) + Σ_{children c} m_c }
+//
+// in logarithms, and a walk back from the roots along the states that were best.
+// Of a message only these are kept until then.
+//
+// A *TooWideError is returned, before any table is allocated, if the forecast
+// exceeds the limit, ErrZeroPartition if every joint state has probability zero,
+// and an error if the score overflows. After ctx is cancelled its error is
+// returned within milliseconds.
+func (p *Plan) Maximize(ctx context.Context) (*Maximum, error) {
+	if err := p.checkBytes(p.MaximumBytes); err != nil {
+		return nil, err
+	}
+	r := newRun(ctx, p, false)
+	choices, err := r.maximize()
+	if err != nil {
+		return nil, err
+	}
+	best := &Maximum{States: p.traceBack(choices)}
+	best.LogScore = p.network.LogScore(best.States)
+	switch {
+	case math.IsInf(best.LogScore, -1):
+		return nil, ErrZeroPartition
+	case math.IsInf(best.LogScore, 0) || math.IsNaN(best.LogScore):
+		return nil, fmt.Errorf("exact: the largest score is computed as %v: potentials are too large to be added up; subtract a constant from each table", best.LogScore)
+	}
+	return best, nil
+}
+
+// maximize computes all messages from the leaves to the roots and returns the
+// best state of each bucket's own variable for every state of its separator.
+func (r *run) maximize() ([]choices, error) {
+	all := make([]choices, len(r.plan.buckets))
+	for i := range r.plan.buckets {
+		b := &r.plan.buckets[i]
+		r.messages[i] = r.take(b.entries)
+		all[i] = r.takeChoices(b)
+		if !r.memory.dry {
+			if err := r.maximizeMessage(i, all[i]); err != nil {
+				return nil, err
+			}
+		}
+		r.groups[i] = nil
+		for _, c := range b.children {
+			r.give(&r.messages[c])
+		}
+	}
+	return all, nil
+}
+
+// maximizeMessage fills r.messages[i] and chosen.
+func (r *run) maximizeMessage(i int, chosen choices) error {
+	b := &r.plan.buckets[i]
+	for g := range b.groups {
+		r.groups[i] = append(r.groups[i], r.plan.logGroup(&b.groups[g]))
+	}
+	loop := newLoop(b)
+	inputs, scopes := r.inputs(i)
+	for j, t := range inputs {
+		loop.addView(b, scopes[j], t.entries)
+	}
+	loop.addView(b, b.scope[1:], r.messages[i].entries)
+	product := newProduct(loop.views[:len(inputs)])
+	message := &loop.views[len(inputs)]
+	block, state := r.scratch(0, loop.block), make([]int32, loop.block)
+	for more := true; more; more = loop.advance() {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		best := message.at(0)
+		for k := range best {
+			best[k], state[k] = math.Inf(-1), 0
+		}
+		for own := range loop.own {
+			if product.log(block, own) {
+				keepLarger(best, state, block, int32(own))
+			}
+		}
+		chosen.store(message.base, state)
+	}
+	return nil
+}
+
+// keepLarger takes over the values that are larger than the best so far, and
+// notes the state that they belong to.
+func keepLarger(best []float64, state []int32, values []float64, own int32) {
+	best, state = best[:len(values)], state[:len(values)]
+	for k, v := range values {
+		if v > best[k] {
+			best[k], state[k] = v, own
+		}
+	}
+}
+
+// traceBack sets the variables from the roots to the leaves.
+func (p *Plan) traceBack(chosen []choices) []int {
+	states := make([]int, len(p.order))
+	for i := len(p.buckets) - 1; i >= 0; i-- {
+		b := &p.buckets[i]
+		at := 0
+		for j, position := range b.scope[1:] {
+			at = at*b.card[j+1] + states[p.order[position]]
+		}
+		states[p.order[i]] = chosen[i].at(at)
+	}
+	return states
+}
+
+// choices holds one state for every entry of a separator's table, in as many
+// bytes as its variable's number of states takes: planes[b][k] is byte b, from
+// the lowest, of the state at entry k.
+type choices struct{ planes [][]uint8 }
+
+// takeChoices gets the memory for bucket b's choices, and counts it.
+func (r *run) takeChoices(b *bucket) choices {
+	var c choices
+	for most := b.card[0] - 1; most > 0; most >>= 8 {
+		r.memory.bytes += int64(b.entries)
+		if !r.memory.dry {
+			c.planes = append(c.planes, make([]uint8, b.entries))
+		}
+	}
+	return c
+}
+
+// store writes the states of the entries from base on.
+func (c choices) store(base int, states []int32) {
+	for b, plane := range c.planes {
+		plane := plane[base:][:len(states)]
+		for k, state := range states {
+			plane[k] = uint8(state >> (8 * b))
+		}
+	}
+}
+
+// at returns the state of entry k.
+func (c choices) at(k int) int {
+	state := 0
+	for b, plane := range c.planes {
+		state |= int(plane[k]) << (8 * b)
+	}
+	return state
+}
