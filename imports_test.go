@@ -21,6 +21,7 @@ const module = "github.com/blockbp/blockbp"
 // here first; docs/architecture.md gives the reasons.
 var mayImport = map[string][]string{
 	"graph":           {},
+	"graph/flow":      {"graph"},
 	"graph/gen":       {"graph"},
 	"graph/partition": {"graph"},
 	"graph/spanning":  {"graph"},

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/flow"
 )
 
 // CanShift reports whether the amount supply[e] ≥ 0 of every edge can be split
@@ -32,10 +33,10 @@ func CanShift(g *graph.Graph, supply, capacity []float64) bool {
 	if !ok {
 		return false
 	}
-	f := newDivision(g, supply, capacity, negligible*scale, math.MaxInt64)
-	f.settle()
+	f := flow.Divide(g, supply, capacity, negligible*scale, math.MaxInt64)
+	f.Settle()
 	for s := range int32(g.NumNodes()) {
-		if f.room(s) < -Tolerance*scale {
+		if f.Room(s) < -Tolerance*scale {
 			return false
 		}
 	}

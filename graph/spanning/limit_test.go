@@ -19,7 +19,7 @@ func TestUnknownAtTheLimit(t *testing.T) {
 	unknown := 0
 	for limit := int64(0); ; limit += 97 {
 		check := newPolytopeCheck(g, mu)
-		check.flow.scansLeft = limit
+		check.flow.ScansLeft = limit
 		verdict := check.run()
 		switch {
 		case verdict.Status == Outside:

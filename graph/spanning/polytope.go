@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/graph/flow"
 )
 
 // Status is the answer of CheckForestPolytope.
@@ -146,7 +147,7 @@ func outside(nodes []int32, over float64) Verdict {
 type polytopeCheck struct {
 	g         *graph.Graph
 	mu        []float64
-	flow      *division
+	flow      *flow.Residual
 	weight    []float64 // [nodes] sum of μ over the remaining edges
 	removed   []bool
 	light     []int32 // nodes to remove because they bring at most 1
@@ -164,7 +165,7 @@ func newPolytopeCheck(g *graph.Graph, mu []float64) *polytopeCheck {
 		capacity[s] = 1
 	}
 	c := &polytopeCheck{
-		g: g, mu: amount, flow: newDivision(g, amount, capacity, negligible, scanLimit),
+		g: g, mu: amount, flow: flow.Divide(g, amount, capacity, negligible, scanLimit),
 		weight: make([]float64, n), removed: make([]bool, n),
 	}
 	for e, m := range amount {
@@ -183,13 +184,13 @@ func newPolytopeCheck(g *graph.Graph, mu []float64) *polytopeCheck {
 func (c *polytopeCheck) run() Verdict {
 	c.removeLight()
 	// First without an r: at most 1 for every node.
-	if verdict := c.judge(c.flow.settle(), c.left()); verdict.Status != Inside {
+	if verdict := c.judge(c.flow.Settle(), c.left()); verdict.Status != Inside {
 		return verdict
 	}
 	for r := c.nextRoot(); r >= 0; r = c.nextRoot() {
-		c.flow.capacity[r] = 0
+		c.flow.SetCapacity(r, 0)
 		root := []int32{r}
-		if verdict := c.judge(c.flow.drain(root, forgiven), root); verdict.Status != Inside {
+		if verdict := c.judge(c.flow.Drain(root, forgiven), root); verdict.Status != Inside {
 			return verdict
 		}
 		c.remove(r)
@@ -207,12 +208,12 @@ func (c *polytopeCheck) judge(finished bool, emptied []int32) Verdict {
 	}
 	excess := 0.0
 	for _, s := range emptied {
-		excess += max(0, -c.flow.room(s)-negligible)
+		excess += max(0, -c.flow.Room(s)-negligible)
 	}
 	if excess <= forgiven {
 		return Verdict{Status: Inside}
 	}
-	nodes := slices.Clone(c.flow.reached)
+	nodes := slices.Clone(c.flow.Reached())
 	over := c.overInside(nodes)
 	switch {
 	case over > Tolerance:
@@ -229,7 +230,7 @@ func (c *polytopeCheck) overInside(nodes []int32) float64 {
 	var total sum
 	for _, s := range nodes {
 		for _, d := range c.g.Incoming(s) {
-			if d&1 == 0 && c.flow.level[c.g.Source(d)] != unreached { // each edge once
+			if d&1 == 0 && c.flow.IsReached(c.g.Source(d)) { // each edge once
 				total.add(c.mu[d>>1])
 			}
 		}
@@ -263,7 +264,7 @@ func (c *polytopeCheck) remove(s int32) {
 		}
 		c.frontier = append(c.frontier, t)
 	}
-	c.flow.leave(s)
+	c.flow.Leave(s)
 }
 
 // nextRoot returns a remaining node, preferably one next to the removed ones,

@@ -1,18 +1,16 @@
-package spanning
+package flow
 
-// drain moves as much excess as possible from the given nodes to nodes with
+// Drain moves as much excess as possible from the given nodes to nodes with
 // room, along shortest paths in phases of ascending length (Dinic 1970). It
 // looks at the neighbourhood of the given nodes only, as far as it must.
 // Excess up to forgiven starts no new phase. It returns false if the limit on
 // the work ended it before.
 //
-// Afterwards the nodes in reached are those that the remaining excess can still
-// reach: none of them has room, and whatever of an edge is placed at one of
-// them belongs to an edge whose other end is reached too.
-func (f *division) drain(sources []int32, forgiven float64) (finished bool) {
-	for f.scansLeft > 0 {
+// Afterwards Reached lists the nodes that the remaining excess can still reach.
+func (f *Residual) Drain(sources []int32, forgiven float64) (finished bool) {
+	for f.ScansLeft > 0 {
 		if !f.findLevels(sources, forgiven) {
-			return f.scansLeft > 0
+			return f.ScansLeft > 0
 		}
 		for _, s := range sources {
 			if f.level[s] == 0 {
@@ -26,10 +24,10 @@ func (f *division) drain(sources []int32, forgiven float64) (finished bool) {
 // findLevels gives nodes their distance from the overfull sources, and reports
 // whether a node with room was reached. The search ends with the level of the
 // first such node.
-func (f *division) findLevels(sources []int32, forgiven float64) (found bool) {
+func (f *Residual) findLevels(sources []int32, forgiven float64) (found bool) {
 	f.forgetLevels()
 	for _, s := range sources {
-		if f.room(s) < -forgiven && f.level[s] == unreached {
+		if f.Room(s) < -forgiven && f.level[s] == unreached {
 			f.reach(s, 0)
 			f.arc[s] = 0
 		}
@@ -41,7 +39,7 @@ func (f *division) findLevels(sources []int32, forgiven float64) (found bool) {
 			break
 		}
 		incoming := f.g.Incoming(s)
-		f.scansLeft -= int64(len(incoming))
+		f.ScansLeft -= int64(len(incoming))
 		for _, d := range incoming {
 			t := f.g.Source(d)
 			if f.level[t] != unreached || f.share[d] <= f.negligible {
@@ -49,7 +47,7 @@ func (f *division) findLevels(sources []int32, forgiven float64) (found bool) {
 			}
 			f.reach(t, f.level[s]+1)
 			f.arc[t] = 0
-			if f.room(t) > f.negligible {
+			if f.Room(t) > f.negligible {
 				found, last = true, f.level[t]
 			}
 		}
@@ -59,11 +57,11 @@ func (f *division) findLevels(sources []int32, forgiven float64) (found bool) {
 
 // push moves excess of one node along shortest paths until it is gone or there
 // are no more such paths.
-func (f *division) push(source int32) {
+func (f *Residual) push(source int32) {
 	f.path = f.path[:0]
-	for s := source; f.room(source) < -f.negligible; {
+	for s := source; f.Room(source) < -f.negligible; {
 		switch {
-		case f.level[s] > 0 && f.room(s) > f.negligible:
+		case f.level[s] > 0 && f.Room(s) > f.negligible:
 			s = f.augment(source, s)
 		case f.advance(s):
 			s = f.g.Source(f.path[len(f.path)-1])
@@ -80,10 +78,10 @@ func (f *division) push(source int32) {
 
 // advance extends the path from s by the next arc that leads one level further,
 // if there is one.
-func (f *division) advance(s int32) bool {
+func (f *Residual) advance(s int32) bool {
 	incoming := f.g.Incoming(s)
 	for ; int(f.arc[s]) < len(incoming); f.arc[s]++ {
-		f.scansLeft--
+		f.ScansLeft--
 		d := incoming[f.arc[s]]
 		if f.share[d] > f.negligible && f.level[f.g.Source(d)] == f.level[s]+1 {
 			f.path = append(f.path, d)
@@ -96,9 +94,9 @@ func (f *division) advance(s int32) bool {
 // augment moves along the path, from source to end, what it can take. It cuts
 // the path back to before its first arc that is used up, and returns the node
 // where the path now ends.
-func (f *division) augment(source, end int32) int32 {
-	f.scansLeft -= int64(2 * len(f.path))
-	amount := min(-f.room(source), f.room(end))
+func (f *Residual) augment(source, end int32) int32 {
+	f.ScansLeft -= int64(2 * len(f.path))
+	amount := min(-f.Room(source), f.Room(end))
 	for _, d := range f.path {
 		amount = min(amount, f.share[d])
 	}
