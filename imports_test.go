@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	// Inference stands beside learning: neither knows the other.
 	"infer":       {"bp", "crf", "mrf", "graph"},
 	"infer/exact": {"mrf", "graph"},
+	"infer/mpe":   {"infer/exact", "mrf", "graph"},
 	"learn":       {"bp", "crf", "mrf", "graph", "internal/machine", "internal/simd"},
 
 	"dataset":     {"crf", "mrf", "graph", "internal/atomicfile", "internal/nearest"},

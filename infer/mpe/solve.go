@@ -1,0 +1,80 @@
+package mpe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/blockbp/blockbp/infer/exact"
+)
+
+// Settings choose the method and its limits. The zero value works.
+type Settings struct {
+	Method Method // "" means Auto
+	// Memory is the number of bytes that Exact may use for tables; 0 means
+	// exact.DefaultLimit.
+	Memory int64
+	// Limits are those of TRWS.
+	Limits Limits
+}
+
+// cheapOperations is the work up to which Auto chooses elimination: a second or
+// so.
+const cheapOperations = 2e8
+
+// Solve finds a most probable joint state. TRWS, on which Auto falls back, need
+// not find an optimal one: see Result. If ctx ends, TRWS returns what it has so
+// far, and Exact the error of ctx.
+func (p *Problem) Solve(ctx context.Context, s Settings) (*Result, error) {
+	switch s.Method {
+	case Exact:
+		return p.eliminate(ctx, s.Memory, math.Inf(1))
+	case Cut:
+		return p.MinimumCut()
+	case TRWS:
+		return p.Sequential(ctx, s.Limits)
+	case Auto, "":
+		return p.solveByFirst(ctx, s)
+	}
+	return nil, fmt.Errorf("mpe: method %q, want auto, cut, exact or trws", s.Method)
+}
+
+// solveByFirst is the method Auto.
+func (p *Problem) solveByFirst(ctx context.Context, s Settings) (*Result, error) {
+	var (
+		unsuited *NotSubmodularError
+		wide     *exact.TooWideError
+	)
+	if r, err := p.MinimumCut(); !errors.As(err, &unsuited) {
+		return r, err
+	}
+	if r, err := p.eliminate(ctx, s.Memory, cheapOperations); !errors.As(err, &wide) && !errors.Is(err, errCostly) {
+		return r, err
+	}
+	return p.Sequential(ctx, s.Limits)
+}
+
+// errCostly says that elimination would not be cheap.
+var errCostly = errors.New("mpe: elimination is not cheap")
+
+// eliminate is the method Exact. errCostly is returned where more than the given
+// number of operations are forecast.
+func (p *Problem) eliminate(ctx context.Context, memory int64, operations float64) (*Result, error) {
+	plan, err := exact.NewPlan(p.network)
+	if err != nil {
+		return nil, err
+	}
+	if plan.Operations > operations {
+		return nil, errCostly
+	}
+	plan.Limit = memory
+	best, err := plan.Maximize(ctx)
+	if errors.Is(err, exact.ErrZeroPartition) {
+		return nil, ErrZero
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Method: Exact, States: best.States, Energy: -best.LogScore, LowerBound: -best.LogScore, Optimal: true, Converged: true}, nil
+}
