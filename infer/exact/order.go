@@ -34,16 +34,19 @@ type elimination struct {
 // findOrder plays the elimination game by min-fill, by min-weight and as a
 // sweep, then, where even the cheapest order is costly, by min-fill with ties
 // broken at random, and returns the cheapest order of all.
-func findOrder(n *mrf.Network) *elimination {
+//
+// Orders that take more than the given operations are given up on, and so is the
+// search by a rule that takes more than the given number of steps.
+func findOrder(n *mrf.Network, operations float64, most int) *elimination {
 	neighbours, logCard := interactionGraph(n)
-	best := newGame(neighbours, logCard, minFill, nil).play(math.Inf(1))
+	best := newGame(neighbours, logCard, minFill, nil).play(operations, most)
 	steps := best.steps
 	try := func(g *game) {
-		bound := math.Inf(1)
+		bound := operations
 		if best.complete {
 			bound = best.operations
 		}
-		candidate := g.play(bound)
+		candidate := g.play(bound, most)
 		steps += candidate.steps
 		if better(candidate, best) {
 			best = candidate
@@ -176,9 +179,9 @@ func (g *game) common(a, b []int32, visit func(int32)) int {
 	return count
 }
 
-// play eliminates all variables. It gives up once the work exceeds bound or a
-// table exceeds largestTable.
-func (g *game) play(bound float64) *elimination {
+// play eliminates all variables. It gives up once the work exceeds bound, a table
+// largestTable, or the steps of the game a number of their own.
+func (g *game) play(bound float64, steps int) *elimination {
 	e := &elimination{}
 	for g.queue.len() > 0 {
 		v := g.queue.pop()
@@ -190,7 +193,7 @@ func (g *game) play(bound float64) *elimination {
 		e.largest = max(e.largest, g.weight[v])
 		g.steps++
 		e.steps = g.steps
-		if e.operations > bound || e.largest > largestTable {
+		if e.operations > bound || e.largest > largestTable || g.steps > steps {
 			return e
 		}
 		g.eliminate(v)

@@ -28,8 +28,9 @@ type Plan struct {
 	// Operations is the number of entries of all joint tables. A run for log Z
 	// reads about three numbers for each, one with marginals three times that.
 	Operations float64
-	// LowerBound says that the search for an order gave up on a network far
-	// beyond any machine: the forecasts hold for as far as it got.
+	// LowerBound says that the search for an order gave up on a network far beyond
+	// any machine, or beyond what NewPlanWithin was given: the forecasts hold for as
+	// far as it got, and the plan cannot be run.
 	LowerBound bool
 
 	// Limit is the number of bytes that a run may use for tables; 0 means
@@ -48,10 +49,23 @@ type Plan struct {
 // forecasts its cost, without allocating any table. A network that is not valid
 // is an error; one that is too wide is not, until it is run.
 func NewPlan(n *mrf.Network) (*Plan, error) {
+	return newPlan(n, math.Inf(1), math.MaxInt)
+}
+
+// NewPlanWithin is NewPlan for those who have something else to do with a network
+// on which elimination is not cheap: it gives up, with LowerBound, where all orders
+// that it tries take more than the given operations, or where the search takes more
+// than about a second.
+func NewPlanWithin(n *mrf.Network, operations float64) (*Plan, error) {
+	return newPlan(n, operations, searchBudget)
+}
+
+// newPlan gives up on orders of more operations, and on searches of more steps.
+func newPlan(n *mrf.Network, operations float64, steps int) (*Plan, error) {
 	if err := n.Validate(); err != nil {
 		return nil, err
 	}
-	e := findOrder(n)
+	e := findOrder(n, operations, steps)
 	p := &Plan{Width: e.width, Operations: e.operations, LowerBound: !e.complete, network: n, order: e.order}
 	if !e.complete {
 		p.Bytes = int64(math.Exp2(min(e.largest, 59))) * bytesPerEntry // 2^59 entries are the most an int64 counts

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/blockbp/blockbp/infer/exact"
 )
@@ -29,7 +28,11 @@ const cheapOperations = 2e8
 func (p *Problem) Solve(ctx context.Context, s Settings) (*Result, error) {
 	switch s.Method {
 	case Exact:
-		return p.eliminate(ctx, s.Memory, math.Inf(1))
+		plan, err := exact.NewPlan(p.network)
+		if err != nil {
+			return nil, err
+		}
+		return eliminate(ctx, plan, s.Memory)
 	case Cut:
 		return p.MinimumCut()
 	case TRWS:
@@ -49,25 +52,18 @@ func (p *Problem) solveByFirst(ctx context.Context, s Settings) (*Result, error)
 	if r, err := p.MinimumCut(); !errors.As(err, &unsuited) {
 		return r, err
 	}
-	if r, err := p.eliminate(ctx, s.Memory, cheapOperations); !errors.As(err, &wide) && !errors.Is(err, errCostly) {
+	plan, err := exact.NewPlanWithin(p.network, cheapOperations)
+	if err != nil {
+		return nil, err
+	}
+	if r, err := eliminate(ctx, plan, s.Memory); !errors.As(err, &wide) {
 		return r, err
 	}
 	return p.Sequential(ctx, s.Limits)
 }
 
-// errCostly says that elimination would not be cheap.
-var errCostly = errors.New("mpe: elimination is not cheap")
-
-// eliminate is the method Exact. errCostly is returned where more than the given
-// number of operations are forecast.
-func (p *Problem) eliminate(ctx context.Context, memory int64, operations float64) (*Result, error) {
-	plan, err := exact.NewPlan(p.network)
-	if err != nil {
-		return nil, err
-	}
-	if plan.Operations > operations {
-		return nil, errCostly
-	}
+// eliminate is the method Exact.
+func eliminate(ctx context.Context, plan *exact.Plan, memory int64) (*Result, error) {
 	plan.Limit = memory
 	best, err := plan.Maximize(ctx)
 	if errors.Is(err, exact.ErrZeroPartition) {

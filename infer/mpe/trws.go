@@ -69,24 +69,22 @@ func (p *Problem) Sequential(ctx context.Context, limits Limits) (*Result, error
 	}
 	s := newSequential(p, possible)
 	r := &Result{Method: TRWS}
-	bounds := make([]float64, 0, stallSweeps) // of the last sweeps, as a ring
+	var watch stall
 	bound := math.Inf(1)
-	for r.Sweeps < limits.MaxSweeps && !r.Optimal && !r.Converged && (ctx.Err() == nil || r.Sweeps == 0) {
+	for more := true; more; {
 		forward := r.Sweeps%2 == 0
 		bound = min(bound, s.sweep(forward)) // each is one, up to rounding
 		if math.IsNaN(bound) || math.IsInf(bound, 0) {
 			return nil, fmt.Errorf("mpe: the bound is computed as %v in sweep %d: potentials are too large to be added up; subtract a constant from each table", bound, r.Sweeps)
 		}
-		s.consider(ctx, !forward)
-		r.Optimal = s.best.zeros == 0 && bound-s.best.sum <= s.rounding
-		if len(bounds) < stallSweeps {
-			bounds = append(bounds, bound)
-		} else {
-			old := &bounds[r.Sweeps%stallSweeps]
-			r.Converged = *old-bound <= limits.Tolerance*(1+math.Abs(bound))
-			*old = bound
-		}
 		r.Sweeps++
+		r.Converged = watch.stalled(bound, limits.Tolerance)
+		more = !r.Converged && r.Sweeps < limits.MaxSweeps && ctx.Err() == nil
+		if r.Sweeps <= decodeFirst || r.Sweeps%decodeEvery == 0 || !more {
+			s.consider(ctx, !forward)
+			r.Optimal = s.best.zeros == 0 && bound-s.best.sum <= s.rounding
+			more = more && !r.Optimal
+		}
 	}
 	if s.best.zeros > 0 {
 		return nil, &NotFoundError{Sweeps: r.Sweeps, Violated: s.best.zeros}
@@ -94,6 +92,30 @@ func (p *Problem) Sequential(ctx context.Context, limits Limits) (*Result, error
 	r.Converged = r.Converged || r.Optimal
 	r.States, r.Energy, r.LowerBound = s.states, -s.best.sum, -bound
 	return r, nil
+}
+
+// A state is decoded after each of the first sweeps, which is where easy networks
+// are solved, and then only after every so many, since decoding and local search
+// take longer than a sweep. The number is odd, so that both directions have a turn.
+const (
+	decodeFirst = 10
+	decodeEvery = 7
+)
+
+// stall watches the bounds of the last stallSweeps sweeps.
+type stall struct {
+	bounds [stallSweeps]float64 // as a ring
+	count  int
+}
+
+// stalled takes a bound into account and reports whether the last ones have not
+// fallen by more than the tolerance.
+func (s *stall) stalled(bound, tolerance float64) bool {
+	old := &s.bounds[s.count%stallSweeps]
+	s.count++
+	stalled := s.count > stallSweeps && *old-bound <= tolerance*(1+math.Abs(bound))
+	*old = bound
+	return stalled
 }
 
 // sequential is the state of TRW-S.
@@ -239,38 +261,6 @@ func (s *sequential) send(d int32, own []float64) (delta float64) {
 		}
 	}
 	return delta
-}
-
-// maxPlusRows sets dst[j] = max_i own[i] + table[i][j].
-func maxPlusRows(dst, own, table []float64) {
-	for j := range dst {
-		dst[j] = math.Inf(-1)
-	}
-	for i, x := range own {
-		if math.IsInf(x, -1) {
-			continue
-		}
-		row := table[i*len(dst):][:len(dst)]
-		for j, y := range row {
-			if v := x + y; v > dst[j] {
-				dst[j] = v
-			}
-		}
-	}
-}
-
-// maxPlusColumns sets dst[i] = max_j own[j] + table[i][j].
-func maxPlusColumns(dst, own, table []float64) {
-	for i := range dst {
-		row := table[i*len(own):][:len(own)]
-		best := math.Inf(-1)
-		for j, y := range row {
-			if v := own[j] + y; v > best {
-				best = v
-			}
-		}
-		dst[i] = best
-	}
 }
 
 func largest(values []float64) float64 {
