@@ -24,7 +24,7 @@ func (e *TooWideError) Error() string {
 	if e.LowerBound {
 		need = fmt.Sprintf("every elimination order tried passes induced width %d and needs more than %s of memory", e.Width, formatBytes(e.Bytes))
 	}
-	return fmt.Sprintf("exact: %s, the limit is %s: raise the limit, fix more variables by evidence, or use belief propagation, whose cost does not depend on the width",
+	return fmt.Sprintf("exact: %s, the limit is %s: raise the limit, fix more variables by evidence, or use another method: the cost of belief propagation and of TRW-S does not depend on the width",
 		need, formatBytes(e.Limit))
 }
 

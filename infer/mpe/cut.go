@@ -51,7 +51,7 @@ func (p *Problem) MinimumCut() (*Result, error) {
 	c.build()
 	for s, x := range c.excess {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil, fmt.Errorf("mpe: the potentials of node %d and its edges sum to %v: they are too large to be added up; subtract a constant from each table", s, x)
+			return nil, fmt.Errorf("mpe: the potentials of variable %d and its edges sum to %v: they are too large to be added up; subtract a constant from each table", p.number(int32(s)), x)
 		}
 	}
 	inside := flow.MinimumCut(p.pairwise.Graph, c.excess, c.forward, c.backward)
@@ -94,7 +94,7 @@ func (c *cut) listStates() error {
 				c.states[s][0] = int32(i)
 			}
 			if count++; count > 2 {
-				return &NotSubmodularError{fmt.Sprintf("variable %d has more than two possible states", s)}
+				return &NotSubmodularError{fmt.Sprintf("variable %d has more than two possible states", c.number(int32(s)))}
 			}
 			c.states[s][1] = int32(i)
 		}
@@ -169,7 +169,7 @@ func (c *cut) rename() error {
 					queue = append(queue, t)
 				case want:
 				default:
-					return &NotSubmodularError{fmt.Sprintf("no choice of names for the two states makes the edge between variables %d and %d submodular as well as those of a loop that it closes", g.U(d>>1), g.V(d>>1))}
+					return &NotSubmodularError{fmt.Sprintf("no choice of names for the two states makes the edge between variables %d and %d submodular as well as those of a loop that it closes", c.number(g.U(d>>1)), c.number(g.V(d>>1)))}
 				}
 			}
 		}

@@ -10,6 +10,10 @@ import (
 // Problem is a network to find a most probable joint state of, in the forms that
 // the methods take. It is made once, and must not change meanwhile.
 type Problem struct {
+	// Variable are the numbers of the variables in messages, such as those that they
+	// had before evidence removed others; nil means their own.
+	Variable []int
+
 	network *mrf.Network // what joint states are of, with factors of any arity
 	// pairwise is the same with auxiliary variables, if any, after those of
 	// network: nil until prepare makes it.
@@ -48,6 +52,14 @@ func (p *Problem) prepare() error {
 	pairwise, _, err := small.Pairwise()
 	p.pairwise = pairwise
 	return err
+}
+
+// number returns the number of a variable in messages.
+func (p *Problem) number(v int32) int {
+	if p.Variable == nil {
+		return int(v)
+	}
+	return p.Variable[v]
 }
 
 // largeFactor returns the first factor of more than two variables, or −1.

@@ -424,7 +424,7 @@ func TestBadNetworks(t *testing.T) {
 		{"counts that are no numbers", loopUAI, infer + " --counting $DIR/c3", 3, []string{"c3:1", "x"}},
 		{"count given twice", loopUAI, infer + " --counting $DIR/c4", 3, []string{"c4:2", "node 0"}},
 		{"missing counts", loopUAI, infer + " --counting $DIR/none.txt", 1, []string{"none.txt"}},
-		{"unknown task", loopUAI, infer + " --task MPE", 2, []string{"--task", "MPE", "PR", "MAR"}},
+		{"unknown task", loopUAI, infer + " --task MMAP", 2, []string{"--task", "MMAP", "PR", "MAR"}},
 		{"unknown method", loopUAI, infer + " --method exakt", 2, []string{"--method", "exakt", "exact"}},
 		{"unknown counting", loopUAI, infer + " --counting bete", 2, []string{"--counting", "bete", "did you mean bethe?"}},
 		{"tolerance of zero", loopUAI, infer + " --tol 0", 2, []string{"--tol"}},

@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/dataset/uai"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer/exact"
+	"github.com/blockbp/blockbp/infer/mpe"
 	"github.com/blockbp/blockbp/learn"
 	"github.com/blockbp/blockbp/record"
 )
@@ -67,6 +68,8 @@ func codeOf(err error) int {
 		network   *uai.Error
 		edge      *graph.EdgeError
 		wide      *exact.TooWideError
+		unsuited  *mpe.NotSubmodularError
+		notFound  *mpe.NotFoundError
 		notEmpty  *record.NotEmptyError
 		line      *record.LineError
 		state     *learn.StateError
@@ -78,12 +81,12 @@ func codeOf(err error) int {
 		return exitDone
 	case errors.As(err, &coded):
 		return coded.code
-	case errors.As(err, &diverged):
+	case errors.As(err, &diverged), errors.As(err, &notFound):
 		return exitNumerical
 	case errors.As(err, &option), errors.As(err, &notEmpty):
 		return exitUsage
 	case errors.As(err, &numerical), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &wide), errors.As(err, &line), errors.As(err, &state), errors.As(err, &counts),
-		errors.Is(err, exact.ErrZeroPartition):
+		errors.As(err, &unsuited), errors.Is(err, exact.ErrZeroPartition), errors.Is(err, mpe.ErrZero):
 		return exitBadData
 	case errors.As(err, &path):
 		return exitIO

@@ -31,11 +31,12 @@ func TestGolden(t *testing.T) {
 		"unknown-method":   {"train", "data", "--method", "block"},
 		"unknown-graph":    {"generate", "-o", "nowhere", "--graph", "gird:3x3"},
 		"unknown-counting": {"train", "data", "--counting", "convx"},
-		"unknown-task":     {"infer", "net.uai", "--task", "MAP"},
 		"sample-help":      {"sample", "--help"},
 		"convert-help":     {"convert", "--help"},
 		"unknown-sampler":  {"sample", "net.uai", "-o", "x.npz", "--sampler", "exat"},
 		"gibbs-log-z":      {"infer", "net.uai", "--method", "gibbs"},
+		"task-option":      {"infer", "net.uai", "--task", "MPE", "--counting", "trw"},
+		"unknown-task":     {"infer", "net.uai", "--task", "MMAP"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := run(t, args...)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/dataset/uai"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/infer/exact"
+	"github.com/blockbp/blockbp/infer/mpe"
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/mrf"
 	"github.com/blockbp/blockbp/record"
@@ -33,29 +36,31 @@ type inferFlags struct {
 func (a *app) inferCommand() *cobra.Command {
 	var f inferFlags
 	cmd := &cobra.Command{
-		Use:   "infer MODEL.uai --task PR|MAR [flags]",
-		Short: "Partition function and marginals of a UAI network",
+		Use:   "infer MODEL.uai --task PR|MAR|MPE [flags]",
+		Short: "Partition function, marginals and most probable state of a UAI network",
 		Long: `Computes the log-partition function (--task PR) or the marginals (--task MAR) of a
 network in UAI format (or .npz of log potentials), by convex belief propagation,
-exactly, by Gibbs sampling or by mean field. Without --json the answer is in the
-format of the UAI competition: log10 Z, or marginals.`,
+exactly, by Gibbs sampling or by mean field, or a most probable joint state
+(--task MPE, or MAP). Without --json the answer is in the format of the UAI
+competition: log10 Z, marginals, or states.`,
 		Example: `  blockbp infer grid.uai --task PR --counting trw --json
-  blockbp infer grid.uai --task MAR --method exact`,
+  blockbp infer grid.uai --task MAR --method exact
+  blockbp infer grid.uai --task MPE -o grid.uai.MPE`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.checkUnused(cmd); err != nil {
+			if err := f.resolve(cmd); err != nil {
 				return err
 			}
 			return a.infer(&f, args)
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.task, "task", "PR", "PR: partition function, or MAR: marginals")
+	fl.StringVar(&f.task, "task", "PR", "PR: partition function, MAR: marginals, or MPE (or MAP): most probable joint state")
 	fl.StringVar(&f.counting, "counting", "convex", countingHelp+" (i: variables, e: order of the factors of two variables in MODEL.uai)")
-	fl.StringVar(&f.method, "method", "bp", "bp; exact: variable elimination; gibbs: marginals by sampling; or mean-field: a lower bound on log Z")
+	fl.StringVar(&f.method, "method", "", "PR and MAR: bp (default); exact: variable elimination; gibbs: marginals by sampling; or mean-field: a lower bound on log Z. MPE: cut, exact or trws (default: the first of them that fits)")
 	fl.StringVar(&f.evidence, "evidence", "", "evidence file (.uai.evid)")
 	fl.StringVarP(&f.out, "out", "o", "", "write the answer in UAI format to this file instead of standard output")
-	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance, "change of a log-message at which the iteration counts as converged")
-	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps, "at most this many sweeps over the network")
+	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance, "change of a log-message at which the iteration counts as converged; MPE: share of itself by which the bound must rise in 20 sweeps to go on (default 1e-9)")
+	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps, "at most this many sweeps over the network (default of MPE 4000)")
 	fl.Int64Var(&f.memory, "memory", 0, "exact: bytes of memory it may take (default 2 GiB)")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the spanning trees of --counting trw, and of gibbs and mean-field")
 	f.other.register(fl)
@@ -64,11 +69,36 @@ format of the UAI competition: log10 Z, or marginals.`,
 	return cmd
 }
 
-// checkUnused refuses a limit that the chosen method would not keep. The options
-// of belief propagation may stand beside --method exact, so that a command line
-// can be compared with the exact answer by adding that alone.
-func (f *inferFlags) checkUnused(cmd *cobra.Command) error {
-	if f.method != "exact" && cmd.Flags().Changed("memory") {
+// methodsOf are the methods of each task, the default first.
+var methodsOf = map[string][]string{
+	"PR":  {"bp", "exact", methodMeanField},
+	"MAR": {"bp", "exact", methodGibbs, methodMeanField},
+	"MPE": {string(mpe.Auto), string(mpe.Cut), string(mpe.Exact), string(mpe.TRWS)},
+}
+
+// resolve fills in what depends on the task, and refuses options that it, or the
+// chosen method, would not use. The options of belief propagation may stand beside
+// --method exact, so that a command line can be compared with the exact answer by
+// adding that alone.
+func (f *inferFlags) resolve(cmd *cobra.Command) error {
+	if f.task == "MAP" {
+		f.task = "MPE"
+	}
+	methods, ok := methodsOf[f.task]
+	if !ok {
+		return usagef("--task %q: want PR, MAR or MPE", f.task)
+	}
+	if f.method == "" {
+		f.method = methods[0]
+	}
+	switch {
+	case f.method == methodGibbs && f.task == "PR":
+		return usagef("--method gibbs estimates marginals, not log Z: give --task MAR, or another method")
+	case !slices.Contains(methods, f.method):
+		return usagef("--method %q: with --task %s want %s; %s", f.method, f.task, strings.Join(methods, ", "), nearestName(f.method, methods, ""))
+	}
+	changed := cmd.Flags().Changed
+	if f.method != "exact" && f.method != string(mpe.Auto) && changed("memory") {
 		return usagef("--memory is used by --method exact only")
 	}
 	if err := f.other.checkUnused(cmd, f.method); err != nil {
@@ -76,6 +106,22 @@ func (f *inferFlags) checkUnused(cmd *cobra.Command) error {
 	}
 	if f.memory < 0 {
 		return usagef("--memory %d: want a number of bytes that is not negative", f.memory)
+	}
+	if f.task == "MPE" {
+		for _, name := range []string{"counting", "seed"} {
+			if changed(name) {
+				return usagef("--%s is not used by --task MPE", name)
+			}
+		}
+		if !changed("tol") {
+			f.tolerance = mpe.DefaultTolerance
+		}
+		if !changed("max-sweeps") {
+			f.maxSweeps = mpe.DefaultMaxSweeps
+		}
+	}
+	if !(f.tolerance > 0) || f.maxSweeps < 1 {
+		return usagef("--tol %v and --max-sweeps %d: want positive numbers", f.tolerance, f.maxSweeps)
 	}
 	return nil
 }
@@ -104,15 +150,6 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if len(args) != 1 {
 		return usagef("infer: want one network: blockbp infer MODEL.uai --task PR")
 	}
-	if f.task != "PR" && f.task != "MAR" {
-		return usagef("--task %q: want PR or MAR", f.task)
-	}
-	if err := checkMethod(f); err != nil {
-		return err
-	}
-	if !(f.tolerance > 0) || f.maxSweeps < 1 {
-		return usagef("--tol %v and --max-sweeps %d: want positive numbers", f.tolerance, f.maxSweeps)
-	}
 	if f.out != "-" {
 		if err := checkWritable(f.out); err != nil {
 			return err
@@ -126,15 +163,15 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	if f.task == "MPE" {
+		return a.inferStates(f, args[0], conditioned)
+	}
 	answer, err := a.inferNetwork(f, network, conditioned)
-	switch {
-	case a.ctx.Err() != nil:
-		return &exitError{exitInterrupted, errors.New("interrupted; nothing was written")}
-	case err != nil:
-		return fmt.Errorf("%s: %w", args[0], err)
+	if err := a.inferenceError(args[0], err); err != nil {
+		return err
 	}
 	answer.Task = f.task
-	if err := a.printAnswer(f, answer); err != nil {
+	if err := a.printAnswer(f, answer, func(w io.Writer) error { return writeUAI(w, answer) }); err != nil {
 		return err
 	}
 	switch {
@@ -144,6 +181,18 @@ func (a *app) infer(f *inferFlags, args []string) error {
 		return &exitError{exitNotConverged, errors.New(notConverged(f, answer))}
 	case !answer.Converged:
 		fmt.Fprintf(a.stderr, "blockbp: note: %s\n", notConverged(f, answer))
+	}
+	return nil
+}
+
+// inferenceError is the error that ends inference on the network of a file, if one
+// does.
+func (a *app) inferenceError(path string, err error) error {
+	switch {
+	case a.ctx.Err() != nil:
+		return &exitError{exitInterrupted, errors.New("interrupted; nothing was written")}
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
@@ -273,22 +322,22 @@ func exactAnswer(method string, logZ float64) *inferAnswer {
 	}
 }
 
-func (a *app) printAnswer(f *inferFlags, answer *inferAnswer) error {
-	if f.out == "-" { // standard output, where the answer goes anyway
-		f.out = ""
-	}
-	if f.out != "" {
-		if err := atomicfile.Write(f.out, func(w io.Writer) error { return writeUAI(w, answer) }); err != nil {
+// printAnswer writes an answer in UAI format to the file that is asked for, and to
+// standard output as JSON, or in UAI format where there is no file.
+func (a *app) printAnswer(f *inferFlags, answer any, write func(io.Writer) error) error {
+	toFile := f.out != "" && f.out != "-" // - is standard output, where the answer goes anyway
+	if toFile {
+		if err := atomicfile.Write(f.out, write); err != nil {
 			return err
 		}
 	}
-	if f.json {
+	switch {
+	case f.json:
 		return a.printJSON(answer)
-	}
-	if f.out != "" {
+	case toFile:
 		return nil
 	}
-	return writeUAI(a.stdout, answer)
+	return write(a.stdout)
 }
 
 func writeUAI(w io.Writer, answer *inferAnswer) error {

@@ -35,8 +35,8 @@ func (o *otherMethods) register(fl *pflag.FlagSet) {
 	fl.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "gibbs, mean-field: number of threads; results do not depend on it")
 }
 
-// methodsOf are the methods that use an option.
-var methodsOf = map[string][]string{
+// usersOf are the methods that use an option.
+var usersOf = map[string][]string{
 	"chains": {methodGibbs}, "max-rhat": {methodGibbs}, "min-ess": {methodGibbs},
 	"restarts": {methodMeanField}, "threads": {methodGibbs, methodMeanField},
 }
@@ -45,7 +45,7 @@ var methodsOf = map[string][]string{
 // cannot use.
 func (o *otherMethods) checkUnused(cmd *cobra.Command, method string) error {
 	for _, name := range []string{"chains", "max-rhat", "min-ess", "restarts", "threads"} {
-		users := methodsOf[name]
+		users := usersOf[name]
 		if used := method == users[0] || method == users[len(users)-1]; !used && cmd.Flags().Changed(name) {
 			text := users[0]
 			if len(users) > 1 {
@@ -63,22 +63,6 @@ func (o *otherMethods) checkUnused(cmd *cobra.Command, method string) error {
 		}
 	}
 	return checkDiagnosisLimits(o.maxRHat, o.minESS)
-}
-
-// checkMethod refuses methods that do not exist, and those that do not know the
-// task.
-func checkMethod(f *inferFlags) error {
-	methods := []string{"bp", "exact", methodGibbs, methodMeanField}
-	for _, method := range methods {
-		if f.method != method {
-			continue
-		}
-		if method == methodGibbs && f.task == "PR" {
-			return usagef("--method gibbs estimates marginals, not log Z: give --task MAR, or another method")
-		}
-		return nil
-	}
-	return usagef("--method %q: want bp, exact, gibbs or mean-field; %s", f.method, nearestName(f.method, methods, ""))
 }
 
 // gibbsAnswer is what --json says of Gibbs sampling beside marginals.
