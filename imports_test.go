@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"bp":  {"crf", "mrf", "graph", "internal/simd"},
 
 	// Inference stands beside learning: neither knows the other.
-	"infer":       {"bp", "crf", "mrf", "graph"},
+	"infer":       {"infer/mpe", "bp", "crf", "mrf", "graph"},
 	"infer/exact": {"mrf", "graph"},
 	"infer/mpe":   {"infer/exact", "mrf", "graph"},
 	"learn":       {"bp", "crf", "mrf", "graph", "internal/machine", "internal/simd"},

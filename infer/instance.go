@@ -7,6 +7,8 @@ import (
 	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/infer/mpe"
+	"github.com/blockbp/blockbp/mrf"
 )
 
 // Beliefs are the node marginals of one instance under a model.
@@ -14,8 +16,11 @@ type Beliefs struct {
 	// Node holds τ_s(i) at Node[NodeAt[s]+i]; NodeAt has nodes+1 entries.
 	Node   []float64
 	NodeAt []int
-	// Labels are the states of largest belief; the smaller number wins a tie.
-	Labels  []int32
+	// Labels are the states of largest belief; the smaller number wins a tie. With
+	// Predictor.Joint they are a most probable joint state instead.
+	Labels []int32
+	// Joint is what is known of that state; nil without Predictor.Joint.
+	Joint   *mpe.Result
 	Outcome bp.Outcome
 }
 
@@ -28,6 +33,9 @@ type Predictor struct {
 	Model    *crf.Model
 	Counting func(*crf.Instance) (*bp.Counting, error)
 	Limits   bp.Limits
+	// Joint asks for a most probable joint state as labels; nil: the states of
+	// largest belief, node by node.
+	Joint *mpe.Settings
 
 	workspace bp.Workspace
 }
@@ -39,7 +47,7 @@ func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32
 	if err != nil {
 		return nil, err
 	}
-	return collect(r.net, r.state, r.outcome), nil
+	return p.beliefs(ctx, r, in, clamp)
 }
 
 // inferred is where the inference of an instance ended. Its potentials are in the
@@ -78,6 +86,50 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 		return nil, err
 	}
 	return r, nil
+}
+
+// beliefs collects what was inferred, and decodes it as is asked for.
+func (p *Predictor) beliefs(ctx context.Context, r *inferred, in *crf.Instance, clamp []int32) (*Beliefs, error) {
+	b := collect(r.net, r.state, r.outcome)
+	if p.Joint == nil || ctx.Err() != nil {
+		return b, nil
+	}
+	var err error
+	if b.Joint, err = mostProbable(ctx, p.Model.Condition(in), clamp, *p.Joint); err != nil {
+		return nil, err
+	}
+	for s, x := range b.Joint.States {
+		b.Labels[s] = int32(x)
+	}
+	return b, nil
+}
+
+// mostProbable finds a most probable joint state of p in which the nodes that are
+// held keep their states.
+func mostProbable(ctx context.Context, p *mrf.Pairwise, hold []int32, settings mpe.Settings) (*mpe.Result, error) {
+	evidence := map[int]int{}
+	for s, y := range hold {
+		if y >= 0 {
+			evidence[s] = int(y)
+		}
+	}
+	if len(evidence) == 0 {
+		return mpe.FromPairwise(p).Solve(ctx, settings)
+	}
+	c, err := p.Network().Condition(evidence)
+	if err != nil {
+		return nil, err
+	}
+	problem, err := mpe.NewProblem(c.Network)
+	if err != nil {
+		return nil, err
+	}
+	problem.Variable = c.Variable
+	r, err := problem.Solve(ctx, settings)
+	if err == nil {
+		r.States = c.States(r.States)
+	}
+	return r, err
 }
 
 func collect(net *bp.Net, state *bp.State, outcome bp.Outcome) *Beliefs {

@@ -65,7 +65,10 @@ func (a *Assessor) Assess(ctx context.Context, in *crf.Instance, clamp []int32, 
 	if err != nil {
 		return nil, nil, err
 	}
-	beliefs := collect(r.net, r.state, r.outcome)
+	beliefs, err := a.beliefs(ctx, r, in, clamp)
+	if err != nil {
+		return nil, nil, err
+	}
 	logZ, bound, err := a.logZ(ctx, r, in, clamp)
 	if err != nil {
 		return nil, nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/infer/mpe"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -104,6 +105,48 @@ func TestPredictOnTrees(t *testing.T) {
 	in := all[1]
 	if b := must(p.Predict(context.Background(), in, []int32{1, 2})); !slices.Equal(b.Node, []float64{0, 1, 0, 0, 1}) {
 		t.Errorf("all clamped: %v", b.Node)
+	}
+}
+
+// TestPredictJoint: labels are a most probable joint state, given what is held, and
+// beliefs stay what they are.
+func TestPredictJoint(t *testing.T) {
+	model, all := instances(t)
+	differ := 0
+	for round := range uint64(10) {
+		hold, rng := round%2 == 1, source(round)
+		for i := range model.Weights {
+			model.Weights[i] = rng.NormFloat64()
+		}
+		p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
+		for i, in := range all {
+			var clamp []int32
+			evidence := map[int]int{}
+			if hold {
+				clamp = slices.Repeat([]int32{crf.Unobserved}, in.Graph.NumNodes())
+				clamp[1], evidence[1] = 1, 1
+			}
+			p.Joint = nil
+			alone := must(p.Predict(context.Background(), in, clamp))
+			p.Joint = &mpe.Settings{}
+			b := must(p.Predict(context.Background(), in, clamp))
+			conditioned := must(model.Condition(in).Network().Condition(evidence))
+			left, score := oracle.NetworkMax(conditioned.Network)
+			for s, want := range conditioned.States(left) {
+				if b.Labels[s] != int32(want) {
+					t.Errorf("instance %d, held %v: node %d is in state %d, want %d", i, hold, s, b.Labels[s], want)
+				}
+			}
+			if !b.Joint.Optimal || math.Abs(b.Joint.Energy+score) > 1e-10 || alone.Joint != nil || !slices.Equal(alone.Node, b.Node) {
+				t.Errorf("instance %d, held %v: %+v, want energy %v", i, hold, b.Joint, -score)
+			}
+			if !slices.Equal(alone.Labels, b.Labels) {
+				differ++
+			}
+		}
+	}
+	if differ == 0 {
+		t.Error("labels are the same whichever way they are decoded: the test shows nothing")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/infer/mpe"
 	"github.com/blockbp/blockbp/record"
 )
 
@@ -28,6 +29,7 @@ type predictFlags struct {
 	maxSweeps             int
 	clamp, json, pictures bool
 	quiet                 bool
+	decode                string
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -47,6 +49,7 @@ images also NAME.png, an indexed picture of the labels, and a page of pictures.`
 	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "number of threads")
 	fl.Float64Var(&f.tolerance, "tol", predictLimits.Tolerance, "change of a log-message at which inference counts as converged")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", predictLimits.MaxSweeps, "at most this many sweeps per instance")
+	fl.StringVar(&f.decode, "decode", decodeMarginals, "labels: marginals, the most likely state of every node, or map, a most probable joint state")
 	fl.BoolVar(&f.clamp, "clamp", false, "hold the labels that the data have, and predict the others")
 	fl.BoolVar(&f.pictures, "pictures", true, "images: write pictures.png, photographs beside predictions")
 	f.data.register(fl)
@@ -76,6 +79,30 @@ func (m *loadedModel) countingOf(asked string) (func(*graph.Graph) (*bp.Counting
 	return counting, err
 }
 
+// The two kinds of labels.
+const (
+	decodeMarginals = "marginals"
+	decodeMAP       = "map"
+)
+
+// joint returns how to find a most probable joint state, nil if that is not asked
+// for.
+func (f *predictFlags) joint() *mpe.Settings {
+	if f.decode == decodeMAP {
+		return &mpe.Settings{}
+	}
+	return nil
+}
+
+// jointState is what predict says of a most probable joint state.
+type jointState struct {
+	Method     mpe.Method   `json:"method"`
+	Energy     record.Float `json:"energy"`
+	LowerBound record.Float `json:"lower_bound"`
+	Gap        record.Float `json:"gap"`
+	Optimal    bool         `json:"optimal"`
+}
+
 // predictedInstance is what predict says of one instance.
 type predictedInstance struct {
 	Name      string       `json:"name"`
@@ -84,6 +111,7 @@ type predictedInstance struct {
 	Sweeps    int          `json:"sweeps"`
 	Residual  record.Float `json:"residual"`
 	File      string       `json:"file"`
+	MAP       *jointState  `json:"map,omitempty"`
 }
 
 func (a *app) predict(f *predictFlags, args []string) error {
@@ -97,6 +125,8 @@ func (a *app) predict(f *predictFlags, args []string) error {
 		return usagef("--max-sweeps %d: want at least 1", f.maxSweeps)
 	case f.threads < 1:
 		return usagef("--threads %d: want at least 1", f.threads)
+	case f.decode != decodeMarginals && f.decode != decodeMAP:
+		return usagef("--decode %q: want %s or %s", f.decode, decodeMarginals, decodeMAP)
 	}
 	if err := f.data.validate(); err != nil {
 		return err
@@ -137,7 +167,9 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	work := inference{
 		instances: instances, clamp: clamp, threads: f.threads, progress: newCounter(a.stderr, f.quiet, "predicting"),
 		predictor: func() *infer.Predictor {
-			return predictor(model.model, counting, bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps})
+			p := predictor(model.model, counting, bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps})
+			p.Joint = f.joint()
+			return p
 		},
 	}
 	if err := work.run(a.ctx, p.write); err != nil {
@@ -208,10 +240,14 @@ func (p *prediction) write(i int, b *infer.Beliefs) error {
 	if err := dataset.WritePrediction(file, b.Labels, b.Node, b.NodeAt); err != nil {
 		return err
 	}
-	p.instances = append(p.instances, predictedInstance{
+	said := predictedInstance{
 		Name: name, Nodes: len(b.Labels), Converged: b.Outcome.Converged, Sweeps: b.Outcome.Sweeps,
 		Residual: record.Float(b.Outcome.Residual), File: file,
-	})
+	}
+	if r := b.Joint; r != nil {
+		said.MAP = &jointState{r.Method, record.Float(r.Energy), record.Float(r.LowerBound), record.Float(r.Gap()), r.Optimal}
+	}
+	p.instances = append(p.instances, said)
 	if i >= len(p.set.Images) {
 		return nil
 	}
@@ -237,10 +273,13 @@ func (p *prediction) finish(f *predictFlags, elapsed time.Duration) error {
 			return err
 		}
 	}
-	unsettled := 0
+	unsettled, unproved := 0, 0
 	for _, in := range p.instances {
 		if !in.Converged {
 			unsettled++
+		}
+		if in.MAP != nil && !in.MAP.Optimal {
+			unproved++
 		}
 	}
 	summary := struct {
@@ -254,6 +293,9 @@ func (p *prediction) finish(f *predictFlags, elapsed time.Duration) error {
 	}
 	if unsettled > 0 {
 		p.app.note("inference of %d of %d instances did not converge; raise --max-sweeps", unsettled, len(p.instances))
+	}
+	if unproved > 0 {
+		p.app.note("the joint states of %d of %d instances are not proved to be the most probable; predict.json has the gaps", unproved, len(p.instances))
 	}
 	if f.json {
 		return p.app.printJSON(summary)

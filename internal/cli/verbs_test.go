@@ -570,6 +570,32 @@ func TestPredictAndEval(t *testing.T) {
 	if labels := predictedLabels(t, filepath.Join(held, "1.npz"), 36, 3); !slices.Equal(labels, set.Instances[1].Samples()[0]) {
 		t.Error("predict --clamp changed labels that are held")
 	}
+
+	// Labels of one joint state.
+	joint := filepath.Join(folder, "joint")
+	mustRun(t, "predict", data, "-m", model, "-o", joint, "--decode", "map", "--threads", "2")
+	var said struct {
+		Instances []struct {
+			MAP struct{ Energy, Gap *float64 }
+		}
+	}
+	if err := json.Unmarshal([]byte(readFile(t, joint, "predict.json")), &said); err != nil || len(said.Instances) != 2 {
+		t.Fatalf("%v: %+v", err, said)
+	}
+	weights, _, err := crf.Load(filepath.Join(model, "model.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	network := weights.Condition(set.Instances[1])
+	_, labels := npyOf(t, filepath.Join(joint, "1.npz"), "labels")
+	x := make([]int, 36)
+	for s, y := range labels {
+		x[s] = int(y)
+	}
+	if energy := said.Instances[1].MAP.Energy; energy == nil || !closeTo(*energy, -network.LogScore(x), 1e-9) {
+		t.Errorf("energy of predict.json is %v, the labels have %v", energy, -network.LogScore(x))
+	}
+	run(t, "predict", data, "-m", model, "-o", filepath.Join(folder, "no"), "--decode", "mpa").wantFailure(t, 2, "--decode", "marginals or map")
 }
 
 // evaluated is one model in the result of eval.
