@@ -44,15 +44,16 @@ func (r *Reduction) ReadCounting(text io.Reader, name string) (*bp.Counting, err
 }
 
 // pairwiseFactors lists the original factors of two variables. A larger factor
-// that evidence has made an edge is an error: it has no number in a file.
+// of which evidence leaves two variables or more is an error: it has no number in a
+// file.
 func (r *Reduction) pairwiseFactors() ([]int, error) {
 	var pairs []int
 	for f := range r.original.Factors {
 		switch n := len(r.original.Factors[f].Scope); {
 		case n == 2:
 			pairs = append(pairs, f)
-		case n > 2 && r.edgeOfFactor[f] != mrf.NoEdge:
-			return nil, fmt.Errorf("factor %d joins %d variables, of which evidence leaves 2: there are counting numbers for factors of 2 variables only; use --counting convex, trw or bethe", f, n)
+		case n > 2 && len(r.conditioned.Network.Factors[f].Scope) >= 2:
+			return nil, fmt.Errorf("factor %d joins %d variables, of which evidence leaves %d: there are counting numbers for factors of 2 variables only; use --counting convex, trw or bethe", f, n, len(r.conditioned.Network.Factors[f].Scope))
 		}
 	}
 	return pairs, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,13 +102,57 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-func TestReduceRefusesLargeFactors(t *testing.T) {
-	n := &mrf.Network{Card: []int{2, 2, 2, 2}, Factors: []mrf.Factor{{LogTable: []float64{0}}, {Scope: []int{3, 0, 1, 2}, LogTable: make([]float64, 16)}}}
-	if _, err := Reduce(n, must(n.Condition(map[int]int{0: 1}))); err == nil || !strings.Contains(err.Error(), "factor 1 joins 4 variables [3 0 1 2], 3 of them without evidence") {
-		t.Errorf("error is %v", err)
+// TestLargeFactors: as auxiliary variables they leave log Z, marginals and bounds
+// what they are, and errors name them.
+func TestLargeFactors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rng := source(rapid.Uint64().Draw(t, "seed"))
+		n := oracle.RandomNetwork(rng, []int{2, 3, 1, 2, 2}, rapid.IntRange(1, 5).Draw(t, "factors"), 4, 1, 0.1)
+		evidence := map[int]int{}
+		if rapid.Bool().Draw(t, "evidence") {
+			evidence[1] = 2
+		}
+		r := reduce(t, n, evidence)
+		c := must(n.Condition(evidence))
+		z := oracle.NetworkLogZ(c.Network)
+		for _, counting := range []*bp.Counting{bp.Convex(r.Pairwise.Graph), bp.Bethe(r.Pairwise.Graph), must(bp.CertifiableTreeReweighted(r.Pairwise.Graph, 1))} {
+			got, err := BeliefPropagation(context.Background(), r.Pairwise, counting, bp.Limits{Tolerance: 1e-11, MaxSweeps: 3000})
+			var zero *ZeroError
+			if errors.As(err, &zero) && math.IsInf(z, -1) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case got.Bound == bp.Exact && !(math.Abs(got.LogZ-z) <= 1e-8), got.Bound == bp.Upper && !(got.LogZ >= z-1e-8):
+				t.Fatalf("%s: %s %v, log Z is %v", counting.Name, got.Bound, got.LogZ, z)
+			case counting.Name == "bethe" && r.Pairwise.Graph.IsForest() && got.Outcome.Converged:
+				want, _ := oracle.NetworkMarginals(c.Network)
+				for v := range want {
+					for i, p := range want[v] {
+						if math.Abs(got.NodeMarginals()[v][i]-p) > 1e-8 {
+							t.Fatalf("P(x_%d = %d) is %v, want %v", v, i, got.NodeMarginals()[v][i], p)
+						}
+					}
+				}
+			}
+		}
+	})
+	n := &mrf.Network{Card: []int{2, 2, 2, 2}, Factors: []mrf.Factor{
+		{LogTable: []float64{0}}, {Scope: []int{3, 0, 1, 2}, LogTable: slices.Repeat([]float64{math.Inf(-1)}, 16)},
+	}}
+	r := reduce(t, n, map[int]int{0: 1})
+	if r.NumAuxiliary() != 1 {
+		t.Errorf("%d auxiliary variables, want 1", r.NumAuxiliary())
 	}
-	if _, err := Reduce(n, must(n.Condition(map[int]int{0: 1, 2: 0}))); err != nil {
-		t.Error(err)
+	_, err := BeliefPropagation(context.Background(), r.Pairwise, bp.Convex(r.Pairwise.Graph), DefaultLimits)
+	if located := r.Locate(err); located == nil || !strings.HasPrefix(located.Error(), "factor 1 on variables [3 0 1 2]: ") {
+		t.Errorf("error is %v", located)
+	}
+	tie := r.Locate(&bp.NumericalError{Node: -1, Edge: 0, Reason: "x"})
+	if !strings.HasPrefix(tie.Error(), "factor 1 on variables [3 0 1 2]: ") {
+		t.Errorf("error is %v", tie)
 	}
 }
 

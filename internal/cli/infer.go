@@ -141,6 +141,7 @@ type inferAnswer struct {
 	Counting  string       `json:"counting,omitempty"`
 	Convex    bool         `json:"convex"`
 	Damping   float64      `json:"damping"`
+	Auxiliary int          `json:"auxiliary_variables"`
 	Marginals [][]float64  `json:"marginals,omitempty"`
 	*gibbsAnswer
 	*meanFieldAnswer
@@ -253,7 +254,11 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, c *mrf.Conditioned) (*
 	if f.method == "exact" {
 		return a.inferExactly(f, c)
 	}
-	reduction, err := infer.Reduce(n, c)
+	reduce := infer.Reduce
+	if f.method == methodGibbs || f.method == methodMeanField {
+		reduce = infer.ReducePairwise
+	}
+	reduction, err := reduce(n, c)
 	if err != nil {
 		return nil, dataf("%v: try --method exact", err)
 	}
@@ -262,6 +267,9 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, c *mrf.Conditioned) (*
 		return a.inferByGibbs(f, reduction, c)
 	case methodMeanField:
 		return a.inferByMeanField(f, reduction, c)
+	}
+	if n := reduction.NumAuxiliary(); n > 0 {
+		a.note("%s of more than two variables became auxiliary variables of belief propagation", counted(n, "factor"))
 	}
 	counting, err := countingOf(f.counting, f.seed, reduction)
 	if err != nil {
@@ -272,7 +280,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, c *mrf.Conditioned) (*
 		return answerOfZero(f, counting, reduction.Locate(err))
 	}
 	answer := &inferAnswer{
-		Method: "bp", LogZ: record.Float(r.LogZ), Log10Z: record.Float(r.LogZ / math.Ln10), Bound: r.Bound,
+		Method: "bp", Auxiliary: reduction.NumAuxiliary(), LogZ: record.Float(r.LogZ), Log10Z: record.Float(r.LogZ / math.Ln10), Bound: r.Bound,
 		Converged: r.Outcome.Converged, Residual: record.Float(r.Outcome.Residual), Sweeps: r.Outcome.Sweeps,
 		Gap: gapShown(r.Gap, r.LogZ), Counting: counting.Name, Convex: counting.Facts.Convex, Damping: r.Outcome.Damping,
 	}

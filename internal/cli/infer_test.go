@@ -458,11 +458,7 @@ func TestInferAgreesWithEnumeration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		methods := [][]string{{"--method", "exact"}}
-		if maxArity == 2 {
-			methods = append(methods, []string{"--counting", "convex"}, []string{"--counting", "trw"}, []string{"--counting", "bethe"})
-		}
-		for _, method := range methods {
+		for _, method := range [][]string{{"--method", "exact"}, {"--counting", "convex"}, {"--counting", "trw"}, {"--counting", "bethe"}} {
 			checkAnswer(t, c, append([]string{network, "--evidence", evid}, method...))
 		}
 	})

@@ -199,9 +199,9 @@ func (a *app) sampleOne(f *sampleFlags, networks *networks, i int, out *outputs)
 	if err != nil {
 		return nil, dataf("%v", err)
 	}
-	reduction, err := infer.Reduce(n.network, conditioned)
+	reduction, err := infer.ReducePairwise(n.network, conditioned)
 	if err != nil {
-		return nil, dataf("%v; sampling too", err)
+		return nil, dataf("%v", err)
 	}
 	progress := newTimedCounter(a.stderr, f.quiet, "sampling "+n.name, "steps")
 	defer progress.done()
