@@ -22,6 +22,8 @@ type Counting struct {
 	// Forests are, for tree-reweighted numbers whose sample was kept, the edges of
 	// each spanning forest that the appearances average: what TreeBound needs.
 	Forests [][]int32
+	// ForestWeights [forests] sum to 1; nil: all the same.
+	ForestWeights []float64
 
 	rhoNode []float64 // [nodes] ρ_s, positive
 	// class numbers the distinct values of Edge, where there are few: edges of one
@@ -177,6 +179,33 @@ func TreeReweighted(g *graph.Graph, appearance []float64) (*Counting, error) {
 		c.Facts.Bound = Exact
 	}
 	return c, nil
+}
+
+// WeightedForests returns the tree-reweighted numbers whose edge appearances are the
+// weighted average of spanning forests, and keeps these for TreeBound. weights
+// [forests] are not negative and sum to 1; every edge must be in a forest of
+// positive weight. The slices are kept without copying.
+func WeightedForests(g *graph.Graph, forests [][]int32, weights []float64) (*Counting, error) {
+	appearance := make([]float64, g.NumEdges())
+	for i, forest := range forests {
+		for _, e := range forest {
+			appearance[e] += weights[i]
+		}
+	}
+	c, err := TreeReweighted(g, appearance)
+	if err != nil {
+		return nil, err
+	}
+	c.Forests, c.ForestWeights = forests, weights
+	return c, nil
+}
+
+// ForestWeight returns the weight of forest i in the average.
+func (c *Counting) ForestWeight(i int) float64 {
+	if c.ForestWeights == nil {
+		return 1 / float64(len(c.Forests))
+	}
+	return c.ForestWeights[i]
 }
 
 // RhoNode returns ρ_s of equation (3).

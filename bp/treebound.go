@@ -9,11 +9,11 @@ import (
 // TreeBound returns the tree-reweighted upper bound on log Z that any messages
 // give (Wainwright, Jaakkola and Willsky 2005):
 //
-//	D(λ) = (1/T) Σ_t A_t(θ̂),   θ̂_s = θ_s + Σ_v λ_vs,   θ̂_uv = (θ_uv − λ_uv − λ_vu)/μ_uv on the edges of forest t,
+//	D(λ) = Σ_t w_t A_t(θ̂),   θ̂_s = θ_s + Σ_v λ_vs,   θ̂_uv = (θ_uv − λ_uv − λ_vu)/μ_uv on the edges of forest t,
 //
-// A_t being the exact log-partition function on forest t and μ the share of the
-// T forests that have the edge: the θ̂ of all forests average to θ, and the
-// log-partition function is convex. At the fixed point D equals the free energy.
+// A_t being the exact log-partition function on forest t, w_t its weight and μ the
+// sum of the weights of the forests that have the edge: the θ̂ of all forests average
+// to θ, and the log-partition function is convex. At the fixed point D equals the free energy.
 // The block must be the whole network, with no node observed. Where no
 // Counting.Forests were kept the bound is +Inf.
 func (w *Workspace) TreeBound(net *Net, st *State, block *partition.Block) float64 {
@@ -26,10 +26,10 @@ func (w *Workspace) TreeBound(net *Net, st *State, block *partition.Block) float
 	}
 	b.reparametriseNodes(st, block)
 	total := 0.0
-	for _, forest := range net.Counting.Forests {
-		total += b.logPartition(st, forest)
+	for i, forest := range net.Counting.Forests {
+		total += net.Counting.ForestWeight(i) * b.logPartition(st, forest)
 	}
-	return total / float64(len(net.Counting.Forests))
+	return total
 }
 
 // treeBound is the scratch of TreeBound.

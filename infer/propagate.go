@@ -50,6 +50,12 @@ const ProvenTolerance = 1e-8
 // unfound, above all on graphs with loops; the answer is then a bound, or an
 // approximation, like others.
 func BeliefPropagation(ctx context.Context, p *mrf.Pairwise, counting *bp.Counting, limits bp.Limits) (*Result, error) {
+	return propagate(ctx, p, counting, limits, nil)
+}
+
+// propagate is BeliefPropagation from given messages and beliefs, which prepare
+// changes in place; nil: from constant messages and uniform beliefs.
+func propagate(ctx context.Context, p *mrf.Pairwise, counting *bp.Counting, limits bp.Limits, prepare func(*bp.State)) (*Result, error) {
 	net, err := bp.NewNet(p.Graph, p.Card, counting, nil)
 	if err != nil {
 		return nil, err
@@ -58,6 +64,9 @@ func BeliefPropagation(ctx context.Context, p *mrf.Pairwise, counting *bp.Counti
 		return nil, &ZeroError{errConstant}
 	}
 	r := &Result{Counting: counting, network: p, net: net, state: bp.NewState(net), whole: partition.Whole(p.Graph)}
+	if prepare != nil {
+		prepare(r.state)
+	}
 	block := &r.whole.Blocks[0]
 	if err := r.load(); err != nil {
 		return nil, explain(err, p)

@@ -1,0 +1,163 @@
+package infer
+
+import (
+	"context"
+	"math"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/graph/spanning"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// Optimized is what OptimizeAppearance found.
+type Optimized struct {
+	*Result
+	First float64 // the bound before the first step
+	Steps int     // that lowered the bound
+}
+
+// The steps of OptimizeAppearance.
+const (
+	// longestStep is the first share of the way to a new forest that is tried.
+	longestStep = 0.5
+	// shortestStep ends the search along one direction.
+	shortestStep = 1.0 / 256
+	// searchTolerance is the residual at which two bounds are compared. The bound
+	// holds at any messages and is flat near the best ones, so that its error is of
+	// second order.
+	searchTolerance = 1e-5
+	// keptShare is the share of the starting appearances that a target has, so that
+	// no appearance vanishes: potentials are divided by them.
+	keptShare = 0.1
+	// flatSlope, as a share of 1 + |bound|, is not worth a step.
+	flatSlope = 1e-7
+)
+
+// OptimizeAppearance lowers the tree-reweighted bound on log Z by moving the edge
+// appearances μ (Wainwright, Jaakkola and Willsky 2005). The bound B is convex in μ,
+// and its derivative is
+//
+//	∂B/∂μ_e = −I_e,
+//
+// I_e the mutual information of the belief of edge e. So a step goes towards the
+// spanning forest of largest Σ I_e (conditional gradient), as far as it lowers the
+// bound. counting are the numbers to begin with, with their Forests. At most the
+// given number of steps are made; the last inference is by limits. The answer is an
+// upper bound like that with counting itself, and not above it but for the tolerance
+// of the limits. p and errors are as in BeliefPropagation.
+func OptimizeAppearance(ctx context.Context, p *mrf.Pairwise, counting *bp.Counting, limits bp.Limits, steps int) (*Optimized, error) {
+	search := limits
+	search.Tolerance = max(limits.Tolerance, searchTolerance)
+	best, err := BeliefPropagation(ctx, p, counting, search)
+	if err != nil {
+		return nil, err
+	}
+	o := &Optimized{First: best.LogZ}
+	for step := longestStep; o.Steps < steps && ctx.Err() == nil; o.Steps++ {
+		information, err := best.mutualInformation()
+		if err != nil {
+			return nil, err
+		}
+		forest := spanning.Maximum(p.Graph, information)
+		if best.slope(information, forest) <= flatSlope*(1+math.Abs(best.LogZ)) {
+			break
+		}
+		next, share, err := best.stepTowards(ctx, counting, forest, search, step)
+		if err != nil {
+			return nil, err
+		}
+		if next == nil {
+			break
+		}
+		best, step = next, min(longestStep, 2*share)
+	}
+	o.Result, err = propagate(ctx, p, best.Counting, limits, best.scaledTo(best.Counting))
+	return o, err
+}
+
+// mutualInformation returns I_e of the belief of every edge.
+func (r *Result) mutualInformation() ([]float64, error) {
+	edges, err := r.EdgeMarginals()
+	if err != nil {
+		return nil, err
+	}
+	information := make([]float64, len(edges))
+	for e, joint := range edges {
+		columns := int(r.network.Card[r.network.Graph.V(int32(e))])
+		information[e] = mutualInformation(joint, columns)
+	}
+	return information, nil
+}
+
+// mutualInformation returns Σ p_ij log p_ij / (p_i p_j) of a joint distribution,
+// row-major.
+func mutualInformation(joint []float64, columns int) float64 {
+	row, column := make([]float64, len(joint)/columns), make([]float64, columns)
+	for i, p := range joint {
+		row[i/columns] += p
+		column[i%columns] += p
+	}
+	sum := 0.0
+	for i, p := range joint {
+		if p > 0 {
+			sum += p * math.Log(p/(row[i/columns]*column[i%columns]))
+		}
+	}
+	return max(0, sum)
+}
+
+// slope returns by how much the bound would fall at first on the way to a forest.
+func (r *Result) slope(information []float64, forest []int32) float64 {
+	slope := 0.0
+	for _, e := range forest {
+		slope += information[e]
+	}
+	for e, mu := range r.Counting.Edge {
+		slope -= mu * information[e]
+	}
+	return slope
+}
+
+// stepTowards tries shorter and shorter steps towards a forest, with a little of
+// the start, until one lowers the bound. It returns nil if none does.
+func (r *Result) stepTowards(ctx context.Context, start *bp.Counting, forest []int32, limits bp.Limits, step float64) (lower *Result, share float64, err error) {
+	forests := append(append([][]int32(nil), r.Counting.Forests...), forest)
+	for share = step; share >= shortestStep && ctx.Err() == nil; share /= 2 {
+		weights := make([]float64, len(forests))
+		for i := range r.Counting.Forests {
+			weights[i] = (1 - share) * r.Counting.ForestWeight(i)
+		}
+		for i := range start.Forests { // they come first
+			weights[i] += share * keptShare * start.ForestWeight(i)
+		}
+		weights[len(forests)-1] = share * (1 - keptShare)
+		counting, err := bp.WeightedForests(r.network.Graph, forests, weights)
+		if err != nil {
+			return nil, 0, err
+		}
+		next, err := propagate(ctx, r.network, counting, limits, r.scaledTo(counting))
+		if err != nil {
+			return nil, 0, err
+		}
+		if next.LogZ < r.LogZ {
+			return next, share, nil
+		}
+	}
+	return nil, 0, nil
+}
+
+// scaledTo starts from the messages λ and beliefs of r: states hold λ/ρ, and ρ may
+// have changed.
+func (r *Result) scaledTo(counting *bp.Counting) func(*bp.State) {
+	return func(st *bp.State) {
+		copy(st.LogBelief, r.state.LogBelief)
+		at := 0
+		for d := range int32(2 * r.network.Graph.NumEdges()) {
+			scale := r.Counting.Edge[d>>1] / counting.Edge[d>>1]
+			for range r.network.Card[r.network.Graph.Target(d)] {
+				st.LogMessage[at] = scale * r.state.LogMessage[at]
+				at++
+			}
+		}
+	}
+}

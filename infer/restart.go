@@ -1,0 +1,135 @@
+package infer
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// Restarted is what Restart found.
+type Restarted struct {
+	*Result
+	// Runs, the first one among them, and how many of them converged.
+	Runs, Converged int
+	// Values are the different values of log Z at the fixed points found, descending:
+	// more than one shows that the free energy has several.
+	Values []float64
+}
+
+const (
+	// startSpread is the standard deviation of the log-messages and log-beliefs that
+	// a run starts from: states then differ by factors of about 20.
+	startSpread = 3
+	// sameValue is the difference of two values of log Z, as a share of 1 + their
+	// size, up to which they belong to the same fixed point.
+	sameValue = 1e-6
+)
+
+// Restart runs belief propagation from constant messages and then the given number
+// of times from random ones, and returns the run to believe: a converged one before
+// others, and of these the one of largest log Z, which has the lowest free energy.
+// Free energies that are not convex, such as Bethe's, can have several minima, of
+// which the constant start may miss the best. The same source gives the same answer.
+//
+// A run from random messages that meets a numerical error counts as one that did
+// not converge. p, limits and other errors are as in BeliefPropagation.
+func Restart(ctx context.Context, p *mrf.Pairwise, counting *bp.Counting, limits bp.Limits, restarts int, rng *rand.Rand) (*Restarted, error) {
+	first, err := BeliefPropagation(ctx, p, counting, limits)
+	if err != nil {
+		return nil, err
+	}
+	r := &Restarted{Result: first, Runs: 1}
+	r.note(first)
+	for range restarts {
+		if ctx.Err() != nil {
+			break
+		}
+		r.Runs++
+		next, err := propagate(ctx, p, counting, limits, func(st *bp.State) { randomStart(st, first.net, rng) })
+		if numerical := (*bp.NumericalError)(nil); errors.As(err, &numerical) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.note(next)
+		if better(next, r.Result) {
+			r.Result = next
+		}
+	}
+	slices.SortFunc(r.Values, func(a, b float64) int {
+		switch {
+		case a > b:
+			return -1
+		case a < b:
+			return 1
+		}
+		return 0
+	})
+	return r, nil
+}
+
+// better reports whether a is rather to be believed than b.
+func better(a, b *Result) bool {
+	if a.Outcome.Converged != b.Outcome.Converged {
+		return a.Outcome.Converged
+	}
+	if !a.Outcome.Converged {
+		return a.Outcome.Residual < b.Outcome.Residual
+	}
+	return a.LogZ > b.LogZ+sameValue*(1+math.Abs(b.LogZ))
+}
+
+// note counts a run.
+func (r *Restarted) note(run *Result) {
+	if !run.Outcome.Converged {
+		return
+	}
+	r.Converged++
+	for _, value := range r.Values {
+		if math.Abs(value-run.LogZ) <= sameValue*(1+math.Abs(value)) {
+			return
+		}
+	}
+	r.Values = append(r.Values, run.LogZ)
+}
+
+// randomStart fills a state with random log-messages, the largest 0, and random
+// log-beliefs.
+func randomStart(st *bp.State, net *bp.Net, rng *rand.Rand) {
+	at := 0
+	for d := range int32(2 * net.Graph.NumEdges()) {
+		message := st.LogMessage[at:][:net.Card[net.Graph.Target(d)]]
+		at += len(message)
+		fill(message, rng)
+		shift(message, slices.Max(message))
+	}
+	at = 0
+	for _, k := range net.Card {
+		belief := st.LogBelief[at:][:k]
+		at += len(belief)
+		fill(belief, rng)
+		most, sum := slices.Max(belief), 0.0
+		for _, x := range belief {
+			sum += math.Exp(x - most)
+		}
+		shift(belief, most+math.Log(sum))
+	}
+}
+
+func fill(values []float64, rng *rand.Rand) {
+	for i := range values {
+		values[i] = startSpread * rng.NormFloat64()
+	}
+}
+
+func shift(values []float64, by float64) {
+	for i := range values {
+		values[i] -= by
+	}
+}

@@ -1,0 +1,79 @@
+package infer
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// ferromagnet is an Ising model on a complete graph, strong enough for ordinary
+// belief propagation to have several fixed points, with a weak field.
+func ferromagnet(coupling, field float64) *mrf.Pairwise {
+	g := must(gen.Complete(5))
+	p := &mrf.Pairwise{Graph: g, NodeAt: []int{0}, EdgeAt: []int{0}}
+	for range g.NumNodes() {
+		p.Card, p.Node = append(p.Card, 2), append(p.Node, field, -field)
+		p.NodeAt = append(p.NodeAt, len(p.Node))
+	}
+	for range g.NumEdges() {
+		p.Edge = append(p.Edge, coupling, -coupling, -coupling, coupling)
+		p.EdgeAt = append(p.EdgeAt, len(p.Edge))
+	}
+	return p
+}
+
+// TestRestart finds both fixed points of a ferromagnet and takes the one of lower
+// free energy; a convex free energy has one only.
+func TestRestart(t *testing.T) {
+	p := ferromagnet(0.8, 0.01)
+	g := p.Graph
+	r := must(Restart(context.Background(), p, bp.Bethe(g), DefaultLimits, 30, source(1)))
+	if r.Runs != 31 || r.Converged < 2 || len(r.Values) < 2 || !slices.IsSortedFunc(r.Values, func(a, b float64) int {
+		if a > b {
+			return -1
+		}
+		return 1
+	}) || r.LogZ < r.Values[0]-1e-6 {
+		t.Errorf("%d of %d runs converged, to %v; chosen is %v", r.Converged, r.Runs, r.Values, r.LogZ)
+	}
+	if m := r.NodeMarginals(); m[0][0] < 0.5 {
+		t.Errorf("the field favours state 0, which has %v", m[0])
+	}
+	again := must(Restart(context.Background(), p, bp.Bethe(g), DefaultLimits, 30, source(1)))
+	if again.LogZ != r.LogZ || !slices.Equal(again.Values, r.Values) || !slices.Equal(again.state.LogBelief, r.state.LogBelief) {
+		t.Error("a second search gives another answer")
+	}
+	for seed := range uint64(20) {
+		rng := source(seed)
+		p := oracle.RandomPairwise(rng, g, randomCards(rng, 5), 2, 0)
+		c := must(Restart(context.Background(), p, bp.Convex(g), DefaultLimits, 5, rng))
+		if c.Converged != 6 || len(c.Values) != 1 || c.Bound != bp.Upper || c.LogZ < oracle.LogZ(p)-1e-9 {
+			t.Errorf("seed %d: %d of %d converged, to %v", seed, c.Converged, c.Runs, c.Values)
+		}
+		plain := must(BeliefPropagation(context.Background(), p, bp.Convex(g), DefaultLimits))
+		if math.Abs(plain.LogZ-c.LogZ) > 1e-8 {
+			t.Errorf("seed %d: %v, without restarts %v", seed, c.LogZ, plain.LogZ)
+		}
+	}
+}
+
+// TestRestartOfTheRest: what does not converge says so, and a cancelled search ends
+// with the first run.
+func TestRestartOfTheRest(t *testing.T) {
+	p := ferromagnet(0.8, 0.01)
+	r := must(Restart(context.Background(), p, bp.Bethe(p.Graph), bp.Limits{Tolerance: 1e-10, MaxSweeps: 2}, 3, source(1)))
+	if r.Runs != 4 || r.Converged != 0 || len(r.Values) != 0 || r.Outcome.Converged || r.Bound != bp.None {
+		t.Errorf("%+v", r)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if r := must(Restart(ctx, p, bp.Bethe(p.Graph), DefaultLimits, 3, source(1))); r.Runs != 1 {
+		t.Errorf("cancelled: %d runs", r.Runs)
+	}
+}
