@@ -26,7 +26,7 @@ import (
 type inferFlags struct {
 	task, counting, method, evidence, out string
 	tolerance                             float64
-	maxSweeps                             int
+	maxSweeps, restarts, appearanceSteps  int
 	memory                                int64
 	seed                                  uint64
 	json, requireConvergence              bool
@@ -59,10 +59,12 @@ competition: log10 Z, marginals, or states.`,
 	fl.StringVar(&f.method, "method", "", "PR and MAR: bp (default); exact: variable elimination; gibbs: marginals by sampling; or mean-field: a lower bound on log Z. MPE: cut, exact or trws (default: the first of them that fits)")
 	fl.StringVar(&f.evidence, "evidence", "", "evidence file (.uai.evid)")
 	fl.StringVarP(&f.out, "out", "o", "", "write the answer in UAI format to this file instead of standard output")
-	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance, "change of a log-message at which the iteration counts as converged; MPE: share of itself by which the bound must rise in 20 sweeps to go on (default 1e-9)")
-	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps, "at most this many sweeps over the network (default of MPE 4000)")
+	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance, "change of a log-message at which the iteration counts as converged; MPE: share of its size by which the bound must rise in 20 sweeps to go on, 1e-9 if not given")
+	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps, "at most this many sweeps over the network (MPE: 4000 if not given)")
+	fl.IntVar(&f.appearanceSteps, "appearance-steps", 0, "trw: at most this many steps that tighten the bound by optimising the edge appearances (default none)")
+	fl.IntVar(&f.restarts, "restarts", 0, "bp: run again from this many random starts and take the best fixed point, for --counting bethe (default none); mean-field: starts, of which the best result counts (10 if not given)")
 	fl.Int64Var(&f.memory, "memory", 0, "exact: bytes of memory it may take (default 2 GiB)")
-	fl.Uint64Var(&f.seed, "seed", 1, "seed of the spanning trees of --counting trw, and of gibbs and mean-field")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of the spanning trees of --counting trw, of gibbs and mean-field, and of --restarts")
 	f.other.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 if the iteration did not converge")
@@ -101,14 +103,11 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	if f.method != "exact" && f.method != string(mpe.Auto) && changed("memory") {
 		return usagef("--memory is used by --method exact only")
 	}
-	if err := f.other.checkUnused(cmd, f.method); err != nil {
-		return err
-	}
 	if f.memory < 0 {
 		return usagef("--memory %d: want a number of bytes that is not negative", f.memory)
 	}
 	if f.task == "MPE" {
-		for _, name := range []string{"counting", "seed"} {
+		for _, name := range []string{"counting", "seed", "appearance-steps", "restarts"} {
 			if changed(name) {
 				return usagef("--%s is not used by --task MPE", name)
 			}
@@ -119,6 +118,15 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		if !changed("max-sweeps") {
 			f.maxSweeps = mpe.DefaultMaxSweeps
 		}
+	}
+	if err := f.other.checkUnused(cmd, f.method); err != nil {
+		return err
+	}
+	if f.method == methodMeanField && !changed("restarts") {
+		f.restarts = defaultStarts
+	}
+	if err := f.checkSearches(changed); err != nil {
+		return err
 	}
 	if !(f.tolerance > 0) || f.maxSweeps < 1 {
 		return usagef("--tol %v and --max-sweeps %d: want positive numbers", f.tolerance, f.maxSweeps)
@@ -142,7 +150,8 @@ type inferAnswer struct {
 	Convex    bool         `json:"convex"`
 	Damping   float64      `json:"damping"`
 	Auxiliary int          `json:"auxiliary_variables"`
-	Marginals [][]float64  `json:"marginals,omitempty"`
+	beyondOneRun
+	Marginals [][]float64 `json:"marginals,omitempty"`
 	*gibbsAnswer
 	*meanFieldAnswer
 }
@@ -275,12 +284,13 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, c *mrf.Conditioned) (*
 	if err != nil {
 		return nil, err
 	}
-	r, err := infer.BeliefPropagation(a.ctx, reduction.Pairwise, counting, bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps})
+	r, beyond, err := a.propagate(f, reduction.Pairwise, counting)
 	if err != nil {
 		return answerOfZero(f, counting, reduction.Locate(err))
 	}
 	answer := &inferAnswer{
-		Method: "bp", Auxiliary: reduction.NumAuxiliary(), LogZ: record.Float(r.LogZ), Log10Z: record.Float(r.LogZ / math.Ln10), Bound: r.Bound,
+		beyondOneRun: beyond,
+		Method:       "bp", Auxiliary: reduction.NumAuxiliary(), LogZ: record.Float(r.LogZ), Log10Z: record.Float(r.LogZ / math.Ln10), Bound: r.Bound,
 		Converged: r.Outcome.Converged, Residual: record.Float(r.Outcome.Residual), Sweeps: r.Outcome.Sweeps,
 		Gap: gapShown(r.Gap, r.LogZ), Counting: counting.Name, Convex: counting.Facts.Convex, Damping: r.Outcome.Damping,
 	}

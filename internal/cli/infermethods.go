@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,43 +23,42 @@ const (
 	methodMeanField = "mean-field"
 )
 
+// defaultStarts is the number of starts of mean field.
+const defaultStarts = 10
+
 // otherMethods are the options of these methods.
 type otherMethods struct {
-	chains, restarts, threads int
-	maxRHat, minESS           float64
+	chains, threads int
+	maxRHat, minESS float64
 }
 
 func (o *otherMethods) register(fl *pflag.FlagSet) {
 	fl.IntVar(&o.chains, "chains", 4, "gibbs: chains, each from a start of its own")
 	fl.Float64Var(&o.maxRHat, "max-rhat", infer.DefaultMaxRHat, "gibbs: largest R-hat of a variable that counts as converged")
 	fl.Float64Var(&o.minESS, "min-ess", infer.DefaultMinESS, "gibbs: smallest effective sample size of a variable that counts as converged")
-	fl.IntVar(&o.restarts, "restarts", 10, "mean-field: starts, of which the best result counts")
 	fl.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "gibbs, mean-field: number of threads; results do not depend on it")
 }
 
-// usersOf are the methods that use an option.
+// usersOf are the methods that use an option. What belief propagation uses may stand
+// beside exact inference.
 var usersOf = map[string][]string{
-	"chains": {methodGibbs}, "max-rhat": {methodGibbs}, "min-ess": {methodGibbs},
-	"restarts": {methodMeanField}, "threads": {methodGibbs, methodMeanField},
+	"chains": {methodGibbs}, "max-rhat": {methodGibbs}, "min-ess": {methodGibbs}, "threads": {methodGibbs, methodMeanField},
+	"restarts": {methodMeanField, "bp", "exact"}, "appearance-steps": {"bp", "exact"},
 }
 
 // checkUnused refuses options that the method does not know, and values that it
 // cannot use.
 func (o *otherMethods) checkUnused(cmd *cobra.Command, method string) error {
-	for _, name := range []string{"chains", "max-rhat", "min-ess", "restarts", "threads"} {
-		users := usersOf[name]
-		if used := method == users[0] || method == users[len(users)-1]; !used && cmd.Flags().Changed(name) {
-			text := users[0]
-			if len(users) > 1 {
-				text += " and " + users[1]
-			}
-			return usagef("--%s is used by --method %s only", name, text)
+	for _, name := range []string{"chains", "max-rhat", "min-ess", "threads", "restarts", "appearance-steps"} {
+		if users := usersOf[name]; !slices.Contains(users, method) && cmd.Flags().Changed(name) {
+			users = slices.DeleteFunc(slices.Clone(users), func(m string) bool { return m == "exact" })
+			return usagef("--%s is used by --method %s only", name, strings.Join(users, " and "))
 		}
 	}
 	for _, v := range []struct {
 		name  string
 		value int
-	}{{"chains", o.chains}, {"restarts", o.restarts}, {"threads", o.threads}} {
+	}{{"chains", o.chains}, {"threads", o.threads}} {
 		if v.value < 1 {
 			return usagef("--%s %d: want at least 1", v.name, v.value)
 		}
@@ -105,14 +106,13 @@ func (g *gibbsAnswer) reason(f *inferFlags) string {
 
 // meanFieldAnswer is what --json says of mean field beside the bound.
 type meanFieldAnswer struct {
-	Restarts int `json:"restarts"`
 	// Different counts the starts that ended at another, lower value.
 	Different int `json:"restarts_at_lower_values"`
 }
 
 func (a *app) inferByMeanField(f *inferFlags, reduction *infer.Reduction, c *mrf.Conditioned) (*inferAnswer, error) {
 	r, err := infer.MeanField(a.ctx, reduction.Pairwise, infer.MeanFieldSettings{
-		Restarts: f.other.restarts, Limits: bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps}, Seed: f.seed, Threads: f.other.threads,
+		Restarts: f.restarts, Limits: bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps}, Seed: f.seed, Threads: f.other.threads,
 	})
 	var zero *infer.ZeroError
 	if err = reduction.Locate(err); errors.As(err, &zero) && f.task != "MAR" {
@@ -124,7 +124,7 @@ func (a *app) inferByMeanField(f *inferFlags, reduction *infer.Reduction, c *mrf
 	answer := &inferAnswer{
 		Method: methodMeanField, LogZ: record.Float(r.LogZ), Log10Z: record.Float(r.LogZ / math.Ln10), Bound: bp.Lower,
 		Converged: r.Outcome.Converged, Residual: record.Float(r.Outcome.Residual), Sweeps: r.Outcome.Sweeps, Gap: record.Float(math.NaN()),
-		meanFieldAnswer: &meanFieldAnswer{f.other.restarts, r.Different},
+		beyondOneRun: beyondOneRun{Runs: f.restarts}, meanFieldAnswer: &meanFieldAnswer{r.Different},
 	}
 	if f.task == "MAR" {
 		answer.Marginals = c.Marginals(r.Marginals)

@@ -1,0 +1,45 @@
+package cli_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/blockbp/blockbp/dataset/uai"
+	"github.com/blockbp/blockbp/internal/oracle"
+)
+
+// TestInferSearches: optimised edge appearances tighten the bound, restarts find
+// several fixed points, and neither is taken where it has no use.
+func TestInferSearches(t *testing.T) {
+	t.Parallel()
+	// A ring with a chord, of couplings of different strength: even appearances
+	// are far from optimal.
+	path := writeFile(t, filepath.Join(t.TempDir(), "ring.uai"),
+		"MARKOV\n4\n2 2 2 2\n6\n1 0\n2 0 1\n2 1 2\n2 2 3\n2 3 0\n2 0 2\n\n2 1 1.02\n4 30 1 1 30\n4 30 1 1 30\n4 2 1 1 2\n4 2 1 1 2\n4 30 1 1 30\n")
+	network, err := uai.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := oracle.NetworkLogZ(network)
+	plain, tight := infer(t, path, "--counting", "trw"), infer(t, path, "--counting", "trw", "--appearance-steps", "20")
+	if !(*tight.LogZ < *plain.LogZ-1e-3) || !(*tight.LogZ >= z) || tight.Bound != "upper" || !tight.Converged {
+		t.Errorf("%s bound %v after optimisation, %v before, log Z is %v", tight.Bound, *tight.LogZ, *plain.LogZ, z)
+	}
+	o := mustRun(t, "infer", path, "--counting", "bethe", "--restarts", "20", "--json")
+	if points, ok := o.object(t)["fixed_points"].([]any); !ok || len(points) < 2 {
+		t.Errorf("%s: want several fixed points", o.stdout)
+	}
+	if again := mustRun(t, "infer", path, "--counting", "bethe", "--restarts", "20", "--json"); again.stdout != o.stdout {
+		t.Errorf("a second run printed %s, not %s", again.stdout, o.stdout)
+	}
+	o = mustRun(t, "infer", path, "--method", "mean-field", "--restarts", "3", "--json")
+	if object := o.object(t); object["restarts"] != 3.0 || mustRun(t, "infer", path, "--method", "mean-field", "--json").object(t)["restarts"] != 10.0 {
+		t.Errorf("%s: want 3 restarts of mean field, and 10 if not told", o.stdout)
+	}
+	run(t, "infer", path, "--restarts", "3").wantFailure(t, 2, "--restarts is for", "one fixed point")
+	run(t, "infer", path, "--appearance-steps", "3").wantFailure(t, 2, "--counting trw only")
+	run(t, "infer", path, "--counting", "trw", "--restarts", "3").wantFailure(t, 2, "--restarts is for", "one fixed point")
+	run(t, "infer", path, "--counting", "trw", "--appearance-steps", "0").wantFailure(t, 2, "want at least 1")
+	run(t, "infer", path, "--counting", "bethe", "--restarts", "0").wantFailure(t, 2, "want at least 1")
+	run(t, "infer", path, "--task", "MPE", "--restarts", "2").wantFailure(t, 2, "--restarts is not used")
+}
