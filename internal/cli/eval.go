@@ -22,6 +22,7 @@ type evalFlags struct {
 	models        []string
 	out, counting string
 	split         string
+	against       string
 	threads       int
 	tolerance     float64
 	maxSweeps     int
@@ -39,8 +40,14 @@ calibration, the likelihood of the labels and the figures of every class. Severa
 models stand side by side.`,
 		Example: `  blockbp eval images/ --features features/ --list test.txt -m run
   blockbp eval images/ --list test.txt --features features/ -m run -m run-without-edges -o compared
-  blockbp eval citation/cora -m run --observed train --split test`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.eval(&f, args) },
+  blockbp eval citation/cora -m run --observed train --split test
+  blockbp eval answer.MAR --against reference.MAR`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.checkAgainst(cmd); err != nil {
+				return err
+			}
+			return a.eval(&f, args)
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.models, "model", "m", nil, "model file or run folder; may be repeated")
@@ -51,6 +58,7 @@ models stand side by side.`,
 	fl.Float64Var(&f.tolerance, "tol", predictLimits.Tolerance, "change of a log-message at which inference counts as converged")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", predictLimits.MaxSweeps, "at most this many sweeps per instance")
 	fl.BoolVar(&f.likelihood, "likelihood", true, "compute how probable the labels are; where some are unknown that takes a second inference")
+	fl.StringVar(&f.against, "against", "", "compare a file of marginals (.MAR) with this reference, without a model")
 	f.data.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
@@ -94,6 +102,9 @@ type calibrationBin struct {
 }
 
 func (a *app) eval(f *evalFlags, args []string) error {
+	if f.against != "" {
+		return a.evalAgainst(f, args)
+	}
 	if len(f.models) == 0 || len(args) == 0 {
 		return usagef("eval: want blockbp eval DATA -m MODEL")
 	}
