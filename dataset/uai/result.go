@@ -68,9 +68,10 @@ func ReadMARFile(path string) ([][]float64, error) {
 	return ReadMAR(file, filepath.ToSlash(path))
 }
 
-// ReadMAR reads marginals[variable][state] in the form that WriteMAR writes.
-// name stands for the file in errors, which are *Error where the content is at
-// fault. Marginals are not checked to sum to 1.
+// ReadMAR reads marginals[variable][state] in the form that WriteMAR writes, or in
+// the older one with the number of evidence samples, which must be 1, on a line of
+// its own before them. name stands for the file in errors, which are *Error where
+// the content is at fault. Marginals are not checked to sum to 1.
 func ReadMAR(r io.Reader, name string) ([][]float64, error) {
 	s := newScanner(r, name)
 	if err := s.word(plain("MAR")); err != nil {
@@ -83,9 +84,25 @@ func ReadMAR(r io.Reader, name string) ([][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	var cards []int // of variables of which the number of states is read already
+	if count == 1 {
+		line := s.at
+		next, err := s.integer(indexed("the number of states of variable", 0), 1, math.MaxInt32)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case s.at != line:
+			count = next
+		case next > MaxCardinality:
+			return nil, s.fail("the number of states of variable 0 is %d, want 1 to %d", next, MaxCardinality)
+		default:
+			cards = []int{next}
+		}
+	}
 	marginals := make([][]float64, 0, min(count, firstAllocation))
 	for v := range count {
-		marginal, err := readMarginal(s, v)
+		marginal, err := readMarginal(s, v, cards)
 		if err != nil {
 			return nil, err
 		}
@@ -97,10 +114,13 @@ func ReadMAR(r io.Reader, name string) ([][]float64, error) {
 	return marginals, nil
 }
 
-// readMarginal reads the number of states of variable v and their probabilities.
-func readMarginal(s *scanner, v int) ([]float64, error) {
-	card, err := s.integer(indexed("the number of states of variable", v), 1, MaxCardinality)
-	if err != nil {
+// readMarginal reads the number of states of variable v, unless it is known, and
+// their probabilities.
+func readMarginal(s *scanner, v int, known []int) ([]float64, error) {
+	card, err := 0, error(nil)
+	if v < len(known) {
+		card = known[v]
+	} else if card, err = s.integer(indexed("the number of states of variable", v), 1, MaxCardinality); err != nil {
 		return nil, err
 	}
 	marginal := make([]float64, 0, min(card, firstAllocation))

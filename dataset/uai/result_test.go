@@ -44,6 +44,21 @@ func TestMARRoundTrip(t *testing.T) {
 	}
 }
 
+// TestReadMARWithSamples: the number of samples stands alone on its line.
+func TestReadMARWithSamples(t *testing.T) {
+	for text, want := range map[string][][]float64{
+		"MAR\n1\n2 2 0.25 0.75 1 1\n": {{0.25, 0.75}, {1}},
+		"MAR\n1\n1 2 0.25 0.75\n":     {{0.25, 0.75}},
+		"MAR\n1 2 0.25 0.75\n":        {{0.25, 0.75}},
+		"MAR\n2 1 1\n2 0 1":           {{1}, {0, 1}},
+	} {
+		got, err := uai.ReadMAR(strings.NewReader(text), "x.MAR")
+		if difference := cmp.Diff(want, got); difference != "" || err != nil {
+			t.Errorf("%q: %v\n%s", text, err, difference)
+		}
+	}
+}
+
 func TestReadMARRefuses(t *testing.T) {
 	for _, c := range []struct{ text, message string }{
 		{"", "x.MAR:1: the file ends where MAR should be"},

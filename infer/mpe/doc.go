@@ -17,6 +17,8 @@
 //     States may be renamed to make a network submodular, and hard zeros may leave
 //     two states of more.
 //   - TRWS: sequential tree-reweighted max-product for everything else, with
-//     decoding and local search (ICM). Its bound never falls from sweep to sweep.
-//     It is the value of a relaxation, so a gap may remain at the end.
+//     decoding and local search: of single variables (ICM) all along, of regions at
+//     the end, if the gap has not closed. Its bound never falls from sweep to sweep.
+//     It is the value of a relaxation, so a gap may remain although the state is
+//     optimal.
 package mpe

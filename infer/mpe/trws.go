@@ -86,6 +86,10 @@ func (p *Problem) Sequential(ctx context.Context, limits Limits) (*Result, error
 			more = more && !r.Optimal
 		}
 	}
+	if !r.Optimal && len(s.states) > 0 {
+		s.searchRegions(ctx)
+		r.Optimal = s.best.zeros == 0 && bound-s.best.sum <= s.rounding
+	}
 	if s.best.zeros > 0 {
 		return nil, &NotFoundError{Sweeps: r.Sweeps, Violated: s.best.zeros}
 	}
