@@ -16,6 +16,8 @@ type Settings struct {
 	Memory int64
 	// Limits are those of TRWS.
 	Limits Limits
+	// Planned, if not nil, is called with the forecast of Exact before it starts.
+	Planned func(*exact.Plan)
 }
 
 // cheapOperations is the work up to which Auto chooses elimination: a second or
@@ -32,7 +34,7 @@ func (p *Problem) Solve(ctx context.Context, s Settings) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		return eliminate(ctx, plan, s.Memory)
+		return eliminate(ctx, plan, s)
 	case Cut:
 		return p.MinimumCut()
 	case TRWS:
@@ -56,15 +58,18 @@ func (p *Problem) solveByFirst(ctx context.Context, s Settings) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	if r, err := eliminate(ctx, plan, s.Memory); !errors.As(err, &wide) {
+	if r, err := eliminate(ctx, plan, s); !errors.As(err, &wide) {
 		return r, err
 	}
 	return p.Sequential(ctx, s.Limits)
 }
 
 // eliminate is the method Exact.
-func eliminate(ctx context.Context, plan *exact.Plan, memory int64) (*Result, error) {
-	plan.Limit = memory
+func eliminate(ctx context.Context, plan *exact.Plan, s Settings) (*Result, error) {
+	plan.Limit = s.Memory
+	if s.Planned != nil {
+		s.Planned(plan)
+	}
 	best, err := plan.Maximize(ctx)
 	if errors.Is(err, exact.ErrZeroPartition) {
 		return nil, ErrZero

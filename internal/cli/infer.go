@@ -151,6 +151,7 @@ type inferAnswer struct {
 	Damping   float64      `json:"damping"`
 	Auxiliary int          `json:"auxiliary_variables"`
 	beyondOneRun
+	*exactCost
 	Marginals [][]float64 `json:"marginals,omitempty"`
 	*gibbsAnswer
 	*meanFieldAnswer
@@ -183,6 +184,9 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	answer.Task = f.task
 	if err := a.printAnswer(f, answer, func(w io.Writer) error { return writeUAI(w, answer) }); err != nil {
 		return err
+	}
+	if !f.json {
+		a.noteKind(f, answer)
 	}
 	switch {
 	case answer.ZIsZero:
@@ -321,11 +325,17 @@ func (a *app) inferExactly(f *inferFlags, c *mrf.Conditioned) (*inferAnswer, err
 		return nil, dataf("%v", err)
 	}
 	plan.Limit = f.memory
+	bytes := plan.PartitionBytes
+	if f.task == "MAR" {
+		bytes = plan.Bytes
+	}
+	cost := a.noteCost(plan, bytes)
 	got, err := plan.Run(a.ctx, f.task == "MAR")
 	if err != nil {
 		return nil, err
 	}
 	answer := exactAnswer("exact", got.LogZ)
+	answer.exactCost = cost
 	if f.task == "MAR" {
 		answer.Marginals = c.Marginals(got.Marginals)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/blockbp/blockbp/dataset/uai"
+	"github.com/blockbp/blockbp/infer/exact"
 	"github.com/blockbp/blockbp/infer/mpe"
 	"github.com/blockbp/blockbp/mrf"
 	"github.com/blockbp/blockbp/record"
@@ -33,6 +34,7 @@ func (a *app) inferStates(f *inferFlags, path string, c *mrf.Conditioned) error 
 	problem.Variable = c.Variable
 	r, err := problem.Solve(a.ctx, mpe.Settings{
 		Method: mpe.Method(f.method), Memory: f.memory, Limits: mpe.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
+		Planned: func(plan *exact.Plan) { a.noteCost(plan, plan.MaximumBytes) },
 	})
 	if err := a.inferenceError(path, err); err != nil {
 		return err

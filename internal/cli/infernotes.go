@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/infer/exact"
+)
+
+// noteKind says what an answer is that is not exact: its file format has no place
+// for that.
+func (a *app) noteKind(f *inferFlags, answer *inferAnswer) {
+	const advice = "--method exact gives the exact one where memory suffices"
+	by := "by counting numbers " + answer.Counting
+	if f.method == methodMeanField {
+		by = "by mean field"
+	}
+	switch {
+	case answer.Bound == bp.Exact:
+	case f.method == methodGibbs:
+		a.note("these marginals are estimates by Gibbs sampling; --method exact gives exact ones where memory suffices")
+	case f.task == "MAR":
+		a.note("these marginals are an approximation, %s; --method exact gives exact ones where memory suffices", by)
+	case answer.Bound == bp.Upper:
+		a.note("this value is an upper bound on log10 Z, %s; %s", by, advice)
+	case answer.Bound == bp.Lower:
+		a.note("this value is a lower bound on log10 Z, %s; %s", by, advice)
+	default:
+		a.note("this value is an approximation of log10 Z of unknown sign, %s; %s", by, advice)
+	}
+}
+
+// exactCost is what variable elimination takes, as --json prints it.
+type exactCost struct {
+	Width      int     `json:"induced_width"`
+	Bytes      int64   `json:"forecast_bytes"`
+	Operations float64 `json:"forecast_operations"`
+}
+
+// costlyBytes and costlyOperations are what a user would like to hear of before it
+// starts: a quarter of the memory that is allowed unless told otherwise, and some
+// seconds.
+const (
+	costlyBytes      = exact.DefaultLimit / 4
+	costlyOperations = 1e9
+)
+
+// noteCost returns the forecast of a plan, and says it before a costly one is run.
+// What exceeds the limit is left to the error that says so.
+func (a *app) noteCost(plan *exact.Plan, bytes int64) *exactCost {
+	limit := plan.Limit
+	if limit == 0 {
+		limit = exact.DefaultLimit
+	}
+	if !plan.LowerBound && bytes <= limit && (bytes > costlyBytes || plan.Operations > costlyOperations) {
+		a.note("exact inference over induced width %d will take about %s and %.1e operations", plan.Width, mebibytes(bytes), plan.Operations)
+	}
+	return &exactCost{Width: plan.Width, Bytes: bytes, Operations: plan.Operations}
+}
