@@ -85,11 +85,16 @@ const (
 	decodeMAP       = "map"
 )
 
+// jointTolerance is the share of itself by which the bound on a joint state must rise
+// in 20 sweeps to go on. States hardly change any more then, and on pictures, which
+// have many nodes, sweeps take long.
+const jointTolerance = 1e-5
+
 // joint returns how to find a most probable joint state, nil if that is not asked
 // for.
 func (f *predictFlags) joint() *mpe.Settings {
 	if f.decode == decodeMAP {
-		return &mpe.Settings{}
+		return &mpe.Settings{Limits: mpe.Limits{Tolerance: jointTolerance, MaxSweeps: f.maxSweeps}}
 	}
 	return nil
 }
