@@ -2,7 +2,6 @@ package mpe
 
 import (
 	"context"
-	"math"
 
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -66,7 +65,7 @@ func (l *localSearch) place(x []int) score {
 
 // slackShare is by how much of its size a variable's score must grow for a change:
 // less may be rounding, on which the search could go in circles.
-const slackShare = 1e-13
+const slackShare = 1e-12
 
 // improve changes x, in place, until no variable alone can be improved, or ctx
 // ends, and returns the score.
@@ -91,21 +90,17 @@ func (l *localSearch) improve(ctx context.Context, x []int) score {
 func (l *localSearch) best(v, current int) int {
 	scores := l.scores[:l.network.Card[v]]
 	clear(scores)
-	size := 0.0
 	for _, t := range l.touch[l.start[v]:l.start[v+1]] {
 		table := l.network.Factors[t.factor].LogTable[l.at[t.factor]-current*t.stride:]
 		for i := range scores {
 			scores[i].add(table[i*t.stride])
-		}
-		if x := table[current*t.stride]; !math.IsInf(x, -1) {
-			size += math.Abs(x)
 		}
 	}
 	best := current
 	for i := range scores {
 		slack := 0.0
 		if best == current {
-			slack = slackShare * size
+			slack = slackShare * scores[current].size
 		}
 		if scores[i].above(scores[best], slack) {
 			best = i

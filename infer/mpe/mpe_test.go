@@ -129,7 +129,7 @@ func TestBoundsNeverFall(t *testing.T) {
 		last := math.Inf(1)
 		for sweep := range 30 {
 			bound := s.sweep(sweep%2 == 0)
-			slack := 1e-11 * max(1, s.rounding/roundingShare)
+			slack := 1e-11 * max(1, s.size)
 			if !(bound <= last+slack) || !(bound >= best-slack) {
 				t.Fatalf("sweep %d: bound %v after %v, the largest score is %v", sweep, bound, last, best)
 			}
@@ -283,6 +283,22 @@ func TestBinaryAfterAll(t *testing.T) {
 	p.Node[1] = 0
 	if _, err := FromPairwise(p).MinimumCut(); !errors.As(err, new(*NotSubmodularError)) {
 		t.Errorf("three states: %v", err)
+	}
+}
+
+// TestLargePotentialsHideNoGap: a frustrated triangle has a gap of 1, which potentials
+// that all but forbid a third state must not make pass for rounding.
+func TestLargePotentialsHideNoGap(t *testing.T) {
+	n := &mrf.Network{Card: []int{3, 3, 3}}
+	for v := range 3 {
+		n.Factors = append(n.Factors,
+			mrf.Factor{Scope: []int{v}, LogTable: []float64{0, 0, -1e14}},
+			mrf.Factor{Scope: []int{v, (v + 1) % 3}, LogTable: []float64{0, 1, 0, 1, 0, 0, 0, 0, 0}})
+	}
+	r, err := must(NewProblem(n)).Solve(context.Background(), Settings{Method: TRWS})
+	check(t, n, r, err)
+	if r.Optimal || math.Abs(r.Gap()-1) > 1e-6 || r.Energy != -2 {
+		t.Errorf("%+v, want a gap of 1", r)
 	}
 }
 

@@ -1,7 +1,6 @@
 package mpe
 
 import (
-	"math"
 	"slices"
 
 	"github.com/blockbp/blockbp/mrf"
@@ -65,25 +64,6 @@ func (p *Problem) number(v int32) int {
 // largeFactor returns the first factor of more than two variables, or −1.
 func (p *Problem) largeFactor() int {
 	return slices.IndexFunc(p.network.Factors, func(f mrf.Factor) bool { return len(f.Scope) > 2 })
-}
-
-// roundingShare is the share of all potentials together below which a difference
-// of two scores is rounding: some thousand times what one addition rounds by.
-const roundingShare = 1e-12
-
-// rounding is the gap that sums of these potentials cannot resolve.
-func (p *Problem) rounding() float64 {
-	sum := 0.0
-	for f := range p.network.Factors {
-		largest := 0.0
-		for _, x := range p.network.Factors[f].LogTable {
-			if !math.IsInf(x, 0) {
-				largest = max(largest, math.Abs(x))
-			}
-		}
-		sum += largest
-	}
-	return roundingShare * sum
 }
 
 // order lists the nodes of p.pairwise such that an auxiliary variable comes between

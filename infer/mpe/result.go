@@ -66,10 +66,11 @@ func median(scope []int) int {
 }
 
 // score is the value of a joint state, or of one variable's state given the others:
-// how many factors are zero, and the sum of the others' logarithms.
+// how many factors are zero, and the sum of the others' logarithms, and of their
+// sizes.
 type score struct {
-	zeros int
-	sum   float64
+	zeros     int
+	sum, size float64
 }
 
 // add takes a factor's logarithm into account.
@@ -79,6 +80,7 @@ func (s *score) add(x float64) {
 		return
 	}
 	s.sum += x
+	s.size += math.Abs(x)
 }
 
 // above reports whether s is better than o by more than slack: fewer zeros count

@@ -82,13 +82,13 @@ func (p *Problem) Sequential(ctx context.Context, limits Limits) (*Result, error
 		more = !r.Converged && r.Sweeps < limits.MaxSweeps && ctx.Err() == nil
 		if r.Sweeps <= decodeFirst || r.Sweeps%decodeEvery == 0 || !more {
 			s.consider(ctx, !forward)
-			r.Optimal = s.best.zeros == 0 && bound-s.best.sum <= s.rounding
+			r.Optimal = s.closes(bound)
 			more = more && !r.Optimal
 		}
 	}
 	if !r.Optimal && len(s.states) > 0 {
 		s.searchRegions(ctx)
-		r.Optimal = s.best.zeros == 0 && bound-s.best.sum <= s.rounding
+		r.Optimal = s.closes(bound)
 	}
 	if s.best.zeros > 0 {
 		return nil, &NotFoundError{Sweeps: r.Sweeps, Violated: s.best.zeros}
@@ -122,6 +122,18 @@ func (s *stall) stalled(bound, tolerance float64) bool {
 	return stalled
 }
 
+// roundingShare is the share of the sizes of all numbers that were added up below
+// which the difference of two sums is rounding: some thousand times what one addition
+// rounds by.
+const roundingShare = 1e-12
+
+// closes reports whether the best state reaches the bound, up to rounding. Potentials
+// that play no part in it, such as those that all but forbid a state, do not count:
+// they may be large.
+func (s *sequential) closes(bound float64) bool {
+	return s.best.zeros == 0 && bound-s.best.sum <= roundingShare*(s.size+s.best.size)
+}
+
 // sequential is the state of TRW-S.
 type sequential struct {
 	problem   *Problem
@@ -132,7 +144,7 @@ type sequential struct {
 	messageAt []int     // [directed edges]
 	message   []float64 // M of directed edge d over the states of its target; 0 for those struck out
 	chains    []int     // [nodes] n_s
-	rounding  float64
+	size      float64   // Σ of the sizes of what the last D was added up from
 
 	sum, own []float64 // scratch for one node's states
 	scores   []score
@@ -147,7 +159,7 @@ type sequential struct {
 func newSequential(problem *Problem, possible []bool) *sequential {
 	p := problem.pairwise
 	s := &sequential{
-		problem: problem, p: p, node: append([]float64(nil), p.Node...), order: problem.order(), rounding: problem.rounding(),
+		problem: problem, p: p, node: append([]float64(nil), p.Node...), order: problem.order(),
 		rank: make([]int32, len(p.Card)), chains: make([]int, len(p.Card)), messageAt: make([]int, 2*p.Graph.NumEdges()+1),
 		decoded: make([]int, len(p.Card)), search: newLocalSearch(problem.network),
 		states: make([]int, len(problem.network.Card)), trial: make([]int, len(problem.network.Card)),
@@ -202,6 +214,7 @@ func (s *sequential) leadsOn(forward bool, from, to int32) bool {
 // sweep visits all nodes in one direction and returns D.
 func (s *sequential) sweep(forward bool) float64 {
 	bound := s.p.Constant
+	s.size = math.Abs(bound)
 	for i := range s.order {
 		node := s.order[i]
 		if !forward {
@@ -231,11 +244,15 @@ func (s *sequential) visit(forward bool, node int32) (bound float64) {
 		for i, m := range s.incoming(d) {
 			own[i] = share*sum[i] - m
 		}
-		bound += s.send(d^1, own)
+		delta := s.send(d^1, own)
+		s.size += math.Abs(delta)
+		bound += delta
 		ending--
 	}
 	if ending > 0 {
-		bound += float64(ending) * share * largest(sum)
+		rest := float64(ending) * share * largest(sum)
+		s.size += math.Abs(rest)
+		bound += rest
 	}
 	return bound
 }
