@@ -27,13 +27,18 @@ func MinimumCut(g *graph.Graph, excess, forward, backward []float64) (inside []b
 		panic(fmt.Sprintf("flow: excess of %d nodes and capacities of %d and %d edges, want %d and %d", len(excess), len(forward), len(backward), g.NumNodes(), g.NumEdges()))
 	}
 	f := newResidual(g, 0, math.MaxInt64)
-	scale := 0.0
 	for e := range forward {
 		f.share[2*e], f.share[2*e+1] = backward[e], forward[e] // share[d] leads from d's target to its source
-		scale = max(scale, finite(forward[e]), finite(backward[e]))
 	}
-	for s, x := range excess {
-		f.load[s] = x // with a capacity of 0
+	copy(f.load, excess) // with a capacity of 0
+	for range trimmings {
+		f.trim()
+	}
+	scale := 0.0
+	for _, c := range f.share {
+		scale = max(scale, finite(c))
+	}
+	for _, x := range f.load {
 		scale = max(scale, math.Abs(x))
 	}
 	f.negligible = relativelyNegligible * scale
@@ -43,6 +48,41 @@ func MinimumCut(g *graph.Graph, excess, forward, backward []float64) (inside []b
 		inside[s] = true
 	}
 	return inside
+}
+
+// trimmings is how often capacities and excess are trimmed: each makes more room for
+// the next, hardly ever a third time.
+const trimmings = 2
+
+// trim takes away what cannot matter, before it drowns the rest in rounding: beside
+// a penalty of 1e14, 0.01 is nothing. A node whose excess is more than its arcs can
+// carry, or than all nodes together could take, stays on its side of the cut with a
+// little more than that as well. An arc that carries more than all excess is never
+// cut, so it may as well be infinite. The minimal sets stay the same.
+func (f *Residual) trim() {
+	positive, negative := 0.0, 0.0
+	for s, x := range f.load {
+		out, in := 0.0, 0.0
+		for _, d := range f.g.Incoming(int32(s)) {
+			out += f.share[d] // leads from s to the other end
+			in += f.share[d^1]
+		}
+		if x > 0 {
+			f.load[s] = min(x, out+out/2+1)
+		} else {
+			f.load[s] = max(x, -(in + in/2 + 1))
+		}
+		positive += max(0, f.load[s])
+		negative -= min(0, f.load[s])
+	}
+	for s, x := range f.load {
+		f.load[s] = max(min(x, negative+negative/2+1), -(positive + positive/2 + 1))
+	}
+	for d, c := range f.share {
+		if c > min(positive, negative) {
+			f.share[d] = math.Inf(1)
+		}
+	}
 }
 
 // finite returns 0 for an infinite capacity.

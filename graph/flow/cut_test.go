@@ -37,15 +37,19 @@ func value(g *graph.Graph, inside []bool, excess, forward, backward []float64) f
 // infinite ones among them.
 func TestMinimumCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
+		const huge = 1e14 // beside which everything else is nearly rounding
 		n := rapid.IntRange(1, 9).Draw(t, "nodes")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 3))
 		g, err := gen.ErdosRenyi(n, rapid.SampledFrom([]float64{0.2, 0.5, 1}).Draw(t, "density"), rng)
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole := rapid.Bool().Draw(t, "integers")
+		whole, withHuge := rapid.Bool().Draw(t, "integers"), rapid.Bool().Draw(t, "huge")
 		draw := func() float64 {
 			x := math.Abs(3 * rng.NormFloat64())
+			if withHuge && rng.IntN(6) == 0 {
+				return huge
+			}
 			if whole {
 				x = math.Floor(x)
 			}
