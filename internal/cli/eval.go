@@ -27,6 +27,7 @@ type evalFlags struct {
 	tolerance     float64
 	maxSweeps     int
 	likelihood    bool
+	decode        decoding
 	json, quiet   bool
 }
 
@@ -58,6 +59,7 @@ models stand side by side.`,
 	fl.Float64Var(&f.tolerance, "tol", predictLimits.Tolerance, "change of a log-message at which inference counts as converged")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", predictLimits.MaxSweeps, "at most this many sweeps per instance")
 	fl.BoolVar(&f.likelihood, "likelihood", true, "compute how probable the labels are; where some are unknown that takes a second inference")
+	f.decode.register(fl)
 	fl.StringVar(&f.against, "against", "", "compare a file of marginals (.MAR) with this reference, without a model")
 	f.data.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
@@ -68,6 +70,7 @@ models stand side by side.`,
 // evaluatedModel is what eval says of one model. Likelihoods are in nats per label.
 type evaluatedModel struct {
 	Model            string           `json:"model"`
+	Decode           decoding         `json:"decode"` // how beliefs became the labels compared
 	Nodes            int64            `json:"nodes"`
 	Accuracy         record.Float     `json:"accuracy"`
 	ClassAccuracy    record.Float     `json:"class_accuracy"`
@@ -117,6 +120,9 @@ func (a *app) eval(f *evalFlags, args []string) error {
 	case f.maxSweeps < 1:
 		return usagef("--max-sweeps %d: want at least 1", f.maxSweeps)
 	}
+	if err := f.decode.check(); err != nil {
+		return err
+	}
 	if err := f.data.validate(); err != nil {
 		return err
 	}
@@ -139,7 +145,7 @@ func (a *app) eval(f *evalFlags, args []string) error {
 			return err
 		}
 		scored = append(scored, s)
-		results = append(results, evaluated(m.path, s))
+		results = append(results, evaluated(m.path, f.decode, s))
 	}
 	if f.out != "" {
 		if err := writeEvaluation(f.out, scored, results); err != nil {
@@ -178,12 +184,20 @@ func (a *app) evalModel(f *evalFlags, m *loadedModel, args []string) (*scoredSet
 	limits := bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps}
 	work := inference{
 		threads: f.threads, progress: newCounter(a.stderr, f.quiet, "evaluating "+e.name),
-		predictor: func() *infer.Predictor { return predictor(m.model, counting, limits) },
+		predictor: func() *infer.Predictor {
+			p := predictor(m.model, counting, limits)
+			p.Joint = f.decode.joint(f.maxSweeps)
+			return p
+		},
 	}
 	if f.likelihood {
 		work.assess = &assessment{}
 	}
-	return e.scoreWithPictures(a.ctx, work)
+	s, err := e.scoreWithPictures(a.ctx, work)
+	if err == nil && s.unproved > 0 {
+		a.note("%s: the joint states of %d of %d instances are not proved to be the most probable", e.name, s.unproved, len(e.instances))
+	}
+	return s, err
 }
 
 // restrict holds the labels of the observed split and compares on one split.
@@ -226,11 +240,11 @@ func modelName(path string) string {
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-func evaluated(path string, s *scoredSet) evaluatedModel {
+func evaluated(path string, decode decoding, s *scoredSet) evaluatedModel {
 	recall, precision, f1, iou := s.score.Recall(), s.score.Precision(), s.score.F1(), s.score.IoU()
 	unknown := record.Float(math.NaN())
 	m := evaluatedModel{
-		Model: path, Nodes: s.score.Count(), Accuracy: record.Float(s.score.Accuracy()),
+		Model: path, Decode: decode, Nodes: s.score.Count(), Accuracy: record.Float(s.score.Accuracy()),
 		ClassAccuracy: record.Float(infer.Mean(recall)), F1: record.Float(infer.Mean(f1)), IoU: record.Float(infer.Mean(iou)),
 		LogLoss: record.Float(s.score.MeanLogLoss()), CalibrationError: record.Float(s.score.CalibrationError()),
 		NegativeLog: unknown, Pseudo: unknown, Confusion: s.score.Confusion, Calibration: []calibrationBin{},

@@ -16,7 +16,6 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/infer/mpe"
 	"github.com/blockbp/blockbp/record"
 )
 
@@ -29,7 +28,7 @@ type predictFlags struct {
 	maxSweeps             int
 	clamp, json, pictures bool
 	quiet                 bool
-	decode                string
+	decode                decoding
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -49,7 +48,7 @@ images also NAME.png, an indexed picture of the labels, and a page of pictures.`
 	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "number of threads")
 	fl.Float64Var(&f.tolerance, "tol", predictLimits.Tolerance, "change of a log-message at which inference counts as converged")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", predictLimits.MaxSweeps, "at most this many sweeps per instance")
-	fl.StringVar(&f.decode, "decode", decodeMarginals, "labels: marginals, the most likely state of every node, or map, a most probable joint state")
+	f.decode.register(fl)
 	fl.BoolVar(&f.clamp, "clamp", false, "hold the labels that the data have, and predict the others")
 	fl.BoolVar(&f.pictures, "pictures", true, "images: write pictures.png, photographs beside predictions")
 	f.data.register(fl)
@@ -79,35 +78,6 @@ func (m *loadedModel) countingOf(asked string) (func(*graph.Graph) (*bp.Counting
 	return counting, err
 }
 
-// The two kinds of labels.
-const (
-	decodeMarginals = "marginals"
-	decodeMAP       = "map"
-)
-
-// jointTolerance is the share of itself by which the bound on a joint state must rise
-// in 20 sweeps to go on. States hardly change any more then, and on pictures, which
-// have many nodes, sweeps take long.
-const jointTolerance = 1e-5
-
-// joint returns how to find a most probable joint state, nil if that is not asked
-// for.
-func (f *predictFlags) joint() *mpe.Settings {
-	if f.decode == decodeMAP {
-		return &mpe.Settings{Limits: mpe.Limits{Tolerance: jointTolerance, MaxSweeps: f.maxSweeps}}
-	}
-	return nil
-}
-
-// jointState is what predict says of a most probable joint state.
-type jointState struct {
-	Method     mpe.Method   `json:"method"`
-	Energy     record.Float `json:"energy"`
-	LowerBound record.Float `json:"lower_bound"`
-	Gap        record.Float `json:"gap"`
-	Optimal    bool         `json:"optimal"`
-}
-
 // predictedInstance is what predict says of one instance.
 type predictedInstance struct {
 	Name      string       `json:"name"`
@@ -130,8 +100,9 @@ func (a *app) predict(f *predictFlags, args []string) error {
 		return usagef("--max-sweeps %d: want at least 1", f.maxSweeps)
 	case f.threads < 1:
 		return usagef("--threads %d: want at least 1", f.threads)
-	case f.decode != decodeMarginals && f.decode != decodeMAP:
-		return usagef("--decode %q: want %s or %s", f.decode, decodeMarginals, decodeMAP)
+	}
+	if err := f.decode.check(); err != nil {
+		return err
 	}
 	if err := f.data.validate(); err != nil {
 		return err
@@ -173,7 +144,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 		instances: instances, clamp: clamp, threads: f.threads, progress: newCounter(a.stderr, f.quiet, "predicting"),
 		predictor: func() *infer.Predictor {
 			p := predictor(model.model, counting, bp.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps})
-			p.Joint = f.joint()
+			p.Joint = f.decode.joint(f.maxSweeps)
 			return p
 		},
 	}

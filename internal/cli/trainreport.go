@@ -28,6 +28,7 @@ type scoredSet struct {
 	// likelihood of the labels, nil where it was not asked for.
 	likelihood *infer.Likelihood
 	rows       []record.PanelRow // of images: a few, for the picture
+	unproved   int               // joint states that may not be the most probable
 }
 
 // picturesPerSet is how many images of an evaluation set the report shows.
@@ -72,6 +73,9 @@ func (e *evaluation) scoreWithPictures(ctx context.Context, w inference) (*score
 	}
 	var err error
 	s.score, err = e.score(ctx, w, func(i int, b *infer.Beliefs) error {
+		if b.Joint != nil && !b.Joint.Optimal {
+			s.unproved++
+		}
 		if i >= len(e.set.Images) || i >= picturesPerSet {
 			return nil
 		}

@@ -596,6 +596,23 @@ func TestPredictAndEval(t *testing.T) {
 		t.Errorf("energy of predict.json is %v, the labels have %v", energy, -network.LogScore(x))
 	}
 	run(t, "predict", data, "-m", model, "-o", filepath.Join(folder, "no"), "--decode", "mpa").wantFailure(t, 2, "--decode", "marginals or map")
+	run(t, "eval", data, "-m", model, "--decode", "mpa").wantFailure(t, 2, "--decode", "marginals or map")
+	right = 0
+	for i, in := range set.Instances {
+		_, labels := npyOf(t, filepath.Join(joint, strconv.Itoa(i)+".npz"), "labels")
+		for _, truth := range in.Samples() {
+			for s, y := range truth {
+				if int32(labels[s]) == y {
+					right++
+				}
+			}
+		}
+	}
+	var byMAP struct{ Models []evaluated }
+	mustRun(t, "eval", data, "-m", model, "--decode", "map", "--threads", "1", "--json").json(t, &byMAP)
+	if want := float64(right) / compares; !closeTo(byMAP.Models[0].Accuracy, want, 1e-12) || byMAP.Models[0].Accuracy == results[0].Accuracy || byMAP.Models[0].LogLoss != results[0].LogLoss {
+		t.Errorf("eval --decode map: %+v, want accuracy %v, other than %v, and the same log loss", byMAP.Models[0], want, results[0])
+	}
 }
 
 // evaluated is one model in the result of eval.
