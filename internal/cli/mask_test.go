@@ -61,6 +61,17 @@ func TestForbiddenPairs(t *testing.T) {
 		// What is held forbids the next state.
 		held := filepath.Join(folder, "held-"+method)
 		mustRun(t, "predict", data, "-m", dir, "-o", held, "--clamp")
+		// A most probable joint state has no forbidden pair, with held labels or without.
+		for _, clamp := range []string{"--clamp=false", "--clamp"} {
+			joint := filepath.Join(folder, "joint-"+method+clamp)
+			mustRun(t, "predict", data, "-m", dir, "-o", joint, "--decode", "map", clamp)
+			_, labels := npyOf(t, filepath.Join(joint, "0.npz"), "labels")
+			for s := range labels[1:] {
+				if labels[s] == 0 && labels[s+1] == 2 {
+					t.Errorf("%s %s: labels %v have the forbidden pair at node %d", method, clamp, labels, s)
+				}
+			}
+		}
 	}
 	if o := mustRun(t, "info", filepath.Join(folder, "bbpl")); !strings.Contains(o.stdout, "O – I") {
 		t.Errorf("info does not name the forbidden pair:\n%s", o.stdout)
