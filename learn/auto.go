@@ -46,7 +46,6 @@ type Auto struct {
 const (
 	autoPasses    = iota // passes made
 	autoInPass           // iterations of this pass
-	autoSkip             // 1 if this pass must give no pair
 	autoHold             // held after going back: 1 at the best weights, 2 at the safe ones
 	autoLength           // ν
 	autoLongest          // what ν may recover to
@@ -92,8 +91,16 @@ const (
 func (a *Auto) Guarded() bool { return true }
 
 // Refreshed tells the rule that the gradient changed although the weights did
-// not, because inference was made exact: the change must not pass for curvature.
-func (a *Auto) Refreshed() { a.scalars[autoSkip] = 1 }
+// not, because inference was made exact: the change must not pass for curvature. A
+// new pass begins, from a gradient that belongs to these weights alone.
+func (a *Auto) Refreshed(theta, gradient []float64) {
+	a.scalars[autoInPass] = 0
+	copy(a.lastGradient, gradient)
+	for j, x := range theta {
+		a.lastSum[j] = float64(a.problem.PerPass) * x
+	}
+	clear(a.sum)
+}
 
 // NewAuto returns the automatic step rule.
 func NewAuto() *Auto { return &Auto{} }
@@ -191,9 +198,7 @@ func (a *Auto) eager(theta, gradient []float64, norm float64, passEnds bool) flo
 		return 0
 	case passEnds:
 		if c[autoPasses] > 0 {
-			if c[autoSkip] == 0 {
-				a.remember(gradient)
-			}
+			a.remember(gradient)
 			c[autoLength] = min(c[autoLength]*recovery, c[autoLongest])
 			a.curvature.widen(trustGrowth)
 		}
@@ -316,7 +321,7 @@ func (a *Auto) endPass(gradient []float64) {
 	copy(a.lastGradient, gradient)
 	a.sum, a.lastSum = a.lastSum, a.sum
 	clear(a.sum)
-	a.scalars[autoInPass], a.scalars[autoSkip] = 0, 0
+	a.scalars[autoInPass] = 0
 	a.scalars[autoPasses]++
 }
 

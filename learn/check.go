@@ -9,9 +9,14 @@ import (
 )
 
 // A check infers the whole network with the weights held still: passes over all
-// blocks until no message changes, then one visit of every block that replaces
-// its contributions. Afterwards gradient and objective are exact. It runs block
-// by block like learning itself, so that it can be interrupted and resumed.
+// blocks until the messages have settled, then one visit of every block that
+// replaces its contributions. Afterwards gradient and objective are exact. It runs
+// block by block like learning itself, so that it can be interrupted and resumed.
+//
+// The check of a claim of convergence makes one sweep a visit and replaces the
+// contributions in each, so that it sees the gradient settle and ends as soon as
+// that has decided the claim (verdict). Messages would have to settle for much
+// longer before their residual alone told as much.
 
 type checkPurpose string
 
@@ -33,6 +38,11 @@ type checkProgress struct {
 	SmallestAt   int          `json:"smallest_at"`
 	Damping      float64      `json:"-"`
 	GradientOnly bool         `json:"gradient_only"`
+	// Settled: what is left of the inference is too little to matter.
+	Settled bool `json:"settled"`
+	// Change and ChangeBefore are those of the gradient in the last two passes.
+	Change       float64 `json:"-"`
+	ChangeBefore float64 `json:"-"`
 
 	gap float64
 	sum bp.Values
@@ -57,6 +67,9 @@ const (
 	// still change by; slow inference has a few hundred times that ahead of it.
 	checkShare                  = 0.003
 	tightestCheck, loosestCheck = 1e-12, 1e-6
+	// loosestClaim is the largest change of a message in the last pass with which
+	// convergence is claimed, however rough the tolerance.
+	loosestClaim = 1e-6
 	// checkStall is how many passes may bring no smaller residual before messages
 	// are damped, where convergence is not certain anyway.
 	checkStall = 10
@@ -87,7 +100,7 @@ func (l *learner) maxCheckPasses() int {
 }
 
 func (l *learner) startCheck(purpose checkPurpose) {
-	l.at.Check = checkProgress{Active: true, Purpose: purpose, Smallest: math.Inf(1)}
+	l.at.Check = checkProgress{Active: true, Purpose: purpose, Smallest: math.Inf(1), Damping: l.at.Damping}
 }
 
 // checkStep visits the next blocks of a check. It reports true when the run is
@@ -96,9 +109,12 @@ func (l *learner) checkStep() (done bool, err error) {
 	c := &l.at.Check
 	turn := &l.checkSchedule[c.Next]
 	v := visit{bundle: l.bundles[turn.bundle], blocks: turn.blocks}
-	if c.GradientOnly {
+	switch {
+	case c.GradientOnly:
 		v.contribute, v.certify = true, c.Purpose != checkInitial && l.dual() && l.convex()
-	} else {
+	case c.watches():
+		v.limits, v.contribute = bp.Limits{MaxSweeps: 1, Damping: c.Damping}, true
+	default:
 		v.limits = bp.Limits{Tolerance: l.checkTolerance(), MaxSweeps: checkSweeps, Damping: c.Damping}
 	}
 	before := l.at.Passes
@@ -152,9 +168,76 @@ func (l *learner) endCheckPass() {
 		c.Smallest, c.SmallestAt = c.Residual, c.Passes
 	} else if c.Passes-c.SmallestAt >= checkStall && !l.dual() {
 		c.Damping = bp.MoreDamping(c.Damping)
+		l.at.Damping = c.Damping
 		c.Smallest, c.SmallestAt = c.Residual, c.Passes
 	}
-	c.GradientOnly = c.Residual <= l.checkTolerance()*(1-c.Damping) || c.Passes >= l.maxCheckPasses()
+	c.Settled = c.Residual <= l.checkTolerance()*(1-c.Damping)
+	decided := c.Settled
+	if c.watches() {
+		decided, c.Settled = l.verdict()
+	}
+	c.GradientOnly = decided || c.Passes >= l.maxCheckPasses()
+}
+
+// watches reports whether the check watches the gradient.
+func (c *checkProgress) watches() bool { return c.Purpose == checkConvergence }
+
+const (
+	// slowestSettling bounds the factor per pass by which changes of the gradient
+	// shrink, as it is used, and fastestSettling from below: two changes in a row say
+	// little of those to come where they shrink faster.
+	slowestSettling, fastestSettling = 0.995, 0.5
+	// unknownShare of the tolerance is what may be left unknown of the gradient's norm
+	// in a claim of convergence.
+	unknownShare = 0.05
+	// unknownDigits is what may be left unknown of the objective, relatively.
+	unknownDigits = 1e-8
+	// passesToJudge: the first pass replaces what is stale, and two changes make a
+	// factor.
+	passesToJudge = 3
+	// doubt multiplies what seems to be left before a claim is given up for it.
+	doubt = 3
+)
+
+// verdict judges, after a pass, by the gradient g: changes that shrink by a factor
+// r per pass leave r/(1−r) of the last one to come. It reports whether the claim is
+// decided, and whether what is left is too little to matter.
+func (l *learner) verdict() (decided, settled bool) {
+	c := &l.at.Check
+	l.resum()
+	before := l.at.Objective
+	l.at.Objective, l.at.GradientNorm = l.estimate()
+	change := 0.0
+	for i, g := range l.gradient {
+		change += (g - l.watched[i]) * (g - l.watched[i])
+	}
+	copy(l.watched, l.gradient)
+	older := c.ChangeBefore
+	c.ChangeBefore, c.Change = c.Change, math.Sqrt(change)
+	if c.Passes < passesToJudge {
+		return false, false
+	}
+	ratio := settling(c.Change, c.ChangeBefore, older)
+	left, leftOfObjective := c.Change*ratio, math.Abs(l.at.Objective-before)*ratio
+	norm, tolerance := l.at.GradientNorm, l.tolerance()
+	if norm-doubt*left > tolerance {
+		return true, true
+	}
+	settled = left <= unknownShare*tolerance && leftOfObjective <= unknownDigits*(1+math.Abs(l.at.Objective)) && c.Residual <= loosestClaim
+	return settled && (norm+left <= tolerance || norm-left > tolerance), settled
+}
+
+// settling returns r/(1−r), r being the factor per pass by which changes shrink.
+func settling(change, before, older float64) float64 {
+	ratio := fastestSettling
+	if before > 0 {
+		ratio = larger(ratio, change/before)
+	}
+	if older > 0 {
+		ratio = larger(ratio, before/older)
+	}
+	ratio = min(ratio, slowestSettling)
+	return ratio / (1 - ratio)
 }
 
 // dual reports whether every inference ascends a dual, so that it converges
@@ -196,11 +279,12 @@ func (l *learner) endCheck() (done bool, err error) {
 		if err := l.record(l.checkEvent()); err != nil {
 			return false, err
 		}
-		settled := c.Residual <= l.checkTolerance()
-		if !l.small(l.at.GradientNorm) || !settled {
+		if !l.small(l.at.GradientNorm) || !c.Settled {
 			l.at.FailedChecks++ // the stale gradient was too hopeful: go on
-			if rule, ok := l.settings.Step.(interface{ Refreshed() }); ok {
-				rule.Refreshed()
+			if rule, ok := l.settings.Step.(interface {
+				Refreshed(theta, gradient []float64)
+			}); ok {
+				rule.Refreshed(l.model.Weights, l.gradient)
 			}
 			return false, nil
 		}

@@ -14,7 +14,7 @@
 //	method       blocks   inner sweeps
 //	full         1        to convergence, or at most 300
 //	inner-dual   1        1
-//	bbpl         D        at most k, 2 unless Settings.InnerSweeps says more; 300 is the paper's "to convergence"
+//	bbpl         D        at most k, 1 unless Settings.InnerSweeps says more; 300 is the paper's "to convergence"
 //
 // The gradient g is a sum of contributions, one per group of edges: a group is
 // all edges between two blocks, or inside one, where the nodes belong too.

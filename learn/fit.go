@@ -60,6 +60,11 @@ type progress struct {
 	BestValue      float64 `json:"-"`
 	SinceBest      int     `json:"since_best"`
 
+	// Damping of the messages, for inference that need not converge without, and what
+	// decides it.
+	Damping  float64  `json:"-"`
+	Stalling stalling `json:"stalling"`
+
 	Check  checkProgress `json:"check"`
 	Status Status        `json:"status"`
 	Reason string        `json:"reason"`
@@ -116,6 +121,7 @@ func (l *learner) iterate() error {
 	}
 	size := l.settings.Step.Step(l.model.Weights, l.gradient)
 	l.at.Iterations++
+	l.watchMessages(size, report.first)
 	event := Event{
 		Iteration: l.at.Iterations, Instance: turn.bundle, Block: turn.blocks[0], Step: size,
 		Objective: l.at.Objective, GradientNorm: l.at.GradientNorm,
@@ -146,7 +152,7 @@ func (l *learner) pick() *turn {
 func (l *learner) perPass() int { return len(l.schedule) }
 
 func (l *learner) innerLimits() bp.Limits {
-	limits := bp.Limits{Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps}
+	limits := bp.Limits{Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.at.Damping}
 	if l.settings.Method == InnerDual {
 		limits.MaxSweeps = 1
 	}
@@ -408,7 +414,7 @@ func (l *learner) finish(status Status) (*Result, error) {
 		Seconds: l.at.Seconds, CheckSeconds: l.at.CheckSeconds, StateBytes: l.stateBytes(),
 	}
 	if r.Checked {
-		r.Gap, r.Residual, r.InferenceConverged = check.gap, check.Residual, check.Residual <= l.checkTolerance()
+		r.Gap, r.Residual, r.InferenceConverged = check.gap, check.Residual, check.Settled
 		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
 			return nil, &DivergedError{Iteration: l.at.Iterations, Reason: fmt.Sprintf("the objective at the final weights is %v", r.Objective)}
 		}

@@ -23,6 +23,7 @@ type learner struct {
 	total    []float64 // [weights] Σ contributions: M τ
 	moments  []float64 // sums of the beliefs of tied types, then Σ c H(τ)
 	gradient []float64 // [weights]
+	watched  []float64 // [weights] the gradient at the pass end before, in a check
 	tied     []crf.Span
 
 	stride, perLoose       int   // lengths of a contribution, and of what is kept of a loose edge
@@ -30,6 +31,7 @@ type learner struct {
 	sweepWork              float64
 	gradientWork           float64
 	variables              float64 // mean number of variables per sample
+	ascends                bool    // every inference ascends a dual: it converges without damping
 
 	// schedule is a pass of iterations, checkSchedule a pass of a check, which changes
 	// no weights and so can visit more blocks at a time.
@@ -60,6 +62,7 @@ func newLearner(p *Problem, s *Settings) (*learner, error) {
 	l.blocks = len(l.bundles[0].touched)
 	l.layOut()
 	l.measureWork()
+	l.ascends = l.dual()
 	l.sumData()
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
@@ -114,7 +117,7 @@ func (l *learner) layOut() {
 	}
 	l.nodeMoment, l.edgeMoment = place(layout.Node), place(layout.Edge)
 	l.stride++ // the entropy
-	l.total, l.gradient = make([]float64, layout.Size), make([]float64, layout.Size)
+	l.total, l.gradient, l.watched = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, layout.Size)
 	l.moments = make([]float64, l.stride-layout.TiedSize)
 	l.perLoose = l.perLooseEdge()
 	for _, b := range l.bundles {

@@ -46,9 +46,10 @@ type saved struct {
 	fingerprint
 }
 
-// stateFormat is 2 since states have a fingerprint of their data, and 3 since checks
-// visit several blocks at a time and loose edges have their beliefs kept.
-const stateFormat = 3
+// stateFormat is 2 since states have a fingerprint of their data, 3 since checks visit
+// several blocks at a time and loose edges have their beliefs kept, and 4 since checks
+// watch the gradient.
+const stateFormat = 4
 
 func (at *progress) floats() map[string]*float64 {
 	return map[string]*float64{
@@ -57,6 +58,8 @@ func (at *progress) floats() map[string]*float64 {
 		"check_residual": &at.Check.Residual, "check_current": &at.Check.Current,
 		"check_smallest": &at.Check.Smallest, "check_damping": &at.Check.Damping,
 		"check_free_energy": &at.Check.sum.FreeEnergy, "check_primal": &at.Check.sum.Primal, "check_dual": &at.Check.sum.Dual,
+		"check_change": &at.Check.Change, "check_change_before": &at.Check.ChangeBefore,
+		"damping": &at.Damping, "stalling_current": &at.Stalling.Current, "stalling_smallest": &at.Stalling.Smallest,
 		"check_gap": &at.Check.gap,
 	}
 }
@@ -91,7 +94,7 @@ func (s *Settings) saved(l2 float64, blocks int, at *progress, print fingerprint
 
 // arrays lists every slice of the state, in a fixed order.
 func (l *learner) arrays(withBest bool) []Array {
-	a := []Array{{"weights", l.model.Weights}, {"total", l.total}, {"moments", l.moments}}
+	a := []Array{{"weights", l.model.Weights}, {"total", l.total}, {"moments", l.moments}, {"watched", l.watched}}
 	if withBest {
 		if l.best == nil {
 			l.best = l.model.Clone()

@@ -1,0 +1,59 @@
+package learn
+
+import "github.com/blockbp/blockbp/bp"
+
+// stalling follows the residuals from pass to pass.
+//
+// Where inference ascends no dual, messages may circle for ever, and a visit of a
+// sweep or two is too short to notice. While the weights move they move messages
+// too, but not by a large residual, in pass after pass. Where a step rule holds
+// them, because its gradients make no sense, any residual that does not fall is the
+// messages' own doing. They are damped from then on.
+type stalling struct {
+	Passes     int     `json:"passes"` // since the residual was smallest
+	Iterations int     `json:"iterations"`
+	Moved      bool    `json:"moved"` // the weights, in this pass
+	Current    float64 `json:"-"`     // largest residual of this pass so far
+	Smallest   float64 `json:"-"`     // of the passes; 0: none yet
+}
+
+// circling is a change of a log-message that weights on their way to an optimum do
+// not go on making.
+const circling = 1.0
+
+// longStall is how many passes may bring no smaller residual where it is below
+// circling: slow messages have it rise for a while, too.
+const longStall = 40
+
+// mostWhileMoving bounds the damping that moving weights can bring about: heavier
+// damping is for messages that circle where nothing drives them.
+const mostWhileMoving = 0.5
+
+// watchMessages takes note of an iteration with a step of a given size and the
+// residual of the first sweep of its visit.
+func (l *learner) watchMessages(size, residual float64) {
+	if l.ascends {
+		return
+	}
+	s := &l.at.Stalling
+	s.Current, s.Moved = larger(s.Current, residual), s.Moved || size != 0
+	if s.Iterations++; s.Iterations < l.perPass() {
+		return
+	}
+	patience := checkStall
+	if s.Current < circling {
+		patience = longStall
+	}
+	switch {
+	case s.Smallest == 0 || s.Current < s.Smallest || s.Moved && s.Current < circling:
+		s.Smallest, s.Passes = s.Current, 0
+	case s.Passes+1 < patience:
+		s.Passes++
+	default:
+		if !s.Moved || l.at.Damping < mostWhileMoving {
+			l.at.Damping = bp.MoreDamping(l.at.Damping)
+		}
+		s.Smallest, s.Passes = 0, 0
+	}
+	s.Current, s.Iterations, s.Moved = 0, 0, false
+}
