@@ -1,22 +1,27 @@
 package learn
 
-import "math"
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/crf"
+)
 
 // Auto needs no tuning: it takes quasi-Newton steps whose initial matrix is an
 // estimate P⁻¹ of the inverse Hessian.
 //
-// P is Kronecker-factored: for each node type and edge type,
+// P is a sum of Kronecker products A ⊗ C + l2 I, one for what nodes of a type see
+// and one for the interactions of each edge type (fisher):
 //
-//	P = A ⊗ C + l2 I,   A = Σ f fᵀ/ρ over nodes (edges),   C = diag(π) − ππᵀ,
+//	A = Σ f fᵀ/ρ over nodes (edges),   C = diag(π) − ππᵀ,
 //
 // with f the features, ρ the counting number that divides the potentials in the
 // beliefs, and π the mean belief, or the frequency in the labels where that is
-// larger: it is where the belief has to go. A is diagonalised once; C is diagonal plus rank
-// one, so that P⁻¹ is applied exactly at each pass's π. It makes steps independent
-// of the scales and correlations of features.
+// larger: it is where the belief has to go. A is diagonalised once; P⁻¹ is applied
+// at each pass's π. It makes steps independent of the scales and correlations of
+// features, and is the inverse Hessian where no node answers to another.
 //
-// What P leaves out, the coupling between types and between neighbours, is
-// learned by limited-memory BFGS from one pair (s, y) per pass. The aggregated
+// What P leaves out, the coupling of neighbours and beliefs that differ from the
+// mean, is learned by limited-memory BFGS from one pair (s, y) per pass. The aggregated
 // gradient of a pass has each block's share at the weights of that block's visit,
 // so that the change y of the gradient from pass to pass belongs to the change s
 // of the *mean* weights of the visits.
@@ -27,9 +32,10 @@ import "math"
 // too often, or nothing gets better for long, the careful phase takes over.
 type Auto struct {
 	problem   StepProblem
-	types     []*kronecker
-	beliefs   []float64 // π of every type
-	labels    []float64 // frequencies of the (joint) states
+	fisher    *fisher
+	spans     []crf.Span // of all types: nodes, then edges
+	beliefs   []float64  // π of every type
+	labels    []float64  // frequencies of the (joint) states
 	curvature *quasiNewton
 	careful   *careful
 
@@ -113,18 +119,14 @@ func (a *Auto) Start(p StepProblem) error {
 	*a = Auto{problem: p}
 	layout := &p.Model.Layout
 	states := 0
-	for t, span := range layout.Node {
-		a.types = append(a.types, newKronecker(span, p.Data, true, t, p.NodeScale))
-		states += span.States
-	}
-	for t, span := range layout.Edge {
-		a.types = append(a.types, newKronecker(span, p.Data, false, t, p.EdgeScale))
-		states += span.States
-	}
-	for _, k := range a.types {
-		if err := k.diagonalise(p.L2); err != nil {
-			return err
+	for _, spans := range [][]crf.Span{layout.Node, layout.Edge} {
+		for _, span := range spans {
+			a.spans, states = append(a.spans, span), states+span.States
 		}
+	}
+	var err error
+	if a.fisher, err = newFisher(&p); err != nil {
+		return err
 	}
 	a.beliefs, a.labels = make([]float64, states), labelFrequencies(layout, p.Data)
 	for _, x := range []*[]float64{&a.direction, &a.lastGradient, &a.sum, &a.lastSum, &a.bestTheta, &a.safeTheta, &a.plain} {
@@ -246,9 +248,9 @@ func (a *Auto) Best() []float64 {
 func (a *Auto) measure() {
 	a.problem.Beliefs(a.beliefs)
 	at := 0
-	for _, k := range a.types {
-		mean := a.beliefs[at:][:k.span.States]
-		if !k.span.Untied {
+	for _, span := range a.spans {
+		mean := a.beliefs[at:][:span.States]
+		if !span.Untied {
 			for i, f := range a.labels[at:][:len(mean)] {
 				mean[i] = max(mean[i], f)
 			}
@@ -337,11 +339,4 @@ func (a *Auto) remember(gradient []float64) {
 }
 
 // apply computes dst = P⁻¹ g; dst may be g.
-func (a *Auto) apply(dst, g []float64) {
-	at := 0
-	for _, k := range a.types {
-		mean := a.beliefs[at:][:k.span.States]
-		at += k.span.States
-		k.solve(dst, g, mean)
-	}
-}
+func (a *Auto) apply(dst, g []float64) { a.fisher.solve(dst, g, a.beliefs) }

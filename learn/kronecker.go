@@ -17,7 +17,8 @@ const (
 	relativeFloor = 1e-9
 )
 
-// kronecker is the factored Hessian estimate of one type.
+// kronecker is one product A ⊗ C + l2 I of the Hessian's estimate: of a type that is
+// kept apart, or A and its eigenbasis for a part of fisher.
 type kronecker struct {
 	span    crf.Span
 	second  *mat.SymDense // A, nil where only its diagonal is used
@@ -55,9 +56,14 @@ func newKronecker(span crf.Span, data []*crf.Instance, node bool, t int, scale f
 		}
 	}
 	if !diagonal && dense != nil {
-		k.second = mat.NewSymDense(d, dense)
+		k.setSecond(dense)
 	}
 	return k
+}
+
+// setSecond takes the upper triangle of A.
+func (k *kronecker) setSecond(dense []float64) {
+	k.second = mat.NewSymDense(k.span.Features, dense)
 }
 
 // elements returns the features of the nodes or edges of type t, the type and the

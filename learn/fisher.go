@@ -1,0 +1,353 @@
+package learn
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// fisher is the estimate P of the Hessian of L. With τ_uv near τ_u τ_v it is exact
+// (docs/steps.md):
+//
+//   - A potential of an edge that depends on one end alone is a potential of that
+//     node. So a node of a type sees the weights of its own features and those parts
+//     of the weights of its edges, through all their features together, and answers
+//     with Cov(τ_s)/ρ_s: a marginal part per node type.
+//   - What is left of the weights of an edge, the interaction of its ends, is
+//     answered with Cov(τ_uv)/ρ_uv: an interaction part per edge type.
+//
+// Untied types, and those with too many features, are kept apart.
+type fisher struct {
+	interactions []*interaction
+	marginals    []*marginal
+	apart        []apart
+	source       []float64 // scratch: the vector that is solved for
+}
+
+// apart is a type for which nothing is known of its coupling to others.
+type apart struct {
+	*kronecker
+	belief int // place of its π
+}
+
+// interaction is the part of an edge type that no node sees.
+type interaction struct {
+	*kronecker
+	belief        int
+	u, v          int       // states of the ends
+	left, right   []float64 // [u*v] scratch
+	sums          []float64 // [max(u, v)] scratch
+	rootOfWeights []float64 // [u*v] scratch
+}
+
+// marginal is what the nodes of a type see. Its rows are the node's features, if
+// they belong here, and the features of its edges by type and end.
+type marginal struct {
+	*kronecker // whose weights are the stack
+	belief     int
+	node       *crf.Span // nil: apart
+	ends       []edgeEnd
+	stack      []float64 // [rows*states]
+	row        []float64 // [rows] scratch
+}
+
+// edgeEnd is the place of an edge type's features in a marginal.
+type edgeEnd struct {
+	span   crf.Span
+	kind   int  // edge type
+	first  bool // the end is U
+	at     int  // first row
+	others int  // states of the other end
+}
+
+// newFisher sums the second moments of everything in the data.
+func newFisher(p *StepProblem) (*fisher, error) {
+	layout, schema := &p.Model.Layout, &p.Model.Schema
+	f := &fisher{source: make([]float64, layout.Size)}
+	at := 0
+	var places []int
+	for _, spans := range [][]crf.Span{layout.Node, layout.Edge} {
+		for _, span := range spans {
+			places = append(places, at)
+			at += span.States
+		}
+	}
+	for b, span := range layout.Edge {
+		k := newKronecker(span, p.Data, false, b, p.EdgeScale)
+		place := places[len(layout.Node)+b]
+		if span.Untied || span.Features == 0 {
+			f.apart = append(f.apart, apart{k, place})
+			continue
+		}
+		u, v := schema.EdgeStates(b)
+		f.interactions = append(f.interactions, &interaction{
+			kronecker: k, belief: place, u: u, v: v,
+			left: make([]float64, u*v), right: make([]float64, u*v), rootOfWeights: make([]float64, u*v), sums: make([]float64, max(u, v)),
+		})
+	}
+	for a, span := range layout.Node {
+		m := newMarginal(p, a)
+		m.belief = places[a]
+		if m.node == nil {
+			f.apart = append(f.apart, apart{newKronecker(span, p.Data, true, a, p.NodeScale), places[a]})
+		}
+		if len(m.stack) > 0 {
+			f.marginals = append(f.marginals, m)
+		}
+	}
+	return f, f.diagonalise(p.L2)
+}
+
+func (f *fisher) diagonalise(l2 float64) error {
+	for _, x := range f.apart {
+		if err := x.diagonalise(l2); err != nil {
+			return err
+		}
+	}
+	for _, x := range f.interactions {
+		if err := x.diagonalise(l2); err != nil {
+			return err
+		}
+	}
+	for _, x := range f.marginals {
+		if err := x.diagonalise(l2); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newMarginal collects the rows of node type a and sums their second moments.
+func newMarginal(p *StepProblem, a int) *marginal {
+	layout, schema := &p.Model.Layout, &p.Model.Schema
+	m := &marginal{}
+	span := layout.Node[a]
+	rows := 0
+	for b := range layout.Edge {
+		if !layout.Edge[b].Untied {
+			rows += layout.Edge[b].Features * (oneIf(schema.EdgeTypes[b].U == a) + oneIf(schema.EdgeTypes[b].V == a))
+		}
+	}
+	withEnds := rows <= maxRotated
+	if !withEnds {
+		rows = 0
+	}
+	at := 0
+	if !span.Untied && span.Features > 0 && span.Features+rows <= maxRotated {
+		m.node, at = &layout.Node[a], span.Features
+	}
+	for b := range layout.Edge {
+		edge := layout.Edge[b]
+		if edge.Untied || edge.Features == 0 || !withEnds {
+			continue
+		}
+		u, v := schema.EdgeStates(b)
+		if schema.EdgeTypes[b].U == a {
+			m.ends = append(m.ends, edgeEnd{edge, b, true, at, v})
+			at += edge.Features
+		}
+		if schema.EdgeTypes[b].V == a {
+			m.ends = append(m.ends, edgeEnd{edge, b, false, at, u})
+			at += edge.Features
+		}
+	}
+	m.stack, m.row = make([]float64, at*span.States), make([]float64, at)
+	m.kronecker = &kronecker{
+		span:   crf.Span{Len: len(m.stack), Features: at, States: span.States},
+		values: make([]float64, at), rotated: make([]float64, len(m.stack)),
+	}
+	if at > 0 {
+		m.sum(p, a)
+	}
+	return m
+}
+
+func oneIf(x bool) int {
+	if x {
+		return 1
+	}
+	return 0
+}
+
+// sum adds F Fᵀ/ρ_s over the nodes s of the type, F being the rows of the node: an
+// edge's features divided by the root of the other end's states, over which its
+// weights repeat the same function.
+func (m *marginal) sum(p *StepProblem, a int) {
+	dense := make([]float64, len(m.row)*len(m.row))
+	edge := make([]float64, 0)
+	for _, in := range p.Data {
+		for s := range int32(in.Graph.NumNodes()) {
+			if in.NodeType(s) != a {
+				continue
+			}
+			clear(m.row)
+			if m.node != nil {
+				in.NodeFeatures(a).Row(m.row[:m.node.Features], in.NodeRow(s))
+			}
+			for _, d := range in.Graph.Incoming(s) {
+				e := d >> 1
+				for _, end := range m.ends {
+					if end.kind != in.EdgeType(e) || end.first != (in.Graph.U(e) == s) {
+						continue
+					}
+					edge = resize(edge, end.span.Features)
+					in.EdgeFeatures(end.kind).Row(edge, in.EdgeRow(e))
+					scale := 1 / math.Sqrt(float64(end.others))
+					for j, x := range edge {
+						m.row[end.at+j] += scale * x
+					}
+				}
+			}
+			m.add(dense, m.row, p.NodeScale(in, s))
+		}
+	}
+	m.setSecond(dense)
+}
+
+// solve computes dst = P⁻¹ g; dst may be g. beliefs are the mean beliefs of all
+// types.
+func (f *fisher) solve(dst, g, beliefs []float64) {
+	copy(f.source, g)
+	for _, x := range f.apart {
+		x.solve(dst, f.source, beliefs[x.belief:][:x.span.States])
+	}
+	for _, x := range f.interactions {
+		x.solve(dst, f.source, beliefs[x.belief:][:x.span.States])
+	}
+	for _, m := range f.marginals {
+		m.gather(f.source)
+		m.kronecker.solve(m.stack, m.stack, beliefs[m.belief:][:m.span.States])
+		m.scatter(dst)
+	}
+}
+
+// gather fills the stack with the gradient of the node's weights and, for each
+// feature of an edge, of a function of this end alone.
+func (m *marginal) gather(g []float64) {
+	k := m.span.States
+	if m.node != nil {
+		copy(m.stack, g[m.node.At:][:m.node.Len])
+	}
+	for _, end := range m.ends {
+		scale := 1 / math.Sqrt(float64(end.others))
+		for j := range end.span.Features {
+			row := m.stack[(end.at+j)*k:][:k]
+			clear(row)
+			for i, x := range g[end.span.At+j*end.span.States:][:end.span.States] {
+				row[end.state(i, k)] += scale * x
+			}
+			end.center(row)
+		}
+	}
+}
+
+// scatter puts the node's rows of the stack in their place and adds each function
+// of an end alone to the weights that it changes.
+func (m *marginal) scatter(dst []float64) {
+	k := m.span.States
+	if m.node != nil {
+		copy(dst[m.node.At:][:m.node.Len], m.stack)
+	}
+	for _, end := range m.ends {
+		scale := 1 / math.Sqrt(float64(end.others))
+		for j := range end.span.Features {
+			row := m.stack[(end.at+j)*k:][:k]
+			end.center(row)
+			out := dst[end.span.At+j*end.span.States:][:end.span.States]
+			for i := range out {
+				out[i] += scale * row[end.state(i, k)]
+			}
+		}
+	}
+}
+
+// center takes the mean out of a function of the second end: that of the first end
+// has the same constants.
+func (e *edgeEnd) center(row []float64) {
+	if e.first {
+		return
+	}
+	mean := 0.0
+	for _, x := range row {
+		mean += x / float64(len(row))
+	}
+	for i := range row {
+		row[i] -= mean
+	}
+}
+
+// state returns the state of the end in a joint state, given the end's number of
+// states.
+func (e *edgeEnd) state(joint, states int) int {
+	if e.first {
+		return joint / e.others
+	}
+	return joint % states
+}
+
+// solve computes the part of P⁻¹g that no node sees. In the eigenbasis of A, and
+// with every entry divided by the root of its own curvature aπ + l2, it takes out what
+// is a function of one end alone: those are spanned by √(π_ij/π_i) for each state i of
+// the first end, and by √(π_ij/π_j) for each j of the second.
+func (x *interaction) solve(dst, g, joint []float64) {
+	x.directions(joint)
+	span := x.span
+	x.rotate(x.rotated, g[span.At:][:span.Len], true)
+	for j, a := range x.values {
+		r := x.rotated[j*span.States:][:span.States]
+		for i, p := range joint {
+			x.rootOfWeights[i] = 1 / math.Sqrt(max(0, a)*p+x.floor)
+			r[i] *= x.rootOfWeights[i]
+		}
+		x.without(r, true)
+		x.without(r, false)
+		x.without(r, true)
+		for i, w := range x.rootOfWeights {
+			r[i] *= w
+		}
+	}
+	x.rotate(dst[span.At:][:span.Len], x.rotated, false)
+}
+
+// directions sets left and right to the vectors of solve.
+func (x *interaction) directions(joint []float64) {
+	for _, first := range []bool{true, false} {
+		clear(x.sums)
+		for i, p := range joint {
+			x.sums[x.end(i, first)] += p
+		}
+		out := x.right
+		if first {
+			out = x.left
+		}
+		for i, p := range joint {
+			out[i] = 0
+			if sum := x.sums[x.end(i, first)]; sum > 0 {
+				out[i] = math.Sqrt(p / sum)
+			}
+		}
+	}
+}
+
+// end returns the state of the first or second end in a joint state.
+func (x *interaction) end(joint int, first bool) int {
+	if first {
+		return joint / x.v
+	}
+	return joint % x.v
+}
+
+// without takes the functions of one end out of r.
+func (x *interaction) without(r []float64, first bool) {
+	direction := x.right
+	if first {
+		direction = x.left
+	}
+	clear(x.sums)
+	for i, d := range direction {
+		x.sums[x.end(i, first)] += d * r[i]
+	}
+	for i, d := range direction {
+		r[i] -= d * x.sums[x.end(i, first)]
+	}
+}
