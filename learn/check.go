@@ -43,6 +43,10 @@ type checkProgress struct {
 	// Change and ChangeBefore are those of the gradient in the last two passes.
 	Change       float64 `json:"-"`
 	ChangeBefore float64 `json:"-"`
+	// WorstAt is the visit with the largest residual in this pass, Worst; in the visits
+	// for the gradient it stays that of the last pass with sweeps.
+	Worst   float64 `json:"-"`
+	WorstAt int     `json:"worst_at"`
 
 	gap float64
 	sum bp.Values
@@ -68,8 +72,9 @@ const (
 	checkShare                  = 0.003
 	tightestCheck, loosestCheck = 1e-12, 1e-6
 	// loosestClaim is the largest change of a message in the last pass with which
-	// convergence is claimed, however rough the tolerance.
-	loosestClaim = 1e-6
+	// convergence is claimed, however rough the tolerance: where messages ascend a
+	// dual, and elsewhere, where they can have other things in store.
+	loosestClaim, strictestClaim = 1e-5, 1e-6
 	// checkStall is how many passes may bring no smaller residual before messages
 	// are damped, where convergence is not certain anyway.
 	checkStall = 10
@@ -123,6 +128,9 @@ func (l *learner) checkStep() (done bool, err error) {
 		return false, err
 	}
 	l.at.CheckPasses += l.at.Passes - before
+	if !(report.first <= c.Worst) {
+		c.Worst, c.WorstAt = report.first, c.Next
+	}
 	c.Current = larger(c.Current, report.first)
 	c.sum.Add(report.values)
 	c.Next++
@@ -163,7 +171,7 @@ func larger(a, b float64) float64 {
 func (l *learner) endCheckPass() {
 	c := &l.at.Check
 	c.Passes++
-	c.Residual, c.Current = c.Current, 0
+	c.Residual, c.Current, c.Worst = c.Current, 0, 0
 	if c.Residual < c.Smallest {
 		c.Smallest, c.SmallestAt = c.Residual, c.Passes
 	} else if c.Passes-c.SmallestAt >= checkStall && !l.dual() {
@@ -191,7 +199,7 @@ const (
 	// in a claim of convergence.
 	unknownShare = 0.05
 	// unknownDigits is what may be left unknown of the objective, relatively.
-	unknownDigits = 1e-8
+	unknownDigits = 1e-10
 	// passesToJudge: the first pass replaces what is stale, and two changes make a
 	// factor.
 	passesToJudge = 3
@@ -223,8 +231,16 @@ func (l *learner) verdict() (decided, settled bool) {
 	if norm-doubt*left > tolerance {
 		return true, true
 	}
-	settled = left <= unknownShare*tolerance && leftOfObjective <= unknownDigits*(1+math.Abs(l.at.Objective)) && c.Residual <= loosestClaim
+	settled = left <= unknownShare*tolerance && leftOfObjective <= unknownDigits*(1+math.Abs(l.at.Objective)) && c.Residual <= l.claimResidual()
 	return settled && (norm+left <= tolerance || norm-left > tolerance), settled
+}
+
+// claimResidual is the largest change of a message with which convergence is claimed.
+func (l *learner) claimResidual() float64 {
+	if l.ascends {
+		return loosestClaim
+	}
+	return strictestClaim
 }
 
 // settling returns r/(1−r), r being the factor per pass by which changes shrink.

@@ -415,6 +415,11 @@ func (l *learner) finish(status Status) (*Result, error) {
 	}
 	if r.Checked {
 		r.Gap, r.Residual, r.InferenceConverged = check.gap, check.Residual, check.Settled
+		if !r.InferenceConverged {
+			worst := l.checkSchedule[check.WorstAt]
+			r.Unsettled = &Unsettled{l.bundles[worst.bundle].name, worst.blocks, check.Residual}
+		}
+		r.Damping, r.Separable = l.at.Damping, l.separable()
 		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
 			return nil, &DivergedError{Iteration: l.at.Iterations, Reason: fmt.Sprintf("the objective at the final weights is %v", r.Objective)}
 		}

@@ -59,6 +59,13 @@ type Result struct {
 	// labels, or counting numbers that are not provably convex.
 	Convex bool
 
+	// Unsettled is where the messages of that check changed the most, nil where
+	// InferenceConverged and where not Checked. Damping is the weight that old messages
+	// came to have, where they circled; Separable: there is no optimum (Diagnose).
+	Unsettled *Unsettled
+	Damping   float64
+	Separable bool
+
 	Iterations int // steps of the weights
 	// Passes is the message work done, in whole-network sweeps; CheckPasses is
 	// the part of it spent on checks. GradientPasses counts gradients of the whole

@@ -58,7 +58,7 @@ func (at *progress) floats() map[string]*float64 {
 		"check_residual": &at.Check.Residual, "check_current": &at.Check.Current,
 		"check_smallest": &at.Check.Smallest, "check_damping": &at.Check.Damping,
 		"check_free_energy": &at.Check.sum.FreeEnergy, "check_primal": &at.Check.sum.Primal, "check_dual": &at.Check.sum.Dual,
-		"check_change": &at.Check.Change, "check_change_before": &at.Check.ChangeBefore,
+		"check_change": &at.Check.Change, "check_change_before": &at.Check.ChangeBefore, "check_worst": &at.Check.Worst,
 		"damping": &at.Damping, "stalling_current": &at.Stalling.Current, "stalling_smallest": &at.Stalling.Smallest,
 		"check_gap": &at.Check.gap,
 	}
@@ -207,7 +207,7 @@ func (l *learner) possible(p *progress) error {
 	switch {
 	case p.Iterations < 0 || p.LastCheck < 0 || p.LastCheck > p.Iterations || p.FailedChecks < 0:
 		return stateErrorf("%d iterations, the last check at %d, %d checks failed: the file is damaged", p.Iterations, p.LastCheck, p.FailedChecks)
-	case c.Next < 0 || c.Next >= len(l.checkSchedule):
+	case c.Next < 0 || c.Next >= len(l.checkSchedule) || c.WorstAt < 0 || c.WorstAt >= len(l.checkSchedule):
 		return stateErrorf("a check at block visit %d of %d: the file is damaged", c.Next, len(l.checkSchedule))
 	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal:
 		return stateErrorf("a check with the purpose %q: the file is damaged", c.Purpose)

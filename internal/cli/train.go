@@ -33,6 +33,7 @@ type trainFlags struct {
 	method, counting, step, order    string
 	classWeights                     string
 	l2, innerTolerance               float64
+	l2Auto                           bool
 	innerSweeps                      int
 	pairs, noEdges                   bool
 	seed                             uint64
@@ -79,7 +80,8 @@ or, with --method pseudo or piecewise, a sum of local terms without inference.`,
 	f.partition.register(fl)
 	fl.IntVar(&f.together, "together", 0, "blocks per iteration, as far as no two share an edge: they are visited in parallel (default 1, or as many as make up a 20th of the network where --blocks is left out)")
 	fl.StringVar(&f.counting, "counting", "convex", countingHelp)
-	fl.Float64Var(&f.l2, "l2", 1, "weight of (l2/2)|w|^2 in the objective, which is a sum over all variables")
+	f.l2 = 1
+	fl.Var(l2Value{&f.l2, &f.l2Auto}, "l2", "weight of (l2/2)|w|^2 in the objective, which is a sum over all variables; auto: the best on the first --eval set, or by cross-validation")
 	fl.StringVar(&f.classWeights, "class-weights", "", "with --method pseudo: balanced, or STATE=WEIGHT,...: weights of the labels' terms")
 	fl.StringVar(&f.step, "step", "auto", "auto, fixed:A, invt:A or adagrad:A")
 	fl.StringVar(&f.precision, "precision", "f64", "of edge tables and messages: f64, or f32, which is faster and stops short of the last digits; weights, gradients and checks are f64")
@@ -137,6 +139,8 @@ type training struct {
 	last                  int                   // iteration of the checkpoint to resume, −1 without one
 	optimum               []float64             // weights of --reference, or nil
 	progress              *progress
+	remarks               []string // what is wrong with data or settings, in words
+	l2Path                *l2Path  // what --l2 auto tried, or nil
 }
 
 func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
@@ -154,7 +158,13 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 	if f.dryRun {
 		return t.describe()
 	}
+	if err := t.chooseL2(); err != nil {
+		return err
+	}
 	if err := t.openRun(); err != nil {
+		return err
+	}
+	if err := t.saveL2Path(); err != nil {
 		return err
 	}
 	return t.fit()
@@ -474,6 +484,7 @@ func (t *training) fit() error {
 		}
 		return t.placeStateError(err)
 	}
+	t.remark(result.Diagnose())
 	t.earlier = max(0, result.Seconds-time.Since(fitting).Seconds())
 	if err := t.writeResult(result); err != nil {
 		return err

@@ -122,11 +122,20 @@ func (t *training) writeTrainingReport(r *learn.Result, n numbersOfResult, final
 	report := &record.Report{Title: "Training report", Subtitle: fmt.Sprintf("%d instances, %d weights; blockbp %s", len(t.set.Instances), r.Model.Layout.Size, version())}
 	local := localMethod(t.settings.Method)
 	report.Callout(verdict(r), verdictText(r, local))
+	for _, text := range n.Notes {
+		report.Callout(record.CalloutWarn, "Note: "+text+".")
+	}
 	if err := t.reportSettings(report); err != nil {
 		return err
 	}
 	report.Section("Result")
 	report.KeyValues(resultValues(n))
+	if n.L2Path != nil {
+		report.Section("Choice of l2")
+		report.Paragraph("Regularisers from large to small, each learned from the weights of the one before; the run itself began anew with the best.")
+		table := n.L2Path.table()
+		report.Table(table.Headers, table.Rows)
+	}
 	report.Section("Convergence")
 	if local {
 		report.Paragraph(objectiveTexts[t.settings.Method] + " A pass is one evaluation of objective and gradient over all data.")

@@ -119,6 +119,9 @@ type numbersOfResult struct {
 	Model              string                  `json:"model"`
 	Run                string                  `json:"run"`
 	Eval               map[string]record.Float `json:"eval,omitempty"`
+	Notes              []string                `json:"notes"`
+	L2                 float64                 `json:"l2"`
+	L2Path             *l2Path                 `json:"l2_path,omitempty"`
 }
 
 func (t *training) numbers(r *learn.Result) numbersOfResult {
@@ -131,7 +134,7 @@ func (t *training) numbers(r *learn.Result) numbersOfResult {
 		SecondsPerIter: record.Float((r.Seconds - r.CheckSeconds) / float64(r.Iterations)),
 		Checked:        r.Checked, Residual: record.Float(r.Residual), InferenceConverged: r.InferenceConverged, Gap: gapShown(r.Gap, r.Objective), Convex: r.Convex,
 		StateBytes: r.StateBytes, PeakBytes: peakBytes(), ThetaSHA256: hashOf(r.Model.Weights),
-		Model: t.run.Path(modelFile), Run: t.run.Dir(),
+		Model: t.run.Path(modelFile), Run: t.run.Dir(), Notes: append([]string{}, t.remarks...), L2: t.flags.l2, L2Path: t.l2Path,
 	}
 	if !r.Checked && !(r.FirstGradientNorm > 0) {
 		// It was interrupted before the first gradient was known.
@@ -268,6 +271,9 @@ func (t *training) printResult(n numbersOfResult) error {
 	}
 	if !n.Convex {
 		rows = append(rows, []string{"note", "the objective is not known to be convex: " + severalOptima(n.Status)})
+	}
+	if n.L2Path != nil {
+		fmt.Fprintln(t.app.stdout, n.L2Path.table().Text())
 	}
 	_, err := fmt.Fprintln(t.app.stdout, record.Table{Headers: []string{"result", "value"}, Rows: rows}.Text())
 	return err

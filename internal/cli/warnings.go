@@ -26,6 +26,16 @@ func (t *training) warn() {
 	if f.l2 == 0 {
 		t.warnUnseen()
 	}
+	t.remark(learn.Diagnose(t.problem))
+}
+
+// remark prints what is wrong with data or settings, and keeps it for the result
+// and the report.
+func (t *training) remark(texts []string) {
+	for _, text := range texts {
+		t.app.note("%s", text)
+	}
+	t.remarks = append(t.remarks, texts...)
 }
 
 // warnUnused names an option that was given and that the method has no use for.
@@ -64,7 +74,7 @@ func (t *training) warnUnseen() {
 	if len(unseen) > most {
 		names += fmt.Sprintf(" and %d more", len(unseen)-most)
 	}
-	t.app.note("--l2 0, and no label has %s: nothing keeps their weights from falling without end; give --l2 a positive value, or leave such states out of the data", names)
+	t.remark([]string{fmt.Sprintf("--l2 0, and no label has %s: nothing keeps their weights from falling without end; give --l2 a positive value, or leave such states out of the data", names)})
 }
 
 // unseenStates lists, by type, copy and number, the states without any label of

@@ -1,0 +1,313 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/crf"
+)
+
+const (
+	// unequalScales is the ratio of the largest to the smallest root mean square of
+	// features that is told: l2 then holds their weights back by its square unequally.
+	unequalScales = 100
+	// sameDirection is how far two normalised features may be apart and yet count as
+	// one: rounding only.
+	sameDirection = 1e-9
+	// unsettledTold is the change of a message in the last pass of a check that is told
+	// of: the check that a limit ends is short, and leaves smaller ones as a rule.
+	unsettledTold = 0.01
+	// mostNamed bounds how many features or states one text names.
+	mostNamed = 3
+	// mostBlocks bounds the blocks that one text names.
+	mostBlocks = 8
+)
+
+// Diagnose says in plain words what in the data will make learning hard or its
+// result meaningless, each with what to do about it: features of very different
+// scale, features that are zero, constant or copies of others, states without a
+// label. It reads every feature once.
+func Diagnose(p Problem) []string {
+	var texts []string
+	for a, t := range p.Model.Schema.NodeTypes {
+		if t.Copies > 0 {
+			continue
+		}
+		c := newColumns(fmt.Sprintf("node type %q", t.Name), t.FeatureNames, t.Features)
+		c.read(p.Data, true, a)
+		texts = append(texts, c.texts()...)
+	}
+	for b, t := range p.Model.Schema.EdgeTypes {
+		if t.Copies > 0 {
+			continue
+		}
+		c := newColumns(fmt.Sprintf("edge type %q", t.Name), t.FeatureNames, t.Features)
+		c.read(p.Data, false, b)
+		texts = append(texts, c.texts()...)
+	}
+	return append(texts, unseen(p)...)
+}
+
+// columns are statistics of the features of one type.
+type columns struct {
+	where   string
+	names   []string
+	rows    int
+	squares []float64
+	least   []float64
+	most    []float64
+	// shadow is the product of each feature with two random vectors: those of copies
+	// are equal, up to sign and norm.
+	shadow [2][]float64
+	hot    bool // one-hot rows: bins, of which nothing is to be said
+}
+
+func newColumns(where string, names []string, n int) *columns {
+	c := &columns{where: where, names: names, squares: make([]float64, n), least: make([]float64, n), most: make([]float64, n)}
+	c.shadow = [2][]float64{make([]float64, n), make([]float64, n)}
+	for j := range n {
+		c.least[j], c.most[j] = math.Inf(1), math.Inf(-1)
+	}
+	return c
+}
+
+// read goes over all nodes or edges of a type.
+func (c *columns) read(data []*crf.Instance, node bool, t int) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	row := make([]float64, len(c.squares))
+	for _, in := range data {
+		f, typeOf, rowOf, n := elements(in, node, t)
+		c.hot = c.hot || f.Tables() > 0
+		if c.hot || len(row) == 0 {
+			return
+		}
+		for i := range int32(n) {
+			if typeOf(i) != t {
+				continue
+			}
+			f.Row(row, rowOf(i))
+			c.rows++
+			first, second := rng.NormFloat64(), rng.NormFloat64()
+			for j, x := range row {
+				c.least[j], c.most[j] = min(c.least[j], x), max(c.most[j], x)
+				if x != 0 {
+					c.squares[j] += x * x
+					c.shadow[0][j] += first * x
+					c.shadow[1][j] += second * x
+				}
+			}
+		}
+	}
+}
+
+func (c *columns) texts() []string {
+	if c.hot || c.rows < 2 {
+		return nil
+	}
+	var texts []string
+	for _, text := range []string{c.unequal(), c.zero(), c.copies()} {
+		if text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// name is how users know a feature.
+func (c *columns) name(j int) string {
+	if j < len(c.names) {
+		return fmt.Sprintf("%q", c.names[j])
+	}
+	return fmt.Sprintf("number %d", j)
+}
+
+func (c *columns) scale(j int) float64 { return math.Sqrt(c.squares[j] / float64(c.rows)) }
+
+func (c *columns) constant(j int) bool { return c.least[j] == c.most[j] }
+
+// unequal tells of features of very different scale. Constants are left out: a bias
+// of 1 beside small features is no fault.
+func (c *columns) unequal() string {
+	small, large := -1, -1
+	for j := range c.squares {
+		if c.squares[j] == 0 || c.constant(j) {
+			continue
+		}
+		if small < 0 || c.squares[j] < c.squares[small] {
+			small = j
+		}
+		if large < 0 || c.squares[j] > c.squares[large] {
+			large = j
+		}
+	}
+	if small < 0 || !(c.scale(large) > unequalScales*c.scale(small)) {
+		return ""
+	}
+	return fmt.Sprintf("features of %s differ in scale: %s has root mean square %.3g, %s has %.3g. Automatic steps cope, but the same l2 holds the weights of the smallest back %.2g times as hard: divide each feature by its standard deviation",
+		c.where, c.name(large), c.scale(large), c.name(small), c.scale(small), c.squares[large]/c.squares[small])
+}
+
+// zero tells of features that are zero everywhere.
+func (c *columns) zero() string {
+	var list []int
+	for j, x := range c.squares {
+		if x == 0 {
+			list = append(list, j)
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("of %s the feature %s is zero everywhere: nothing can be learned of it, and its weights stay as they are; leave it out", c.where, c.list(list))
+}
+
+func (c *columns) list(all []int) string {
+	var names []string
+	for _, j := range all[:min(mostNamed, len(all))] {
+		names = append(names, c.name(j))
+	}
+	text := strings.Join(names, ", ")
+	if len(all) > mostNamed {
+		text += fmt.Sprintf(" (and %d more)", len(all)-mostNamed)
+	}
+	return text
+}
+
+// copies tells of features that are multiples of others.
+func (c *columns) copies() string {
+	var pairs []string
+	more := 0
+	for j := range c.squares {
+		for i := range j {
+			if !c.same(i, j) {
+				continue
+			}
+			if len(pairs) == mostNamed {
+				more++
+			} else if c.constant(i) {
+				pairs = append(pairs, fmt.Sprintf("%s is constant, as %s is", c.name(j), c.name(i)))
+			} else {
+				pairs = append(pairs, fmt.Sprintf("%s is a multiple of %s", c.name(j), c.name(i)))
+			}
+			break
+		}
+	}
+	if len(pairs) == 0 {
+		return ""
+	}
+	text := strings.Join(pairs, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return fmt.Sprintf("of %s the feature %s: the data cannot tell their weights apart, and only l2 decides how they share; leave one of them out", c.where, text)
+}
+
+// same reports whether a feature is a multiple of another.
+func (c *columns) same(i, j int) bool {
+	if c.squares[i] == 0 || c.squares[j] == 0 {
+		return false
+	}
+	size := math.Sqrt(c.squares[i]) * math.Sqrt(c.squares[j])
+	sign := 1.0
+	if c.shadow[0][i]*c.shadow[0][j] < 0 {
+		sign = -1
+	}
+	for _, s := range c.shadow {
+		x, y := s[i]*math.Sqrt(c.squares[j]), sign*s[j]*math.Sqrt(c.squares[i])
+		if math.Abs(x-y) > sameDirection*(size+math.Abs(x)) {
+			return false
+		}
+	}
+	return true
+}
+
+// unseen tells of states of tied types that no label has.
+func unseen(p Problem) []string {
+	if p.L2 == 0 {
+		return nil // not a matter of taste: there is no optimum, and who starts a run has to say so
+	}
+	layout := &p.Model.Layout
+	frequencies := labelFrequencies(layout, p.Data)
+	var texts []string
+	at := 0
+	for _, t := range p.Model.Schema.NodeTypes {
+		of := frequencies[at:][:len(t.States)]
+		at += len(t.States)
+		total := 0.0
+		for _, f := range of {
+			total += f
+		}
+		if t.Copies > 0 || t.Features == 0 || total == 0 {
+			continue
+		}
+		var names []string
+		for i, f := range of {
+			if f == 0 {
+				names = append(names, fmt.Sprintf("%q", t.States[i]))
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		list := strings.Join(names[:min(mostNamed, len(names))], ", ")
+		if len(names) > mostNamed {
+			list += fmt.Sprintf(" and %d more", len(names)-mostNamed)
+		}
+		texts = append(texts, fmt.Sprintf("no label of node type %q has the state %s: the model learns to avoid it and will hardly ever predict it; label some, or leave such states out of the data", t.Name, list))
+	}
+	return texts
+}
+
+// Unsettled is where inference was farthest from an end.
+type Unsettled struct {
+	Instance string  // empty: blocks of all instances are visited together
+	Blocks   []int   // which were visited at the same time
+	Residual float64 // largest change of a log-message or log-belief in its last pass
+}
+
+// Diagnose says in plain words what a result shows to be wrong with data or
+// settings, each with what to do about it.
+func (r *Result) Diagnose() []string {
+	var texts []string
+	if r.Separable {
+		texts = append(texts, fmt.Sprintf("l2 is 0 and the data are separable: the model gives every sample of labels more than half of its probability (objective %.3g), so that the objective falls for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value", r.Objective))
+	}
+	if u := r.Unsettled; u != nil && !(u.Residual <= unsettledTold) {
+		where := fmt.Sprintf("block %d", u.Blocks[0])
+		if n := len(u.Blocks); n > 1 {
+			where = fmt.Sprintf("blocks %s", strings.Trim(fmt.Sprint(u.Blocks[:min(n, mostBlocks)]), "[]"))
+			if n > mostBlocks {
+				where += fmt.Sprintf(" and %d more", n-mostBlocks)
+			}
+		}
+		if u.Instance != "" {
+			where += " of instance " + u.Instance
+		}
+		texts = append(texts, fmt.Sprintf("inference did not settle: messages in %s still changed by %.3g, so that values and beliefs there are approximate; use counting numbers that are convex, a larger l2, or smaller features", where, u.Residual))
+	}
+	if r.Damping > 0 {
+		texts = append(texts, fmt.Sprintf("messages circled instead of settling, and were damped by %.2g; counting numbers without negative c_s need no damping and learn faster here", r.Damping))
+	}
+	return texts
+}
+
+// separable reports that the model gives every sample more than half of its
+// probability: B is no less than A, and so log 2 > N L ≥ B − ⟨θ,w⟩ ≥ −log p(w) for each.
+// Then every other labelling has a smaller product with θ, and L falls to zero as θ
+// grows in its direction.
+func (l *learner) separable() bool {
+	if l.problem.L2 > 0 || !l.convex() || !(l.at.Objective*float64(l.samples) < math.Ln2) {
+		return false
+	}
+	for _, b := range l.bundles {
+		for _, u := range b.units {
+			if u.net.Counting.Facts.Bound == bp.None {
+				return false
+			}
+		}
+	}
+	return true
+}
