@@ -233,9 +233,7 @@ func (m *marginal) gather(g []float64) {
 		for j := range end.span.Features {
 			row := m.stack[(end.at+j)*k:][:k]
 			clear(row)
-			for i, x := range g[end.span.At+j*end.span.States:][:end.span.States] {
-				row[end.state(i, k)] += scale * x
-			}
+			end.sum(row, g[end.span.At+j*end.span.States:][:end.span.States], scale)
 			end.center(row)
 		}
 	}
@@ -254,9 +252,7 @@ func (m *marginal) scatter(dst []float64) {
 			row := m.stack[(end.at+j)*k:][:k]
 			end.center(row)
 			out := dst[end.span.At+j*end.span.States:][:end.span.States]
-			for i := range out {
-				out[i] += scale * row[end.state(i, k)]
-			}
+			end.spread(out, row, scale)
 		}
 	}
 }
@@ -276,13 +272,41 @@ func (e *edgeEnd) center(row []float64) {
 	}
 }
 
-// state returns the state of the end in a joint state, given the end's number of
-// states.
-func (e *edgeEnd) state(joint, states int) int {
+// sum adds a function of the joint states, scaled and summed over those of the other
+// end, to row.
+func (e *edgeEnd) sum(row, joint []float64, scale float64) {
 	if e.first {
-		return joint / e.others
+		for i := range row {
+			for _, x := range joint[i*e.others:][:e.others] {
+				row[i] += scale * x
+			}
+		}
+		return
 	}
-	return joint % states
+	for at := 0; at < len(joint); at += len(row) {
+		for i, x := range joint[at:][:len(row)] {
+			row[i] += scale * x
+		}
+	}
+}
+
+// spread adds a function of this end, scaled, to one of the joint states.
+func (e *edgeEnd) spread(joint, row []float64, scale float64) {
+	if e.first {
+		for i, x := range row {
+			out := joint[i*e.others:][:e.others]
+			for j := range out {
+				out[j] += scale * x
+			}
+		}
+		return
+	}
+	for at := 0; at < len(joint); at += len(row) {
+		out := joint[at:][:len(row)]
+		for i, x := range row {
+			out[i] += scale * x
+		}
+	}
 }
 
 // solve computes the part of P⁻¹g that no node sees. In the eigenbasis of A, and
@@ -339,15 +363,28 @@ func (x *interaction) end(joint int, first bool) int {
 
 // without takes the functions of one end out of r.
 func (x *interaction) without(r []float64, first bool) {
-	direction := x.right
 	if first {
-		direction = x.left
+		for at := 0; at < len(r); at += x.v {
+			row, d := r[at:][:x.v], x.left[at:][:x.v]
+			sum := dot(d, row)
+			for j, direction := range d {
+				row[j] -= direction * sum
+			}
+		}
+		return
 	}
-	clear(x.sums)
-	for i, d := range direction {
-		x.sums[x.end(i, first)] += d * r[i]
+	sums := x.sums[:x.v]
+	clear(sums)
+	for at := 0; at < len(r); at += x.v {
+		row, d := r[at:][:x.v], x.right[at:][:x.v]
+		for j := range sums {
+			sums[j] += d[j] * row[j]
+		}
 	}
-	for i, d := range direction {
-		r[i] -= d * x.sums[x.end(i, first)]
+	for at := 0; at < len(r); at += x.v {
+		row, d := r[at:][:x.v], x.right[at:][:x.v]
+		for j := range sums {
+			row[j] -= d[j] * sums[j]
+		}
 	}
 }

@@ -3,10 +3,11 @@ package learn
 import (
 	"fmt"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/simd"
 )
 
 const (
@@ -156,14 +157,10 @@ func (k *kronecker) rotate(dst, x []float64, forward bool) {
 		return
 	}
 	d, n := k.span.Features, k.span.States
-	clear(dst)
-	for i := range d {
-		for j, v := range k.vectors[i*d:][:d] {
-			from, to := i, j
-			if !forward {
-				from, to = j, i
-			}
-			simd.AddScaled(dst[to*n:][:n], x[from*n:][:n], v)
-		}
+	trans := blas.NoTrans
+	if forward {
+		trans = blas.Trans
 	}
+	v := blas64.General{Rows: d, Cols: d, Stride: d, Data: k.vectors}
+	blas64.Gemm(trans, blas.NoTrans, 1, v, blas64.General{Rows: d, Cols: n, Stride: n, Data: x}, 0, blas64.General{Rows: d, Cols: n, Stride: n, Data: dst})
 }

@@ -25,8 +25,10 @@ type Method struct {
 	Sweeps    int         `json:"inner_sweeps"`
 	Tolerance float64     `json:"inner_tolerance"`
 	Order     learn.Order `json:"order,omitempty"`
-	// LBFGS replaces fixed steps by those of gonum's L-BFGS.
+	// LBFGS replaces fixed steps by those of gonum's L-BFGS, and Auto by automatic
+	// ones.
 	LBFGS bool `json:"lbfgs,omitempty"`
+	Auto  bool `json:"auto,omitempty"`
 }
 
 // Names of the methods.
@@ -153,6 +155,8 @@ type limits struct {
 	work     float64 // spent
 	seconds  float64 // spent; 0: no limit
 	stall    float64 // gradient passes since the distance was twice as large; 0: no limit
+	ended    bool    // a step of length 0 was made: how L-BFGS says that it has ended
+	guarded  bool    // steps go back by themselves where they went too far
 }
 
 // tooFar is the distance, relative to that of the start, from which a run is given
@@ -251,10 +255,10 @@ func (r *runner) record(e learn.Event) error {
 		r.half, r.since = t.Distance/2, t.Gradients
 	}
 	switch {
-	case t.Distance <= r.limits.distance*(1+1e-9), r.limits.stall > 0 && t.Gradients-r.since > r.limits.stall, work(t.Passes, t.Gradients) > r.limits.work,
+	case r.limits.ended && e.Step == 0, t.Distance <= r.limits.distance*(1+1e-9), r.limits.stall > 0 && t.Gradients-r.since > r.limits.stall, work(t.Passes, t.Gradients) > r.limits.work,
 		r.limits.seconds > 0 && e.Elapsed > time.Duration(r.limits.seconds*float64(time.Second)):
 		r.end()
-	case !(t.Distance <= tooFar*r.first):
+	case !r.limits.guarded && !(t.Distance <= tooFar*r.first):
 		t.Diverged = fmt.Sprintf("‖θ−θ*‖ grew to %.3g times that of the start by iteration %d", t.Distance, e.Iteration)
 		r.end()
 	}

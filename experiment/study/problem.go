@@ -39,6 +39,12 @@ type Problem struct {
 	L2PerVariable float64 `json:"l2_per_variable"`
 	// Counting is "convex", by default, or "trw".
 	Counting string `json:"counting"`
+	// States of every variable; 8.
+	States int `json:"states,omitempty"`
+	// Features is what kind of features there are: see Plain.
+	Features string `json:"features,omitempty"`
+	// Untied gives every node and edge weights of its own and no features.
+	Untied bool `json:"untied,omitempty"`
 }
 
 // withDefaults resolves zero fields.
@@ -90,7 +96,7 @@ type bench struct {
 // build draws the problem.
 func (p Problem) build(threads int) (*bench, error) {
 	p = p.withDefaults()
-	spec := experiment.Synthetic{Seed: p.Seed, WeightScale: p.WeightScale}
+	spec := experiment.Synthetic{Seed: p.Seed, WeightScale: p.WeightScale, States: p.States}
 	switch p.Kind {
 	case Grid:
 		spec.Graph = experiment.GraphSpec{Kind: "grid", Rows: p.Size, Cols: p.Size}
@@ -108,8 +114,17 @@ func (p Problem) build(threads int) (*bench, error) {
 		return nil, err
 	}
 	in := generated.Instances[0]
+	switch {
+	case p.Untied:
+		model, in, err = p.untied(generated)
+	case p.Features != Plain:
+		in, err = p.conditioned(generated)
+	}
+	if err != nil {
+		return nil, err
+	}
 	b := &bench{spec: p, in: in, nodes: in.Graph.NumNodes(), threads: threads}
-	b.problem = learn.Problem{Model: model, Data: generated.Instances, L2: p.L2}
+	b.problem = learn.Problem{Model: model, Data: []*crf.Instance{in}, L2: p.L2}
 	if p.L2PerVariable > 0 {
 		b.problem.L2 = p.L2PerVariable * float64(b.nodes)
 	}

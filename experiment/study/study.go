@@ -24,10 +24,10 @@ type Study struct {
 	conclude func(Settings, results) (*Findings, error)
 }
 
-// All returns every study, in the order of the paper; the last one is this
+// All returns every study, in the order of the paper; the last two are this
 // project's own.
 func All() []*Study {
-	return []*Study{fig1(), fig2(), fig3(), fig4(), fig5(), table1(), fig6(), theorem1(), choices()}
+	return []*Study{fig1(), fig2(), fig3(), fig4(), fig5(), table1(), fig6(), theorem1(), choices(), steps()}
 }
 
 // Settings are the choices of a run.
