@@ -65,6 +65,10 @@ const (
 	finalTolerance = 1e-6
 	finalShare     = 0.1
 	minFinalPasses = 10
+	// claimShare of the passes of learning so far, or minClaimPasses, is what the check of
+	// a claim of convergence may take.
+	claimShare     = 0.5
+	minClaimPasses = 30
 	// minTimedPasses is minFinalPasses where the limit was one of time.
 	minTimedPasses = 4
 	// checkShare of the gradient tolerance per root variable is what messages may
@@ -101,7 +105,20 @@ func (l *learner) maxCheckPasses() int {
 		}
 		return min(max(least, int(finalShare*l.at.Passes/checkSweeps)), maxCheckPasses)
 	}
+	if l.at.Check.Purpose == checkConvergence {
+		return min(max(minClaimPasses, int(claimShare*(l.at.Passes-l.at.CheckPasses))), maxCheckPasses)
+	}
 	return maxCheckPasses
+}
+
+// checkPause returns how many passes learning makes before the next check: after one
+// that could not decide, half as many as it took, so that slow messages do not spend
+// the run on checks.
+func (l *learner) checkPause() int {
+	if c := &l.at.Check; c.Purpose == checkConvergence && !c.Settled {
+		return max(1, c.Passes/2)
+	}
+	return 1
 }
 
 func (l *learner) startCheck(purpose checkPurpose) {

@@ -115,7 +115,7 @@ func (l *learner) iterate() error {
 		return err
 	}
 	l.at.Objective, l.at.GradientNorm = l.estimate()
-	if l.at.GradientNorm <= l.hopeful() && l.at.Iterations-l.at.LastCheck >= l.perPass() {
+	if l.at.GradientNorm <= l.hopeful() && l.at.Iterations-l.at.LastCheck >= l.perPass()*l.checkPause() {
 		l.startCheck(checkConvergence)
 		return nil
 	}
