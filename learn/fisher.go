@@ -58,6 +58,8 @@ type edgeEnd struct {
 	first  bool // the end is U
 	at     int  // first row
 	others int  // states of the other end
+	// forbidden lists joint states whose weights are to stay zero.
+	forbidden []int
 }
 
 // newFisher sums the second moments of everything in the data.
@@ -142,12 +144,16 @@ func newMarginal(p *StepProblem, a int) *marginal {
 			continue
 		}
 		u, v := schema.EdgeStates(b)
+		var forbidden []int
+		for _, pair := range schema.EdgeTypes[b].Forbidden {
+			forbidden = append(forbidden, pair[0]*v+pair[1])
+		}
 		if schema.EdgeTypes[b].U == a {
-			m.ends = append(m.ends, edgeEnd{edge, b, true, at, v})
+			m.ends = append(m.ends, edgeEnd{edge, b, true, at, v, forbidden})
 			at += edge.Features
 		}
 		if schema.EdgeTypes[b].V == a {
-			m.ends = append(m.ends, edgeEnd{edge, b, false, at, u})
+			m.ends = append(m.ends, edgeEnd{edge, b, false, at, u, forbidden})
 			at += edge.Features
 		}
 	}
@@ -253,6 +259,9 @@ func (m *marginal) scatter(dst []float64) {
 			end.center(row)
 			out := dst[end.span.At+j*end.span.States:][:end.span.States]
 			end.spread(out, row, scale)
+			for _, i := range end.forbidden {
+				out[i] = 0
+			}
 		}
 	}
 }
