@@ -2,6 +2,7 @@ package learn
 
 import (
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 )
@@ -33,11 +34,13 @@ type apart struct {
 // interaction is the part of an edge type that no node sees.
 type interaction struct {
 	*kronecker
-	belief        int
-	u, v          int       // states of the ends
-	left, right   []float64 // [u*v] scratch
-	sums          []float64 // [max(u, v)] scratch
-	rootOfWeights []float64 // [u*v] scratch
+	belief int
+	u, v   int       // states of the ends
+	sums   []float64 // [max(u, v)] scratch
+	// What follows is of the mean belief joint, [u*v].
+	joint       []float64
+	left, right []float64 // [u*v]
+	roots       []float64 // [features][u*v] 1/√(aπ + l2)
 }
 
 // marginal is what the nodes of a type see. Its rows are the node's features, if
@@ -84,7 +87,7 @@ func newFisher(p *StepProblem) (*fisher, error) {
 		u, v := schema.EdgeStates(b)
 		f.interactions = append(f.interactions, &interaction{
 			kronecker: k, belief: place, u: u, v: v,
-			left: make([]float64, u*v), right: make([]float64, u*v), rootOfWeights: make([]float64, u*v), sums: make([]float64, max(u, v)),
+			left: make([]float64, u*v), right: make([]float64, u*v), roots: make([]float64, span.Copy()), sums: make([]float64, max(u, v)),
 		})
 	}
 	for a, span := range layout.Node {
@@ -323,27 +326,34 @@ func (e *edgeEnd) spread(joint, row []float64, scale float64) {
 // is a function of one end alone: those are spanned by √(π_ij/π_i) for each state i of
 // the first end, and by √(π_ij/π_j) for each j of the second.
 func (x *interaction) solve(dst, g, joint []float64) {
-	x.directions(joint)
+	if !slices.Equal(x.joint, joint) {
+		x.prepare(joint)
+	}
 	span := x.span
 	x.rotate(x.rotated, g[span.At:][:span.Len], true)
-	for j, a := range x.values {
-		r := x.rotated[j*span.States:][:span.States]
-		for i, p := range joint {
-			x.rootOfWeights[i] = 1 / math.Sqrt(max(0, a)*p+x.floor)
-			r[i] *= x.rootOfWeights[i]
+	for j := range x.values {
+		r, roots := x.rotated[j*span.States:][:span.States], x.roots[j*span.States:][:span.States]
+		for i, w := range roots {
+			r[i] *= w
 		}
 		x.without(r, true)
 		x.without(r, false)
 		x.without(r, true)
-		for i, w := range x.rootOfWeights {
+		for i, w := range roots {
 			r[i] *= w
 		}
 	}
 	x.rotate(dst[span.At:][:span.Len], x.rotated, false)
 }
 
-// directions sets left and right to the vectors of solve.
-func (x *interaction) directions(joint []float64) {
+// prepare sets left and right to the vectors of solve, and the roots.
+func (x *interaction) prepare(joint []float64) {
+	x.joint = append(x.joint[:0], joint...)
+	for j, a := range x.values {
+		for i, p := range joint {
+			x.roots[j*x.span.States+i] = 1 / math.Sqrt(max(0, a)*p+x.floor)
+		}
+	}
 	for _, first := range []bool{true, false} {
 		clear(x.sums)
 		for i, p := range joint {

@@ -3,11 +3,10 @@ package learn
 import (
 	"fmt"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 const (
@@ -21,12 +20,14 @@ const (
 // kronecker is one product A ⊗ C + l2 I of the Hessian's estimate: of a type that is
 // kept apart, or A and its eigenbasis for a part of fisher.
 type kronecker struct {
-	span    crf.Span
-	second  *mat.SymDense // A, nil where only its diagonal is used
-	values  []float64     // eigenvalues, or diagonal, of A
-	vectors []float64     // [d*d] eigenvectors of A in columns, nil: identity
-	floor   float64       // l2, or a little more
-	rotated []float64     // scratch [features][states]
+	span   crf.Span
+	second *mat.SymDense // A, nil where only its diagonal is used
+	values []float64     // eigenvalues, or diagonal, of A
+	// vectors [d*d] are the eigenvectors of A in columns, nil: identity; transposed
+	// has them in rows.
+	vectors, transposed []float64
+	floor               float64   // l2, or a little more
+	rotated             []float64 // scratch [features][states]
 }
 
 // newKronecker sums f fᵀ, scaled, over all nodes or edges of a type.
@@ -105,6 +106,7 @@ func (k *kronecker) diagonalise(l2 float64) error {
 		var vectors mat.Dense
 		eigen.VectorsTo(&vectors)
 		k.vectors = vectors.RawMatrix().Data
+		k.transposed = mat.DenseCopyOf(vectors.T()).RawMatrix().Data
 	}
 	largest := 0.0
 	for _, x := range k.values {
@@ -150,17 +152,15 @@ func (k *kronecker) solveRow(r []float64, a float64, mean []float64) {
 	}
 }
 
-// rotate computes Vᵀx (forward) or Vx, x being [features][states].
+// rotate computes Vᵀx (forward) or Vx, x being [features][states]; dst is not x.
 func (k *kronecker) rotate(dst, x []float64, forward bool) {
 	if k.vectors == nil {
 		copy(dst, x)
 		return
 	}
-	d, n := k.span.Features, k.span.States
-	trans := blas.NoTrans
+	v := k.vectors
 	if forward {
-		trans = blas.Trans
+		v = k.transposed
 	}
-	v := blas64.General{Rows: d, Cols: d, Stride: d, Data: k.vectors}
-	blas64.Gemm(trans, blas.NoTrans, 1, v, blas64.General{Rows: d, Cols: n, Stride: n, Data: x}, 0, blas64.General{Rows: d, Cols: n, Stride: n, Data: dst})
+	simd.MultiplyMatrix(dst, v, x, k.span.Features, k.span.Features, k.span.States)
 }

@@ -113,10 +113,23 @@ func (q *quasiNewton) direct(dst, gradient []float64, norm float64) {
 	}
 }
 
+// dot has several sums under way: one alone would wait for each addition.
 func dot(x, y []float64) float64 {
-	total := 0.0
-	for i, v := range x {
-		total += v * y[i]
+	var sums [8]float64
+	i := 0
+	for ; i+len(sums) <= len(x); i += len(sums) {
+		a, b := x[i:i+8:i+8], y[i:i+8:i+8]
+		sums[0] += a[0] * b[0]
+		sums[1] += a[1] * b[1]
+		sums[2] += a[2] * b[2]
+		sums[3] += a[3] * b[3]
+		sums[4] += a[4] * b[4]
+		sums[5] += a[5] * b[5]
+		sums[6] += a[6] * b[6]
+		sums[7] += a[7] * b[7]
 	}
-	return total
+	for ; i < len(x); i++ {
+		sums[0] += x[i] * y[i]
+	}
+	return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]))
 }
