@@ -340,9 +340,12 @@ func (l *learner) fallBack() bool {
 	if !ok || l.at.Objective <= l.at.FirstObjective+l.slack() {
 		return false
 	}
-	safe := rule.Safe()
-	if slices.Equal(safe, l.model.Weights) {
+	safe, start := rule.Safe(), l.problem.Model.Weights
+	switch {
+	case slices.Equal(start, l.model.Weights):
 		return false
+	case slices.Equal(safe, l.model.Weights):
+		safe = start // where inference does not settle, not even those were sure
 	}
 	copy(l.model.Weights, safe)
 	return true

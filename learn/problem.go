@@ -74,7 +74,7 @@ type Settings struct {
 	Partition func(*crf.Instance) (*partition.Partition, error)
 	// InnerSweeps bounds the sweeps of one iteration for full and bbpl, the k of
 	// the paper's future work; inner-dual makes one. 0 means 300, in effect to
-	// convergence, for full, and 1 for bbpl: messages persist from visit to visit, so
+	// convergence, for full, and 2 for bbpl: messages persist from visit to visit, so
 	// that more sweeps per visit cost more than they gain (docs/cli.md).
 	InnerSweeps int
 	// InnerTolerance is the residual, the largest change of a log-message or log-belief
@@ -154,7 +154,7 @@ type EarlyStop struct {
 const (
 	DefaultBlocks            = 20
 	defaultFullSweeps        = 300
-	defaultBlockSweeps       = 1
+	defaultBlockSweeps       = 2
 	defaultInnerTolerance    = 1e-3
 	DefaultRelativeTolerance = 1e-5
 	defaultMaxPasses         = 10000

@@ -265,7 +265,7 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 		{"number of blocks 4, this run has 5", func(_ *Problem, s *Settings) { s.Partition = blocksOf(5) }},
 		{"pairs false, this run has true", func(_ *Problem, s *Settings) { s.Pairs = true }},
 		{"l2 0.3, this run has 0.25", func(p *Problem, _ *Settings) { p.L2 = 0.25 }},
-		{"inner sweeps 1, this run has 3", func(_ *Problem, s *Settings) { s.InnerSweeps = 3 }},
+		{"inner sweeps 2, this run has 3", func(_ *Problem, s *Settings) { s.InnerSweeps = 3 }},
 		{"inner tolerance 0.001, this run has 0.01", func(_ *Problem, s *Settings) { s.InnerTolerance = 0.01 }},
 		{"counting numbers convex:", func(p *Problem, _ *Settings) { *p = p.with("bethe") }},
 		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = randomProblem(t, 1, otherFeatures) }},

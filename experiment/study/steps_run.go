@@ -28,7 +28,7 @@ const (
 	// have to reach and to prove.
 	claimTolerance = 1e-6
 	// blockSweeps is learn's default number of sweeps per visit of a block.
-	blockSweeps = 1
+	blockSweeps = 2
 )
 
 // lbfgsTolerances are the residuals of the inference behind L-BFGS that are tried:

@@ -367,7 +367,7 @@ func TestResumeRefused(t *testing.T) {
 		{"tiles", 2, []string{"$I", "--resume", "--blocks", "1x4", "--partition", "tiles"}, []string{"--blocks 1x4", "--blocks 4"}},
 		{"order", 2, []string{"$I", "--resume", "--order", "random"}, []string{"--order random", "--order cyclic"}},
 		{"pairs", 2, []string{"$I", "--resume", "--pairs"}, []string{"--pairs=true", "--pairs=false"}},
-		{"inner sweeps", 2, []string{"$I", "--resume", "--inner-sweeps", "5"}, []string{"--inner-sweeps 5", "--inner-sweeps 1"}},
+		{"inner sweeps", 2, []string{"$I", "--resume", "--inner-sweeps", "5"}, []string{"--inner-sweeps 5", "--inner-sweeps 2"}},
 		{"inner tolerance", 2, []string{"$I", "--resume", "--inner-tol", "0.5"}, []string{"--inner-tol 0.5", "--inner-tol 0.001"}},
 		{"seed", 2, []string{"$I", "--resume", "--seed", "7"}, []string{"--seed 7", "--seed 1"}},
 		{"counting", 2, []string{"$I", "--resume", "--counting", "bethe"}, []string{"--counting bethe", "--counting convex"}},

@@ -87,7 +87,7 @@ or, with --method pseudo or piecewise, a sum of local terms without inference.`,
 	fl.StringVar(&f.precision, "precision", "f64", "of edge tables and messages: f64, or f32, which is faster and stops short of the last digits; weights, gradients and checks are f64")
 	fl.StringVar(&f.order, "order", "cyclic", "order of the blocks: cyclic or random")
 	fl.BoolVar(&f.pairs, "pairs", false, "update one (instance, block) pair per iteration, not the same block in every instance")
-	fl.IntVar(&f.innerSweeps, "inner-sweeps", 0, "at most this many sweeps per block and iteration (default 1 for bbpl, 300 for full; 300 is the paper's BBPL)")
+	fl.IntVar(&f.innerSweeps, "inner-sweeps", 0, "at most this many sweeps per block and iteration (default 2 for bbpl, 300 for full; 300 is the paper's BBPL)")
 	fl.Float64Var(&f.innerTolerance, "inner-tol", 0, "change of a log-message at which a block counts as converged (default 0.001)")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of everything random: block order, spanning trees")
 	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "number of threads; results do not depend on it")

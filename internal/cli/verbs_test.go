@@ -171,7 +171,7 @@ func checkConfig(t *testing.T, dir, data string) {
 	wantOptions(t, config.Options, map[string]savedOption{
 		"l2": {0.5, "flag"}, "method": {"bbpl", "default"}, "seed": {1.0, "default"}, "counting": {"convex", "default"}, "out": {dir, "flag"},
 		// What the run used in the place of options that were left to it.
-		"blocks": {"4x5", "default"}, "partition": {"tiles", "default"}, "inner-sweeps": {1.0, "default"}, "inner-tol": {1e-3, "default"},
+		"blocks": {"4x5", "default"}, "partition": {"tiles", "default"}, "inner-sweeps": {2.0, "default"}, "inner-tol": {1e-3, "default"},
 		"rtol": {1e-5, "default"}, "tol": {nil, "default"}, "max-passes": {10000.0, "default"}, "max-iter": {nil, "default"},
 		"eval-every": {10.0, "flag"}, "eval": {[]any{"same=" + data}, "flag"}, "kind": {"npz", "default"}, "states": {[]any{"0", "1", "2"}, "default"},
 		"list": {nil, "default"}, "no-edges": {false, "default"}, "threads": {1.0, "flag"},
