@@ -55,6 +55,7 @@ type progress struct {
 	Worse          int     `json:"worse"` // pass ends in a row above the first objective
 	LastCheck      int     `json:"last_check"`
 	FailedChecks   int     `json:"failed_checks"`
+	Refined        bool    `json:"refined"` // from single to double precision
 
 	NextEvaluation float64 `json:"next_evaluation"` // passes
 	BestValue      float64 `json:"-"`
@@ -110,11 +111,12 @@ func (l *learner) run(ctx context.Context) (*Result, error) {
 // iterate is one iteration of the paper's Algorithm 2.
 func (l *learner) iterate() error {
 	turn := l.pick()
-	report, err := l.visitBlocks(visit{bundle: l.bundles[turn.bundle], blocks: turn.blocks, limits: l.innerLimits(), precision: l.settings.Precision, contribute: true})
+	report, err := l.visitBlocks(visit{bundle: l.bundles[turn.bundle], blocks: turn.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true})
 	if err != nil {
 		return err
 	}
 	l.at.Objective, l.at.GradientNorm = l.estimate()
+	l.refine()
 	if l.at.GradientNorm <= l.hopeful() && l.at.Iterations-l.at.LastCheck >= l.perPass()*l.checkPause() {
 		l.startCheck(checkConvergence)
 		return nil

@@ -93,7 +93,8 @@ type Settings struct {
 	// block in every instance.
 	Pairs bool
 	// Precision of tables, messages and beliefs of edges in iterations; weights,
-	// gradients and sums are float64, and so is everything in checks.
+	// gradients and sums are float64, and so is everything in checks and near the
+	// optimum, where rounding could decide something.
 	Precision bp.Precision
 	// Seed is used by Order Random.
 	Seed uint64

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"math"
 	"testing"
 
 	"github.com/blockbp/blockbp/bp"
@@ -34,6 +35,30 @@ func TestSinglePrecision(t *testing.T) {
 				t.Errorf("%s, %s: objective %.12f, want %.12f", kind, name, r.Objective, x.Objective)
 			}
 			e.Close()
+		}
+	}
+}
+
+// TestSinglePrecisionConverges: near the optimum a run goes over to double
+// precision, so that it meets any tolerance that double precision meets.
+func TestSinglePrecisionConverges(t *testing.T) {
+	shifted := randomProblem(t, 2, problemOptions{rows: 5, cols: 5, states: 3, nodeDim: 3, edgeDim: 2, l2: 0.01})
+	for name, p := range map[string]Problem{
+		"plain":        randomProblem(t, 1, problemOptions{rows: 8, cols: 8, states: 3, nodeDim: 3, edgeDim: 2, l2: 0.1}),
+		"missing":      randomProblem(t, 1, problemOptions{rows: 6, cols: 6, states: 3, nodeDim: 2, edgeDim: 1, missing: 0.3, l2: 0.01}),
+		"one state":    randomProblem(t, 1, problemOptions{rows: 4, cols: 4, states: 1, nodeDim: 2, edgeDim: 1, l2: 0.1}),
+		"badly scaled": rescaled(t, shifted, []float64{1e3, 1, 1e-3}, 0.9),
+	} {
+		double := fit(t, p, Settings{RelativeTolerance: 1e-9})
+		single := fit(t, p, Settings{RelativeTolerance: 1e-9, Precision: bp.Single})
+		if single.Status != Converged || !(single.Passes <= 2*double.Passes+50) {
+			t.Errorf("%s: %s: %s after %.0f passes, in double precision %.0f", name, single.Status, single.Reason, single.Passes, double.Passes)
+		}
+		if p.Data[0].Missing(0) {
+			continue // several optima
+		}
+		if d := math.Abs(single.Objective - double.Objective); !(d <= 1e-9*(1+math.Abs(double.Objective))) {
+			t.Errorf("%s: objective %v, in double precision %v", name, single.Objective, double.Objective)
 		}
 	}
 }

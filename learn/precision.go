@@ -1,0 +1,39 @@
+package learn
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/bp"
+)
+
+// A run in single precision goes over to double precision, for good, where its
+// rounding could decide something: near the optimum, where the gradient is a small
+// difference of large sums.
+const (
+	// singleShare of the first gradient norm, and singleRounding of the norm of the
+	// data's statistics M w̄, are the gradient norms down to which single precision
+	// serves: rounding leaves some 1e-8 to 1e-7 of the latter.
+	singleShare    = 1e-4
+	singleRounding = 1e-6
+	// singlePasses bounds how long single precision may take to come there.
+	singlePasses = 200.0
+)
+
+// precision returns that of an iteration.
+func (l *learner) precision() bp.Precision {
+	if l.at.Refined {
+		return bp.Double
+	}
+	return l.settings.Precision
+}
+
+// refine decides, after an estimate of the gradient, whether to go over to double
+// precision.
+func (l *learner) refine() {
+	if l.at.Refined || l.settings.Precision == bp.Double {
+		return
+	}
+	norm := l.at.GradientNorm
+	large := norm > singleShare*l.at.First && norm > singleRounding*math.Sqrt(dot(l.data, l.data))
+	l.at.Refined = !large || l.at.FailedChecks > 0 || l.at.Passes-l.at.CheckPasses > singlePasses
+}
