@@ -114,23 +114,56 @@ func (e *ForbiddenLabel) Error() string {
 // neighbours, that the schema forbids: no weights make such a sample possible. The
 // schema must have the types of the instance's own.
 func (in *Instance) CheckLabels(s *Schema) error {
-	if !s.Masked() {
+	for i, labels := range in.labels {
+		if found := in.forbidden(s, labels); found != nil {
+			found.Sample = i
+			return found
+		}
+	}
+	return nil
+}
+
+// CheckHeld is CheckLabels for labels that are held while the others are inferred;
+// Unobserved stands for
+// those, and nil for no labels. Inference given such labels has no meaning, and where
+// the ends of an edge are all held it would not meet what forbids them.
+func (in *Instance) CheckHeld(s *Schema, labels []int32) error {
+	if found := in.forbidden(s, labels); found != nil {
+		return &HeldError{found}
+	}
+	return nil
+}
+
+// HeldError says that labels which are to be held are impossible.
+type HeldError struct {
+	Found *ForbiddenLabel
+}
+
+// Error implements error.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("held %v by the model, so nothing can be inferred from them; hold other labels", e.Found)
+}
+
+// Unwrap returns the label or pair.
+func (e *HeldError) Unwrap() error { return e.Found }
+
+// forbidden returns the first forbidden label, or pair of labels, of one sample.
+func (in *Instance) forbidden(s *Schema, labels []int32) *ForbiddenLabel {
+	if labels == nil || !s.Masked() {
 		return nil
 	}
-	u, v := in.Graph.Ends()
-	for i, labels := range in.labels {
-		for n, y := range labels {
-			t := &s.NodeTypes[in.NodeType(int32(n))]
-			if slices.Contains(t.Forbidden, int(y)) {
-				return &ForbiddenLabel{i, n, -1, fmt.Sprintf("state %s of node type %q is forbidden", t.States[y], t.Name)}
-			}
+	for n, y := range labels {
+		t := &s.NodeTypes[in.NodeType(int32(n))]
+		if slices.Contains(t.Forbidden, int(y)) {
+			return &ForbiddenLabel{0, n, -1, fmt.Sprintf("state %s of node type %q is forbidden", t.States[y], t.Name)}
 		}
-		for e := range u {
-			t := &s.EdgeTypes[in.EdgeType(int32(e))]
-			x, y := labels[u[e]], labels[v[e]]
-			if x >= 0 && y >= 0 && slices.Contains(t.Forbidden, [2]int{int(x), int(y)}) {
-				return &ForbiddenLabel{i, int(u[e]), e, fmt.Sprintf("the pair %s, %s of edge type %q is forbidden", s.NodeTypes[t.U].States[x], s.NodeTypes[t.V].States[y], t.Name)}
-			}
+	}
+	u, v := in.Graph.Ends()
+	for e := range u {
+		t := &s.EdgeTypes[in.EdgeType(int32(e))]
+		x, y := labels[u[e]], labels[v[e]]
+		if x >= 0 && y >= 0 && slices.Contains(t.Forbidden, [2]int{int(x), int(y)}) {
+			return &ForbiddenLabel{0, int(u[e]), e, fmt.Sprintf("the pair %s, %s of edge type %q is forbidden", s.NodeTypes[t.U].States[x], s.NodeTypes[t.V].States[y], t.Name)}
 		}
 	}
 	return nil

@@ -144,6 +144,13 @@ func TestCheckLabels(t *testing.T) {
 		if !errors.As(err, &found) || found.Edge < 0 || found.Sample > 0 {
 			t.Errorf("edge %d in states %d, %d: %v", e, x, y, err)
 		}
+		var held *HeldError
+		if err := w.in.CheckHeld(&schema, labels); !errors.As(err, &held) || held.Found.Edge != found.Edge {
+			t.Errorf("held: edge %d in states %d, %d: %v", e, x, y, err)
+		}
+		if err := w.in.CheckHeld(&schema, nil); err != nil {
+			t.Errorf("nothing is held: %v", err)
+		}
 	}
 }
 

@@ -41,8 +41,12 @@ type Predictor struct {
 }
 
 // Predict infers the node marginals of an instance. clamp, if not nil, gives the
-// states of nodes to hold fixed and −1 for the others.
+// states of nodes to hold fixed and −1 for the others; states that the model forbids
+// are a *crf.HeldError.
 func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32) (*Beliefs, error) {
+	if err := in.CheckHeld(&p.Model.Schema, clamp); err != nil {
+		return nil, err
+	}
 	r, err := p.infer(ctx, in, clamp)
 	if err != nil {
 		return nil, err

@@ -59,8 +59,12 @@ type Assessor struct {
 // Assess predicts an instance, as Predict does, and says how probable the labels of
 // its samples are. clamp holds labels, or is nil; count says which of the others
 // are compared, nil: all. Labels of samples that are held, or not counted, are not
-// compared; the neighbours in Pseudo have all labels of the sample.
+// compared; the neighbours in Pseudo have all labels of the sample. Held states that
+// the model forbids are a *crf.HeldError.
 func (a *Assessor) Assess(ctx context.Context, in *crf.Instance, clamp []int32, samples [][]int32, count []bool) (*Beliefs, *Likelihood, error) {
+	if err := in.CheckHeld(&a.Model.Schema, clamp); err != nil {
+		return nil, nil, err
+	}
 	r, err := a.infer(ctx, in, clamp)
 	if err != nil {
 		return nil, nil, err

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/dataset/uai"
 	"github.com/blockbp/blockbp/graph"
@@ -74,6 +75,7 @@ func codeOf(err error) int {
 		line      *record.LineError
 		state     *learn.StateError
 		counts    *bp.FileError
+		held      *crf.HeldError
 		path      *fs.PathError
 	)
 	switch {
@@ -85,7 +87,7 @@ func codeOf(err error) int {
 		return exitNumerical
 	case errors.As(err, &option), errors.As(err, &notEmpty):
 		return exitUsage
-	case errors.As(err, &numerical), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &wide), errors.As(err, &line), errors.As(err, &state), errors.As(err, &counts),
+	case errors.As(err, &numerical), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &wide), errors.As(err, &line), errors.As(err, &state), errors.As(err, &counts), errors.As(err, &held),
 		errors.As(err, &unsuited), errors.Is(err, exact.ErrZeroPartition), errors.Is(err, mpe.ErrZero):
 		return exitBadData
 	case errors.As(err, &path):

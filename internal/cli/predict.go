@@ -130,6 +130,9 @@ func (a *app) predict(f *predictFlags, args []string) error {
 		if clamp, err = a.heldLabels(instances); err != nil {
 			return err
 		}
+		if err := checkHeld(model.model, instances, clamp); err != nil {
+			return err
+		}
 	}
 	if err := checkCounting(instances, counting); err != nil {
 		return err
@@ -160,6 +163,16 @@ func checkCounting(instances []*crf.Instance, counting func(*graph.Graph) (*bp.C
 	for i, in := range instances {
 		if _, err := counting(in.Graph); err != nil {
 			return dataf("instance %d (%s): %v", i, in.Name, err)
+		}
+	}
+	return nil
+}
+
+// checkHeld refuses labels that the model forbids, before anything is written.
+func checkHeld(model *crf.Model, instances []*crf.Instance, held [][]int32) error {
+	for i, in := range instances {
+		if err := in.CheckHeld(&model.Schema, held[i]); err != nil {
+			return fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
 		}
 	}
 	return nil

@@ -1,0 +1,50 @@
+package infer_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/infer"
+)
+
+// TestForbiddenHeldPair: two neighbours that are held in a forbidden pair are refused,
+// though no free node meets their edge.
+func TestForbiddenHeldPair(t *testing.T) {
+	g, err := graph.FromEdges(3, []int32{0, 1}, []int32{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := crf.Homogeneous([]string{"a", "b"}, 1, 1)
+	schema.EdgeTypes[0].Forbidden = [][2]int{{0, 1}}
+	model, err := crf.NewModel(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := crf.NewInstance(&schema, crf.InstanceSpec{
+		Graph: g, NodeFeat: []crf.Features{crf.Constant(3, 1)}, EdgeFeat: []crf.Features{crf.Constant(2, 1)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := infer.Assessor{Predictor: infer.Predictor{
+		Model: model, Limits: infer.DefaultLimits,
+		Counting: func(in *crf.Instance) (*bp.Counting, error) { return bp.Bethe(in.Graph), nil },
+	}}
+	for _, c := range []struct {
+		held []int32
+		ok   bool
+	}{{[]int32{0, 1, -1}, false}, {[]int32{1, 0, 1}, false}, {[]int32{0, 0, -1}, true}, {nil, true}} {
+		_, predicted := a.Predict(context.Background(), in, c.held)
+		_, _, assessed := a.Assess(context.Background(), in, c.held, nil, nil)
+		for _, err := range []error{predicted, assessed} {
+			var held *crf.HeldError
+			if errors.As(err, &held) == c.ok || c.ok && err != nil {
+				t.Errorf("held %v: %v", c.held, err)
+			}
+		}
+	}
+}
