@@ -101,6 +101,7 @@ func (l *imageLoader) chooseStates() {
 		if problem := l.o.contradiction(named, l.set.Schema.NodeTypes[0].States); problem != "" {
 			l.problems = append(l.problems, &Error{File: l.manifestPath, Place: "states", Problem: problem})
 		}
+		l.problems = append(l.problems, l.o.compareMask(&l.manifest, l.manifestPath, l.set)...)
 		return
 	}
 	if len(l.o.States) > 0 {

@@ -117,14 +117,83 @@ func allStates(s *crf.Schema) (names []string) {
 	return names
 }
 
+// forbids reports whether the manifest forbids anything.
+func (m *Manifest) forbids() bool {
+	return len(m.ForbiddenStates)+len(m.ForbiddenPairs) > 0 ||
+		slices.ContainsFunc(m.NodeTypes, func(t ManifestNode) bool { return len(t.Forbidden) > 0 }) ||
+		slices.ContainsFunc(m.EdgeTypes, func(t ManifestEdge) bool { return len(t.Forbidden) > 0 })
+}
+
+// compareMask compares what the manifest at path forbids, if it forbids anything,
+// with the model whose schema the set has. The model decides: a difference is a
+// warning, but a problem where the model is to learn from the data.
+func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
+	if !m.forbids() {
+		return nil
+	}
+	told := crf.Schema{NodeTypes: slices.Clone(set.Schema.NodeTypes), EdgeTypes: slices.Clone(set.Schema.EdgeTypes)}
+	for a := range told.NodeTypes {
+		told.NodeTypes[a].Forbidden = nil
+	}
+	for b := range told.EdgeTypes {
+		told.EdgeTypes[b].Forbidden = nil
+	}
+	list := m.forbid(&told, path, set.Recipe.Untied)
+	if only := append(onlyForbidden(&told, &set.Schema, "here"), onlyForbidden(&set.Schema, &told, "in the model")...); len(only) > 0 {
+		remedy := "the model's mask holds, not this one"
+		if o.Learning {
+			remedy = "make the two agree, or learn without an initial model"
+		}
+		const most = 4
+		if more := len(only) - most; more > 0 {
+			only = append(only[:most], fmt.Sprintf("and %d more", more))
+		}
+		list = append(list, &Error{File: path, Problem: "what it forbids is not what the model forbids: " + strings.Join(only, "; "), Remedy: remedy})
+	}
+	if o.Learning {
+		return list
+	}
+	for _, err := range list {
+		set.Warnings = append(set.Warnings, err.Error())
+	}
+	return nil
+}
+
+// onlyForbidden describes what a forbids and b does not, of the same types.
+func onlyForbidden(a, b *crf.Schema, where string) (list []string) {
+	for i, t := range a.NodeTypes {
+		for _, x := range t.Forbidden {
+			if !slices.Contains(b.NodeTypes[i].Forbidden, x) {
+				list = append(list, fmt.Sprintf("state %s of node type %q only %s", t.States[x], t.Name, where))
+			}
+		}
+	}
+	for i, t := range a.EdgeTypes {
+		for _, x := range t.Forbidden {
+			if !slices.Contains(b.EdgeTypes[i].Forbidden, x) {
+				list = append(list, fmt.Sprintf("pair %s, %s of edge type %q only %s", a.NodeTypes[t.U].States[x[0]], a.NodeTypes[t.V].States[x[1]], t.Name, where))
+			}
+		}
+	}
+	return list
+}
+
 // checkMask refuses labels to learn from that the schema forbids: no weights could
-// explain them. Data for a model may have them; they are then impossible.
+// explain them. Data to use a model on may have them; they are then impossible.
 func checkMask(in *crf.Instance, o *Options, file string) error {
-	if o.Schema != nil {
+	if o.Schema != nil && !o.Learning {
 		return nil
 	}
 	if err := in.CheckLabels(in.Schema()); err != nil {
-		return &Error{File: file, Problem: err.Error(), Remedy: "correct the labels, or what " + ManifestName + " forbids", Cause: err}
+		return &Error{File: file, Problem: err.Error(), Remedy: "correct the labels, or what " + o.forbidder() + " forbids", Cause: err}
 	}
 	return nil
+}
+
+// forbidder is what decides which labels are forbidden.
+func (o *Options) forbidder() string {
+	if o.Schema != nil {
+		return "the model"
+	}
+	return ManifestName
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -71,4 +72,50 @@ func TestMaskRefuses(t *testing.T) {
 	}
 	_, err := Open([]string{writeSet(t, `{"states": ["x", "y"], "node_types": [{"name": "n", "forbidden": ["x"]}]}`, a)}, Options{Untied: true})
 	wantError(t, err, "untied weights have types of their own; use forbidden_states")
+}
+
+// TestMaskOfModel: a mask that is not that of the model is a warning, and a problem
+// where the model is to learn from the data, for every kind of data.
+func TestMaskOfModel(t *testing.T) {
+	a := triangle()
+	a.Labels = [][]int32{{0, 1, 1}}
+	text := func(mask string) string { return `{"states": ["x", "y", "z"]` + mask + `}` }
+	npz := func(t *testing.T, mask string) string { return writeSet(t, text(mask), a) }
+	table := func(t *testing.T, mask string) string {
+		files := tables("0\t0\tx\t1\n1\t1\tx\t0\n", "0\t1\n")
+		files[ManifestName] = text(mask)
+		return writeFiles(t, files)
+	}
+	for _, kind := range []struct {
+		name   string
+		write  func(*testing.T, string) string
+		untied bool
+	}{{"npz", npz, false}, {"untied", npz, true}, {"tables", table, false}} {
+		for _, masked := range []string{"", `, "forbidden_states": ["z"]`} {
+			model := mustOpen(t, kind.write(t, masked), Options{Untied: kind.untied})
+			for _, mask := range []string{"", `, "forbidden_states": ["z"]`, `, "forbidden_pairs": [["y", "x"]]`} {
+				data := kind.write(t, mask)
+				o := Options{Schema: &model.Schema, Recipe: &model.Recipe}
+				differs := mask != "" && mask != masked
+				warned := slices.ContainsFunc(mustOpen(t, data, o).Warnings, func(w string) bool {
+					return strings.Contains(w, "dataset.json: what it forbids is not what the model forbids") && strings.Contains(w, "only here")
+				})
+				if warned != differs {
+					t.Errorf("%s: the data have%s, the model%s: warned %v", kind.name, mask, masked, warned)
+				}
+				o.Learning = true
+				_, err := Open([]string{data}, o)
+				if differs {
+					wantError(t, err, "dataset.json: what it forbids is not what the model forbids")
+				} else if err != nil {
+					t.Errorf("%s: the data have%s, the model%s: %v", kind.name, mask, masked, err)
+				}
+			}
+		}
+	}
+	// Labels to go on learning from must be possible under the model.
+	model := mustOpen(t, npz(t, `, "forbidden_states": ["z"]`), Options{})
+	a.Labels = [][]int32{{0, 2, 1}}
+	_, err := Open([]string{npz(t, "")}, Options{Schema: &model.Schema, Recipe: &model.Recipe, Learning: true})
+	wantError(t, err, "0.npz: labels[0,1]: state z", "what the model forbids")
 }

@@ -362,6 +362,7 @@ func (l *npzLoader) adoptSchema() {
 	l.set.Schema, l.set.Recipe = *l.o.Schema, *l.o.Recipe
 	s := &l.set.Schema
 	l.checkManifest()
+	l.names = append(l.names, l.o.compareMask(&l.manifest, l.manifestPath, l.set)...)
 	for _, in := range l.instances {
 		l.checkTypes(in, nodeTypesArray, in.nodeTypes, len(s.NodeTypes))
 		l.checkTypes(in, edgeTypesArray, in.edgeTypes, len(s.EdgeTypes))

@@ -21,6 +21,7 @@ func (l *npzLoader) loadUntied() {
 	}
 	if l.o.Schema != nil {
 		l.set.Schema, l.set.Recipe = *l.o.Schema, *l.o.Recipe
+		l.problems = append(l.problems, l.o.compareMask(&l.manifest, l.manifestPath, l.set)...)
 	} else {
 		l.learnUntied(cards[0])
 		l.warnUnused()

@@ -33,6 +33,9 @@ type Options struct {
 	// the recipe instead of from these options. Both are nil for training.
 	Recipe *Recipe
 	Schema *crf.Schema
+	// Learning says that this model is to go on learning, from these data: they must
+	// not forbid anything else than it does, and their labels must be possible.
+	Learning bool
 
 	// NoLabels leaves labels unread, for data to predict.
 	NoLabels bool

@@ -225,6 +225,7 @@ func (l *tableLoader) chooseSchema() {
 		if problem := l.o.contradiction(l.manifest.States, l.set.Schema.NodeTypes[0].States); problem != "" {
 			l.problems = append(l.problems, &Error{File: l.manifestPath, Place: "states", Problem: problem})
 		}
+		l.problems = append(l.problems, l.o.compareMask(&l.manifest, l.manifestPath, l.set)...)
 		return
 	}
 	dim := len(l.manifest.NodeFeatures)

@@ -345,7 +345,9 @@ func (t *training) readData() (*crf.Model, error) {
 			return nil, err
 		}
 	}
-	set, err := t.app.openData(t.args, f.data.options(initial))
+	o := f.data.options(initial)
+	o.Learning = initial != nil
+	set, err := t.app.openData(t.args, o)
 	if err != nil {
 		return nil, err
 	}
