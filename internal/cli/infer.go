@@ -31,6 +31,7 @@ type inferFlags struct {
 	seed                                  uint64
 	json, requireConvergence              bool
 	other                                 otherMethods
+	unused                                []string // options of bp beside --method exact
 }
 
 func (a *app) inferCommand() *cobra.Command {
@@ -65,6 +66,7 @@ competition: log10 Z, marginals, or states.`,
 	fl.IntVar(&f.restarts, "restarts", 0, "bp: run again from this many random starts and take the best fixed point, for --counting bethe (default none); mean-field: starts, of which the best result counts (10 if not given)")
 	fl.Int64Var(&f.memory, "memory", 0, "exact: bytes of memory it may take (default 2 GiB)")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the spanning trees of --counting trw, of gibbs and mean-field, and of --restarts")
+	refuseZero(fl, "memory")
 	f.other.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 if the iteration did not converge")
@@ -81,7 +83,7 @@ var methodsOf = map[string][]string{
 // resolve fills in what depends on the task, and refuses options that it, or the
 // chosen method, would not use. The options of belief propagation may stand beside
 // --method exact, so that a command line can be compared with the exact answer by
-// adding that alone.
+// adding that alone; a note says that they are not used.
 func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	if f.task == "MAP" {
 		f.task = "MPE"
@@ -104,7 +106,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		return usagef("--memory is used by --method exact only")
 	}
 	if f.memory < 0 {
-		return usagef("--memory %d: want a number of bytes that is not negative", f.memory)
+		return usagef("--memory %d: want a number of bytes above 0", f.memory)
 	}
 	if f.task == "MPE" {
 		for _, name := range []string{"counting", "seed", "appearance-steps", "restarts"} {
@@ -119,7 +121,8 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 			f.maxSweeps = mpe.DefaultMaxSweeps
 		}
 	}
-	if err := f.other.checkUnused(cmd, f.method); err != nil {
+	var err error
+	if f.unused, err = f.other.checkUnused(changed, f.task, f.method); err != nil {
 		return err
 	}
 	if f.method == methodMeanField && !changed("restarts") {
@@ -173,6 +176,9 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	conditioned, err := condition(network, f.evidence)
 	if err != nil {
 		return err
+	}
+	if len(f.unused) > 0 {
+		a.note("--method exact makes no use of %s", strings.Join(f.unused, ", "))
 	}
 	if f.task == "MPE" {
 		return a.inferStates(f, args[0], conditioned)

@@ -528,3 +528,38 @@ func checkMarginals(t *rapid.T, o outcome, c *mrf.Conditioned, r inferResult) {
 		}
 	}
 }
+
+// TestInferUnusedOptions: what a method does not use is refused, or, beside exact
+// inference, named.
+func TestInferUnusedOptions(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
+	for _, c := range []struct{ options, part string }{
+		{"--method mean-field --counting bethe", "--counting is used by --method bp only"},
+		{"--task MAR --method gibbs --counting bethe", "--counting is used by --method bp only"},
+		{"--task MAR --method gibbs --tol 1e-3", "--tol is used by --method bp and mean-field only"},
+		{"--seed 2", "--seed is used by --counting trw and --restarts only"},
+		{"--task MPE --method exact --tol 1e-3", "--tol is used by --method trws only"},
+		{"--task MPE --method cut --max-sweeps 10", "--max-sweeps is used by --method trws only"},
+		{"--chains 2", "--chains is used by --method gibbs only"},
+		{"--method exact --chains 2", "--chains is used by --method gibbs only"},
+		{"--method exact --threads 2", "--threads is used by --method mean-field only"},
+		{"--method exact --memory 0", "above 0"},
+		{"--method exact --memory -1", "above 0"},
+	} {
+		run(t, append([]string{"infer", path}, strings.Fields(c.options)...)...).wantFailure(t, 2, c.part)
+	}
+	plain := mustRun(t, "infer", path, "--method", "exact")
+	for _, c := range []struct{ options, part string }{
+		{"--counting no-such-file.txt", "no use of --counting"}, {"--tol 1e-3 --max-sweeps 10", "no use of --tol, --max-sweeps"},
+		{"--seed 2", "no use of --seed"}, {"--restarts 3", "no use of --restarts"}, {"--appearance-steps 3", "no use of --appearance-steps"},
+	} {
+		o := mustRun(t, append([]string{"infer", path, "--method", "exact"}, strings.Fields(c.options)...)...)
+		if o.stdout != plain.stdout || !strings.Contains(o.stderr, "note: --method exact makes "+c.part) {
+			t.Errorf("%s: printed %q and %q", c.options, o.stdout, o.stderr)
+		}
+	}
+	for _, options := range []string{"--task MPE --tol 1e-3 --max-sweeps 10", "--task MPE --method trws --tol 1e-3", "--method mean-field --tol 1e-3 --seed 2 --threads 1", "--counting trw --seed 2"} {
+		mustRun(t, append([]string{"infer", path}, strings.Fields(options)...)...)
+	}
+}

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/infer/mpe"
 	"github.com/blockbp/blockbp/mrf"
 	"github.com/blockbp/blockbp/record"
 )
@@ -39,20 +39,38 @@ func (o *otherMethods) register(fl *pflag.FlagSet) {
 	fl.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "gibbs, mean-field: number of threads; results do not depend on it")
 }
 
-// usersOf are the methods that use an option. What belief propagation uses may stand
-// beside exact inference.
-var usersOf = map[string][]string{
-	"chains": {methodGibbs}, "max-rhat": {methodGibbs}, "min-ess": {methodGibbs}, "threads": {methodGibbs, methodMeanField},
-	"restarts": {methodMeanField, "bp", "exact"}, "appearance-steps": {"bp", "exact"},
+// users are the methods that use an option.
+type users struct {
+	option  string
+	methods []string
 }
 
-// checkUnused refuses options that the method does not know, and values that it
-// cannot use.
-func (o *otherMethods) checkUnused(cmd *cobra.Command, method string) error {
-	for _, name := range []string{"chains", "max-rhat", "min-ess", "threads", "restarts", "appearance-steps"} {
-		if users := usersOf[name]; !slices.Contains(users, method) && cmd.Flags().Changed(name) {
-			users = slices.DeleteFunc(slices.Clone(users), func(m string) bool { return m == "exact" })
-			return usagef("--%s is used by --method %s only", name, strings.Join(users, " and "))
+// optionUsers lists the options that not all methods of PR and MAR, or MPE, use.
+var optionUsers = []users{
+	{"chains", []string{methodGibbs}},
+	{"max-rhat", []string{methodGibbs}},
+	{"min-ess", []string{methodGibbs}},
+	{"threads", []string{methodGibbs, methodMeanField}},
+	{"counting", []string{"bp"}},
+	{"appearance-steps", []string{"bp"}},
+	{"restarts", []string{methodMeanField, "bp"}},
+	{"tol", []string{"bp", methodMeanField, string(mpe.TRWS)}},
+	{"max-sweeps", []string{"bp", methodGibbs, methodMeanField, string(mpe.TRWS)}},
+	{"seed", []string{"bp", methodGibbs, methodMeanField}},
+}
+
+// checkUnused refuses options that the method does not use, and values that it
+// cannot use. What belief propagation uses may stand beside exact inference: it
+// returns those, to say that they have no say.
+func (o *otherMethods) checkUnused(changed func(string) bool, task, method string) (beside []string, err error) {
+	for _, u := range optionUsers {
+		switch {
+		case !changed(u.option) || slices.Contains(u.methods, method):
+		case method == string(mpe.Auto) && slices.Contains(u.methods, string(mpe.TRWS)):
+		case task != "MPE" && method == "exact" && slices.Contains(u.methods, "bp"):
+			beside = append(beside, "--"+u.option)
+		default:
+			return nil, usagef("--%s is used by --method %s only", u.option, strings.Join(u.of(task), " and "))
 		}
 	}
 	for _, v := range []struct {
@@ -60,10 +78,24 @@ func (o *otherMethods) checkUnused(cmd *cobra.Command, method string) error {
 		value int
 	}{{"chains", o.chains}, {"threads", o.threads}} {
 		if v.value < 1 {
-			return usagef("--%s %d: want at least 1", v.name, v.value)
+			return nil, usagef("--%s %d: want at least 1", v.name, v.value)
 		}
 	}
-	return checkDiagnosisLimits(o.maxRHat, o.minESS)
+	return beside, checkDiagnosisLimits(o.maxRHat, o.minESS)
+}
+
+// of returns those of the methods that the task has, or all if it has none.
+func (u users) of(task string) []string {
+	var known []string
+	for _, m := range u.methods {
+		if slices.Contains(methodsOf[task], m) {
+			known = append(known, m)
+		}
+	}
+	if known == nil {
+		return u.methods
+	}
+	return known
 }
 
 // gibbsAnswer is what --json says of Gibbs sampling beside marginals.

@@ -37,7 +37,7 @@ func refuseZero(flags *pflag.FlagSet, names ...string) {
 func wantedAboveZero(v aboveZero) string {
 	const remedy = "; leave the option out for the default"
 	switch v.Type() {
-	case "int":
+	case "int", "int64":
 		return "a whole number above 0" + remedy
 	case "duration":
 		return "a time with its unit, above 0, such as 90s, 10m or 2h" + remedy
