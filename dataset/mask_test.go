@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -60,7 +61,7 @@ func TestMaskRefuses(t *testing.T) {
 		`{"states": ["x", "y"], "forbidden_states": ["yy"]}`:                                                               `dataset.json:forbidden_states[0]: no node type has a state "yy"; did you mean "y"?`,
 		`{"states": ["x", "y"], "forbidden_pairs": [["x", "q"]]}`:                                                          "dataset.json:forbidden_pairs[0]: no edge type joins states x and q",
 		`{"states": ["x", "y"], "forbidden_pairs": [["x"]]}`:                                                               "want the names of two states",
-		`{"states": ["x", "y"], "forbidden_states": ["x", "y"]}`:                                                           "every state is forbidden",
+		`{"states": ["x", "y"], "forbidden_states": ["x", "y"]}`:                                                           "dataset.json: schema: node_types[0] (\"node\"): every state is forbidden",
 		`{"states": ["x", "y"], "forbidden_states": ["x", "x"]}`:                                                           "which is there already",
 		`{"states": ["x", "y"], "node_types": [{"name": "n", "forbidden": ["q"]}]}`:                                        `dataset.json:node_types[0].forbidden: node type "n" has no state "q"`,
 		`{"states": ["x", "y"], "node_types": ["n"], "edge_types": [{"name": "e", "forbidden": [["x", "q"]]}]}`:            `dataset.json:edge_types[0].forbidden[0]: edge type "e" joins states`,
@@ -70,7 +71,12 @@ func TestMaskRefuses(t *testing.T) {
 		_, err := Open([]string{writeSet(t, manifest, a)}, Options{})
 		wantError(t, err, want)
 	}
-	_, err := Open([]string{writeSet(t, `{"states": ["x", "y"], "node_types": [{"name": "n", "forbidden": ["x"]}]}`, a)}, Options{Untied: true})
+	var data *Error
+	_, err := Open([]string{writeSet(t, `{"states": ["x", "y"], "forbidden_states": ["x", "y"]}`, a)}, Options{Untied: true})
+	if wantError(t, err, "dataset.json: ", "every state is forbidden"); !errors.As(err, &data) {
+		t.Errorf("%v is no *Error", err)
+	}
+	_, err = Open([]string{writeSet(t, `{"states": ["x", "y"], "node_types": [{"name": "n", "forbidden": ["x"]}]}`, a)}, Options{Untied: true})
 	wantError(t, err, "untied weights have types of their own; use forbidden_states")
 }
 

@@ -226,9 +226,15 @@ func (l *npzLoader) learnSchema() {
 		l.names = append(l.names, l.manifest.forbid(s, l.manifestPath, false)...)
 	}
 	if len(l.problems) == 0 {
-		if err := s.Validate(); err != nil {
-			l.fail(err)
-		}
+		l.validateSchema()
+	}
+}
+
+// validateSchema reports what is wrong with a schema made of sound data and names:
+// that is what dataset.json forbids.
+func (l *npzLoader) validateSchema() {
+	if err := l.set.Schema.Validate(); err != nil {
+		l.fail(&Error{File: l.manifestPath, Problem: err.Error(), Cause: err})
 	}
 }
 

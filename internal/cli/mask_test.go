@@ -73,6 +73,13 @@ func TestForbiddenPairs(t *testing.T) {
 			}
 		}
 	}
+	// So is a mask that allows nothing.
+	writeFile(t, filepath.Join(folder, "nothing", "dataset.json"), `{"states": ["O", "B", "I"], "forbidden_states": ["O", "B", "I"]}`)
+	taggedChains(t, filepath.Join(folder, "nothing"))
+	run(t, "train", filepath.Join(folder, "nothing"), "-o", filepath.Join(folder, "no")).wantFailure(t, 3, "dataset.json", "every state is forbidden")
+	if o := run(t, "check", filepath.Join(folder, "nothing")); o.code != 3 || !strings.Contains(o.stdout, "dataset.json: ") {
+		t.Errorf("check: exit code %d, %s", o.code, o.stdout)
+	}
 	if o := mustRun(t, "info", filepath.Join(folder, "bbpl")); !strings.Contains(o.stdout, "O – I") {
 		t.Errorf("info does not name the forbidden pair:\n%s", o.stdout)
 	}
