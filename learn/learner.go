@@ -245,7 +245,9 @@ func (l *learner) locate(err error, u *unit, block int) error {
 		return err
 	}
 	cause := l.remedy()
-	if l.at.Iterations == 0 {
+	if why := l.impossible(u); why != "" {
+		cause = why
+	} else if l.at.Iterations == 0 {
 		cause = "the initial weights or the features are at fault"
 	}
 	return &DivergedError{Iteration: l.at.Iterations, Instance: u.in.Name, Block: block, Reason: fmt.Sprintf("%v; %s", numerical, cause), Err: err}

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -227,5 +228,38 @@ func TestMaskRefusals(t *testing.T) {
 	other.Model = must(crf.NewModel(schema))
 	if _, err := Fit(context.Background(), other, Settings{}); err == nil || !strings.Contains(err.Error(), "what they forbid") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestMaskWithoutJointState: where a mask leaves no joint state, with the known labels
+// or without, it is named as the cause, and not the weights or features.
+func TestMaskWithoutJointState(t *testing.T) {
+	for name, c := range map[string]struct {
+		allowed [][2]int
+		labels  []int32
+		part    string
+	}{
+		"free":    {[][2]int{{0, 1}}, []int32{0, 1, crf.Unobserved}, "leaves no joint state: correct forbidden_states"},
+		"clamped": {[][2]int{{0, 1}, {1, 2}, {2, 2}}, []int32{0, crf.Unobserved, 1}, "leaves no joint state with the labels that are known"},
+	} {
+		schema := crf.Homogeneous(crf.NumberedStates(3), 1, 1)
+		for x := range 3 {
+			for y := range 3 {
+				if !slices.Contains(c.allowed, [2]int{x, y}) {
+					schema.EdgeTypes[0].Forbidden = append(schema.EdgeTypes[0].Forbidden, [2]int{x, y})
+				}
+			}
+		}
+		p := Problem{Model: must(crf.NewModel(schema)), L2: 1}
+		p.Data = append(p.Data, must(crf.NewInstance(&p.Model.Schema, crf.InstanceSpec{
+			Graph: must(gen.Chain(3)), Labels: [][]int32{c.labels}, NodeFeat: []crf.Features{crf.Constant(3, 1)}, EdgeFeat: []crf.Features{crf.Constant(2, 1)},
+		})))
+		for _, counting := range []string{"convex", "bethe"} {
+			_, err := Fit(context.Background(), p.with(counting), Settings{})
+			var diverged *DivergedError
+			if !errors.As(err, &diverged) || !strings.Contains(diverged.Reason, c.part) || strings.Contains(diverged.Reason, "at fault") {
+				t.Errorf("%s, %s: %v", name, counting, err)
+			}
+		}
 	}
 }
