@@ -433,11 +433,13 @@ func (l *learner) finish(status Status) (*Result, error) {
 	return r, nil
 }
 
-// convex reports whether the objective is known to have one optimum.
+// convex reports whether the objective is known to have one optimum. Without edges a
+// clamped unit is no reason against it: the terms of hidden labels are those of the
+// free unit, and cancel.
 func (l *learner) convex() bool {
 	for _, b := range l.bundles {
 		for _, u := range b.units {
-			if u.weight < 0 || !u.net.Counting.Facts.Convex {
+			if u.weight < 0 && u.in.Graph.NumEdges() > 0 || !u.net.Counting.Facts.Convex {
 				return false
 			}
 		}

@@ -226,3 +226,27 @@ func distance(a, b []float64) float64 {
 }
 
 func norm(a []float64) float64 { return distance(a, make([]float64, len(a))) }
+
+// TestHiddenLabelsWithoutEdges: what a hidden label adds to the objective cancels where
+// no edge ties it to others, so there is one optimum, from any start.
+func TestHiddenLabelsWithoutEdges(t *testing.T) {
+	for _, counting := range []string{"convex", "trw", "bethe"} {
+		p := randomProblem(t, 4, problemOptions{rows: 3, cols: 3, states: 3, nodeDim: 2, edgeDim: 1, samples: 3, missing: 0.4, l2: 0.1}).with(counting)
+		if r := fit(t, p, Settings{}); r.Convex {
+			t.Errorf("%s: with edges the objective is said to be convex", counting)
+		}
+		for i, in := range p.Data {
+			p.Data[i] = in.WithoutEdges()
+		}
+		first := fit(t, p, Settings{GradientTolerance: 1e-9})
+		p.Model = p.Model.Clone()
+		copy(p.Model.Weights, p.randomWeights(5, 3))
+		second := fit(t, p, Settings{GradientTolerance: 1e-9})
+		if !first.Convex || !second.Convex {
+			t.Errorf("%s: without edges the objective is not said to be convex", counting)
+		}
+		if !near(first.Objective, second.Objective, 1e-10) || distance(first.Model.Weights, second.Model.Weights) > 1e-6 {
+			t.Errorf("%s: objective %v and %v from two starts", counting, first.Objective, second.Objective)
+		}
+	}
+}
