@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/blockbp/blockbp/mrf"
 )
 
 // maxBacktracks is how many wrong guesses a search for a possible joint state
@@ -60,6 +62,21 @@ func (d *domains) search(rng *rand.Rand) (x []int32, err error) {
 		f.seen = len(d.trail)
 	}
 	return d.complete(rng), nil
+}
+
+// SearchZero looks for a possible joint state and returns a *ZeroError where it has
+// proved that there is none, on graphs with loops too; nil where it found one, or gave
+// up after maxBacktracks wrong guesses. The seed decides what is tried first.
+func SearchZero(p *mrf.Pairwise, seed uint64) error {
+	d := newDomains(p)
+	if !d.propagate() {
+		return &ZeroError{errContradiction}
+	}
+	var zero *ZeroError
+	if _, err := d.search(stream(seed, 0, 0)); errors.As(err, &zero) {
+		return zero
+	}
+	return nil
 }
 
 // guess is a state that was tried, and the length of the trail before.

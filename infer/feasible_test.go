@@ -208,3 +208,14 @@ func TestIrreducibleIsFound(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchZero agrees with enumeration, loops or not.
+func TestSearchZero(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := zeroed(t)
+		var zero *ZeroError
+		if got, want := errors.As(SearchZero(p, 1), &zero), math.IsInf(oracle.LogZ(p), -1); got != want {
+			t.Fatalf("proved that Z = 0: %v, is it: %v", got, want)
+		}
+	})
+}

@@ -298,6 +298,11 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, c *mrf.Conditioned) (*
 	if err != nil {
 		return answerOfZero(f, counting, reduction.Locate(err))
 	}
+	if f.task == "MAR" {
+		if err := infer.SearchZero(reduction.Pairwise, f.seed); err != nil {
+			return answerOfZero(f, counting, err)
+		}
+	}
 	answer := &inferAnswer{
 		beyondOneRun: beyond,
 		Method:       "bp", Auxiliary: reduction.NumAuxiliary(), LogZ: record.Float(r.LogZ), Log10Z: record.Float(r.LogZ / math.Ln10), Bound: r.Bound,

@@ -563,3 +563,18 @@ func TestInferUnusedOptions(t *testing.T) {
 		mustRun(t, append([]string{"infer", path}, strings.Fields(options)...)...)
 	}
 }
+
+// TestInferZeroOnLoop: a triangle cannot be coloured with two colours, which no message
+// finds: there are no marginals to print.
+func TestInferZeroOnLoop(t *testing.T) {
+	t.Parallel()
+	triangle := writeFile(t, filepath.Join(t.TempDir(), "triangle.uai"),
+		"MARKOV\n3\n2 2 2\n3\n2 0 1\n2 1 2\n2 0 2\n"+strings.Repeat("\n4 0 1 1 0", 3)+"\n")
+	for _, counting := range []string{"convex", "trw", "bethe"} {
+		o := run(t, "infer", triangle, "--task", "MAR", "--counting", counting)
+		o.wantFailure(t, 3, "triangle.uai", "probability zero")
+		if o.stdout != "" {
+			t.Errorf("%s: printed %s", counting, o.stdout)
+		}
+	}
+}
