@@ -72,7 +72,7 @@ func countingByName(spec string, seed uint64, certify bool) (func(*graph.Graph) 
 	}
 	if _, err := os.Stat(spec); err != nil {
 		if !strings.ContainsAny(spec, "./") {
-			return nil, usagef("--counting %q: want convex, trw, bethe or the path of a file; %s", spec, nearestName(spec, []string{"convex", "trw", "bethe"}, ""))
+			return nil, usagef("--counting %q: want convex, trw, bethe or the path of a file%s", spec, didYouMean(spec, []string{"convex", "trw", "bethe"}))
 		}
 		return nil, err
 	}

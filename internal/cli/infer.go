@@ -99,7 +99,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	case f.method == methodGibbs && f.task == "PR":
 		return usagef("--method gibbs estimates marginals, not log Z: give --task MAR, or another method")
 	case !slices.Contains(methods, f.method):
-		return usagef("--method %q: with --task %s want %s; %s", f.method, f.task, strings.Join(methods, ", "), nearestName(f.method, methods, ""))
+		return usagef("--method %q: with --task %s want %s%s", f.method, f.task, strings.Join(methods, ", "), didYouMean(f.method, methods))
 	}
 	changed := cmd.Flags().Changed
 	if f.method != "exact" && f.method != string(mpe.Auto) && changed("memory") {

@@ -578,3 +578,21 @@ func TestInferZeroOnLoop(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOnce: a message that lists the choices does so once, and still says which
+// was probably meant.
+func TestNamesOnce(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
+	for _, c := range []struct{ option, far, near, meant string }{
+		{"--method", "FOO", "exct", "; did you mean exact?"}, {"--counting", "FOO", "convx", "; did you mean convex?"},
+	} {
+		if o := run(t, "infer", path, c.option, c.far); o.code != 2 || strings.Contains(o.stderr, "valid are") {
+			t.Errorf("exit code %d: %s", o.code, o.stderr)
+		}
+		run(t, "infer", path, c.option, c.near).wantFailure(t, 2, c.meant)
+	}
+	if o := run(t, "train", gridData(t), "--precision", "f16"); o.code != 2 || strings.Count(o.stderr, "f64") != 1 {
+		t.Errorf("exit code %d: %s", o.code, o.stderr)
+	}
+}

@@ -50,7 +50,16 @@ func objectRows(name string, raw json.RawMessage) (rows [][]string) {
 	return rows
 }
 
-// nearestName says which name was probably meant.
+// didYouMean is nearestName after a message that lists the names already, and begins
+// with its own separator: "" where none is close.
+func didYouMean(name string, names []string) string {
+	if n := nearest.Name(name, names); n != "" {
+		return fmt.Sprintf("; did you mean %s?", n)
+	}
+	return ""
+}
+
+// nearestName says which name was probably meant, or which there are.
 func nearestName(name string, names []string, prefix string) string {
 	if n := nearest.Name(name, names); n != "" {
 		return fmt.Sprintf("did you mean %s%s?", prefix, n)

@@ -92,7 +92,7 @@ func (f *sampleFlags) validate() error {
 			return usagef("--%s is not used by --sampler exact, whose draws are independent", name)
 		}
 	default:
-		return usagef("--sampler %q: want auto, gibbs or exact; %s", f.sampler, nearestName(f.sampler, samplers, ""))
+		return usagef("--sampler %q: want auto, gibbs or exact%s", f.sampler, didYouMean(f.sampler, samplers))
 	}
 	return checkDiagnosisLimits(f.maxRHat, f.minESS)
 }

@@ -145,6 +145,9 @@ type training struct {
 
 func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 	t := &training{app: a, flags: f, args: args, started: time.Now()}
+	if cmd.Flags().Changed("class-weights") && f.classWeights == "" {
+		return usagef("--class-weights \"\": want balanced, or STATE=WEIGHT,…; leave the option out for equal weights")
+	}
 	if err := t.findResume(cmd); err != nil {
 		return err
 	}
@@ -318,7 +321,7 @@ func (f *trainFlags) validate() error {
 	}
 	for _, o := range choices {
 		if !slices.Contains(o.valid, o.value) {
-			return usagef("--%s %q: want one of %s; %s", o.name, o.value, strings.Join(o.valid, ", "), nearestName(o.value, o.valid, ""))
+			return usagef("--%s %q: want one of %s%s", o.name, o.value, strings.Join(o.valid, ", "), didYouMean(o.value, o.valid))
 		}
 	}
 	if len(f.eval) == 0 && f.evalEvery > 0 {

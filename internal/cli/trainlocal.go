@@ -117,12 +117,17 @@ func (t *training) prepareClassWeights() error {
 	for a := range types {
 		weights[a] = slices.Repeat([]float64{1}, len(types[a].States))
 	}
+	given := map[string]bool{}
 	for part := range strings.SplitSeq(spec, ",") {
 		name, text, ok := strings.Cut(part, "=")
 		var weight float64
 		if _, err := fmt.Sscan(text, &weight); !ok || err != nil || !(weight > 0) {
 			return usagef("--class-weights %q: want balanced, or STATE=WEIGHT,… with positive weights, not %q", spec, part)
 		}
+		if given[name] {
+			return usagef("--class-weights %q: state %q has two weights, want one", spec, name)
+		}
+		given[name] = true
 		found := false
 		for a := range types {
 			if i := slices.Index(types[a].States, name); i >= 0 {

@@ -77,6 +77,8 @@ func TestClassWeightErrors(t *testing.T) {
 		"0":          {"STATE=WEIGHT"},
 		"zebra=2":    {`no state "zebra"`},
 		"0=2,1=much": {`"1=much"`},
+		"0=2,0=3":    {`state "0" has two weights`},
+		"":           {"want balanced, or STATE=WEIGHT"},
 	} {
 		run(t, "train", gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--method", "pseudo", "--class-weights", value).wantFailure(t, 2, append(parts, "--class-weights")...)
 	}
