@@ -50,6 +50,9 @@ type intArray struct {
 type npzContents struct {
 	ints   map[string]intArray
 	floats map[string]matrix // also node_features.<type> and edge_features.<type>
+	// partial says that an array which belongs into the file could not be read: what
+	// the others look like without it is no problem of theirs.
+	partial bool
 }
 
 // archiveKind says which arrays belong into a kind of file.
@@ -98,13 +101,16 @@ func readArchive(path string, r io.ReaderAt, size int64, kind *archiveKind) (*np
 		compressed += entry.CompressedSize64
 		switch {
 		case seen[name]:
+			c.partial = true
 			p.add(0, name, "", "the array is there twice")
 		case !kind.known(name):
 			p.add(0, name, suggestion(name, kind.names), "unknown array")
 		case entry.CompressedSize64 > uint64(size) || compressed > uint64(size):
+			c.partial = true
 			p.add(0, name, "write the file again", "the compressed arrays take more than the file's %d bytes", size)
 		default:
 			if err := c.read(entry, name, kind.float(name)); err != nil {
+				c.partial = true
 				p.keep(arrayError(path, name, err))
 			}
 		}

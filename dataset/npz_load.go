@@ -180,8 +180,9 @@ func (l *npzLoader) readFiles(files []string) {
 		r := &results[i]
 		contents, source, list := openNPZ(files[i])
 		r.source, r.list = source, list
-		if len(list) == 0 {
-			r.in, r.list = newNPZInstance(files[i], contents, &graphs)
+		if contents != nil && !contents.partial {
+			r.in, list = newNPZInstance(files[i], contents, &graphs)
+			r.list = append(r.list, list...)
 		}
 	})
 	if err != nil {

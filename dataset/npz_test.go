@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -470,6 +471,31 @@ func TestNPZFileRefuses(t *testing.T) {
 			_, err := Open([]string{filepath.Join(folder, "x.npz")}, Options{})
 			wantError(t, err, c.want)
 		})
+	}
+}
+
+// TestNPZUnknownArrayHidesNothing: the other arrays are looked at too; but not where
+// one of them cannot be read, which the others may depend on.
+func TestNPZUnknownArrayHidesNothing(t *testing.T) {
+	ints := func(shape string, v ...int32) []byte {
+		return npyOf("<i4", "False", shape, binary.LittleEndian, v)
+	}
+	for name, c := range map[string]struct {
+		arrays map[string][]byte
+		want   []string
+	}{
+		"unknown": {map[string][]byte{"edges": ints("(1, 2)", 0, -1), "label": ints("(1,)", 0), "grid_shape": ints("(3,)", 1, 1, 1)},
+			[]string{"x.npz:label: unknown array", "x.npz:grid_shape: shape is [3]"}},
+		"unreadable": {map[string][]byte{"edges": []byte("no array"), "label": ints("(1,)", 0)}, []string{"x.npz:edges: ", "x.npz:label: unknown array"}},
+	} {
+		folder := writeFiles(t, map[string]string{"x.npz": string(zipOf(t, c.arrays))})
+		_, found := Check([]string{filepath.Join(folder, "x.npz")}, Options{})
+		if len(found) != len(c.want) {
+			t.Errorf("%s: %d problems, want %d: %v", name, len(found), len(c.want), found)
+			continue
+		}
+		all := errors.Join(found...)
+		wantError(t, all, c.want...)
 	}
 }
 
