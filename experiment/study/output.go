@@ -105,13 +105,17 @@ func (o *Outcome) page() (*record.Report, error) {
 	for i, f := range o.findings {
 		study := o.studies[i]
 		r.Section(study.Name + ": " + study.Title)
-		r.Paragraph("The paper: " + study.Paper)
+		if len(f.Claims) > 0 && f.Claims[0].Ours {
+			r.Paragraph(study.Paper)
+		} else {
+			r.Paragraph("The paper: " + study.Paper)
+		}
 		for _, c := range f.Claims {
 			kind, word := record.CalloutOK, "held"
 			if !c.Held {
 				kind, word = record.CalloutWarn, "not held"
 			}
-			r.Callout(kind, fmt.Sprintf("%s: %s. Paper: %s. Here: %s.", c.Name, word, c.Paper, c.Measured))
+			r.Callout(kind, fmt.Sprintf("%s: %s. %s: %s. Here: %s.", c.Name, word, c.source(), c.Paper, c.Measured))
 		}
 		for _, note := range f.Notes {
 			r.Paragraph(note)
@@ -134,9 +138,17 @@ func (o *Outcome) page() (*record.Report, error) {
 	return r, nil
 }
 
+// source says whose statement it is.
+func (c *Claim) source() string {
+	if c.Ours {
+		return "Promised here"
+	}
+	return "Paper"
+}
+
 // ClaimsTable lists claims for a reader.
 func ClaimsTable(claims []Claim) record.Table {
-	t := record.Table{Headers: []string{"claim", "held", "measured", "paper", "scale"}}
+	t := record.Table{Headers: []string{"claim", "held", "measured", "paper, or promised here", "scale"}}
 	for _, c := range claims {
 		held := "no"
 		if c.Held {

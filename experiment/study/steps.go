@@ -146,7 +146,7 @@ func stepsClaims(all []*Contest, s Settings) []Claim {
 			}
 		}
 		return Claim{
-			Name: "steps: " + name, Paper: fmt.Sprintf("at most ×%g of L-BFGS's passes", most), Scale: s.Scale, Held: r <= most && missed == 0,
+			Name: "steps: " + name, Ours: true, Paper: fmt.Sprintf("at most ×%g of L-BFGS's passes", most), Scale: s.Scale, Held: r <= most && missed == 0,
 			Measured: fmt.Sprintf("×%.2f of the message passes, ×%.2f of the gradient passes; %d of %d problems not reached",
 				r, stepRatio(part, nameLBFGS, distance, false, gradientsOf), missed, len(part)),
 		}
@@ -177,7 +177,7 @@ func noFailure(all []*Contest, name string, s Settings) Claim {
 		}
 		checks += p.CheckPasses / p.Passes / float64(len(all))
 	}
-	claim := Claim{Name: "steps: every claim of convergence, " + name, Paper: "converges on the whole suite from cold start, and a check confirms it", Scale: s.Scale, Held: len(failed) == 0}
+	claim := Claim{Name: "steps: every claim of convergence, " + name, Ours: true, Paper: "converges on the whole suite from cold start, and a check confirms it", Scale: s.Scale, Held: len(failed) == 0}
 	claim.Measured = fmt.Sprintf("%d of %d problems; %.0f %% of the passes are checks", len(all)-len(failed), len(all), 100*checks)
 	if len(failed) > 0 {
 		claim.Measured += "; not " + strings.Join(failed, "; ")

@@ -76,11 +76,14 @@ type Table struct {
 	Table         record.Table
 }
 
-// Claim is a statement of the paper held against what was measured.
+// Claim is a statement of the paper, or of this project, held against what was
+// measured.
 type Claim struct {
 	Name string `json:"name"`
 	// Paper is the statement and Measured what was found instead, in numbers.
-	Paper    string `json:"paper"`
+	Paper string `json:"paper"`
+	// Ours: the statement is a promise of this project, of which the paper says nothing.
+	Ours     bool   `json:"ours,omitempty"`
 	Measured string `json:"measured"`
 	Held     bool   `json:"held"`
 	Scale    Scale  `json:"scale"`
