@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/graph/gen"
 	"github.com/blockbp/blockbp/graph/spanning"
 )
@@ -19,8 +20,11 @@ func TestMaximum(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g.NumEdges() > 12 {
-			t.Skip("too many edges")
+		const most = 12 // edges, of which every set is tried
+		if u, v := g.Ends(); len(u) > most {
+			if g, err = graph.FromEdges(g.NumNodes(), u[:most], v[:most]); err != nil {
+				t.Fatal(err)
+			}
 		}
 		weight := make([]float64, g.NumEdges())
 		for e := range weight {
