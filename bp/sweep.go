@@ -20,8 +20,13 @@ import (
 // themselves. The error is a *NumericalError.
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
 	w.batch.fit(net.maxCard)
+	w.fitRegular(net, st, block, damping)
+	update := w.updateRun
+	if w.regular.on {
+		update = w.updateRegular
+	}
 	for r := range len(block.Runs) - 1 {
-		change, err := w.updateRun(net, st, block, block.Runs[r], block.Runs[r+1], damping)
+		change, err := update(net, st, block, block.Runs[r], block.Runs[r+1], damping)
 		residual = larger(residual, change)
 		if err != nil {
 			return residual, err

@@ -40,11 +40,14 @@ type Workspace struct {
 	// potential table and a counting number.
 	expansion     []float64
 	batch         batch       // nodes that are updated together
+	regular       regular     // and without lists
 	together      []simd.Edge // edges whose beliefs are computed in one call
 	logZ, product []float64   // of these
 	// wide: some table may have more than maxRange between two entries, or a
 	// forbidden one.
 	wide bool
+	// logarithms: some table is kept as logarithms.
+	logarithms bool
 
 	sum, weight, out []float64 // [max card]
 	pair             []float64 // [max card²]
@@ -79,6 +82,7 @@ func (w *Workspace) setForm(q, edges int, f form) {
 		clear(w.forms)
 	}
 	w.forms[q] = f
+	w.logarithms = w.logarithms || f.log
 }
 
 // NumericalError says where inference met a number it can't go on with.
@@ -166,7 +170,7 @@ func (w *Workspace) Prepare(net *Net, block *partition.Block) error {
 // begin forgets the block before.
 func (w *Workspace) begin(net *Net, block *partition.Block) error {
 	w.fit(net.maxCard)
-	w.forms, w.wide, w.single.on = w.forms[:0], w.Potentials.Forbidding, false
+	w.forms, w.wide, w.logarithms, w.single.on = w.forms[:0], w.Potentials.Forbidding, false, false
 	return w.checkNodes(block)
 }
 

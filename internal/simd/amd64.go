@@ -29,6 +29,7 @@ var avx512 = implementation{
 	totals:         anyTotals512,
 	settle:         anySettle512,
 	exponentials:   anyExponentials512,
+	regular:        regular512,
 	single:         single512,
 }
 

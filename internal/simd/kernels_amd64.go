@@ -114,6 +114,26 @@ func settle512(beliefs []float64, sums []float64, logTotals []float64, list *int
 //go:noescape
 func exponentials512(tables []float64, size int, inverse []float64) (left int)
 
+// regularProducts512 is Regular.Products.
+//
+//go:noescape
+func regularProducts512(u *int, lo int, hi int) (safe bool)
+
+// regularAbsorb512 is Regular.Absorb.
+//
+//go:noescape
+func regularAbsorb512(u *int, lo int, hi int) (residual float64)
+
+// regularShift512 is Regular.Shift.
+//
+//go:noescape
+func regularShift512(u *int, lo int, hi int) (done int)
+
+// regularSettle512 is Regular.Settle.
+//
+//go:noescape
+func regularSettle512(u *int, lo int, hi int) (residual float64)
+
 // edgeBeliefs512 is EdgeBeliefs for 8 states at both ends, as far as whole groups of four edges are safe and inside the slices.
 //
 //go:noescape

@@ -11401,6 +11401,3087 @@ done966:
 	VZEROUPPER
 	RET
 
+// func regularProducts512(u *int, lo int, hi int) (safe bool)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·regularProducts512(SB), $0-25
+	MOVQ         lo+8(FP), AX
+	MOVQ         hi+16(FP), CX
+	DECQ         CX
+	VXORPD       Z0, Z0, Z0
+	VBROADCASTSD constants<>+704(SB), Z1
+	VBROADCASTSD constants<>+824(SB), Z2
+	VBROADCASTSD constants<>+832(SB), Z3
+	VBROADCASTSD constants<>+848(SB), Z4
+	VBROADCASTSD constants<>+856(SB), Z5
+	VBROADCASTSD constants<>+864(SB), Z6
+	VBROADCASTSD constants<>+872(SB), Z7
+	VBROADCASTSD constants<>+880(SB), Z8
+	VBROADCASTSD constants<>+888(SB), Z9
+	VBROADCASTSD constants<>+896(SB), Z10
+	VBROADCASTSD constants<>+904(SB), Z11
+	VMOVUPD      constants<>+0(SB), Z12
+	VMOVUPD      constants<>+64(SB), Z13
+	MOVQ         u+0(FP), DX
+	MOVQ         (DX), BX
+	CMPQ         BX, $0x08
+	JNE          few985
+	MOVQ         336(DX), BX
+	MOVQ         264(DX), SI
+	MOVQ         48(DX), DI
+
+group987:
+	CMPQ       408(DX), $0x00
+	JEQ        near988
+	LEAQ       12(AX), R8
+	CMPQ       R8, CX
+	CMOVQGT    CX, R8
+	MOVQ       288(DX), R9
+	MOVLQSX    (R9)(R8*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       72(DX), R9
+	LEAQ       (R9)(R8*8), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	PREFETCHT0 256(R8)
+	PREFETCHT0 320(R8)
+	PREFETCHT0 384(R8)
+	PREFETCHT0 448(R8)
+	LEAQ       13(AX), R8
+	CMPQ       R8, CX
+	CMOVQGT    CX, R8
+	MOVQ       288(DX), R9
+	MOVLQSX    (R9)(R8*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       72(DX), R9
+	LEAQ       (R9)(R8*8), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	PREFETCHT0 256(R8)
+	PREFETCHT0 320(R8)
+	PREFETCHT0 384(R8)
+	PREFETCHT0 448(R8)
+	LEAQ       14(AX), R8
+	CMPQ       R8, CX
+	CMOVQGT    CX, R8
+	MOVQ       288(DX), R9
+	MOVLQSX    (R9)(R8*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       72(DX), R9
+	LEAQ       (R9)(R8*8), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	PREFETCHT0 256(R8)
+	PREFETCHT0 320(R8)
+	PREFETCHT0 384(R8)
+	PREFETCHT0 448(R8)
+	LEAQ       15(AX), R8
+	CMPQ       R8, CX
+	CMOVQGT    CX, R8
+	MOVQ       288(DX), R9
+	MOVLQSX    (R9)(R8*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       72(DX), R9
+	LEAQ       (R9)(R8*8), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	PREFETCHT0 256(R8)
+	PREFETCHT0 320(R8)
+	PREFETCHT0 384(R8)
+	PREFETCHT0 448(R8)
+
+near988:
+	LEAQ             (AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	LEAQ             12(AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	MOVLQSX          (SI)(R9*4), R10
+	ANDQ             $-2, R10
+	SHLQ             $0x06, R10
+	PREFETCHT0       (DI)(R10*1)
+	PREFETCHT0       64(DI)(R10*1)
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(DX), R9
+	PREFETCHT0       (R9)
+	MOVQ             312(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          (SI)(R8*4), R8
+	XORQ             $0x01, R8
+	SHLQ             $0x06, R8
+	VBROADCASTSD     constants<>+704(SB), Z14
+	VMOVUPD          (DI)(R8*1), Z15
+	VCMPPD           $0x04, Z14, Z15, K1
+	VMOVUPD          (R9), Z16
+	VSUBPD           Z15, Z16, K1, Z14
+	VMAXPD           Z14, Z1, Z1
+	LEAQ             1(AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	LEAQ             13(AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	MOVLQSX          (SI)(R9*4), R10
+	ANDQ             $-2, R10
+	SHLQ             $0x06, R10
+	PREFETCHT0       (DI)(R10*1)
+	PREFETCHT0       64(DI)(R10*1)
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(DX), R9
+	PREFETCHT0       (R9)
+	MOVQ             312(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          (SI)(R8*4), R8
+	XORQ             $0x01, R8
+	SHLQ             $0x06, R8
+	VBROADCASTSD     constants<>+704(SB), Z15
+	VMOVUPD          (DI)(R8*1), Z16
+	VCMPPD           $0x04, Z15, Z16, K1
+	VMOVUPD          (R9), Z17
+	VSUBPD           Z16, Z17, K1, Z15
+	VMAXPD           Z15, Z1, Z1
+	LEAQ             2(AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	LEAQ             14(AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	MOVLQSX          (SI)(R9*4), R10
+	ANDQ             $-2, R10
+	SHLQ             $0x06, R10
+	PREFETCHT0       (DI)(R10*1)
+	PREFETCHT0       64(DI)(R10*1)
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(DX), R9
+	PREFETCHT0       (R9)
+	MOVQ             312(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          (SI)(R8*4), R8
+	XORQ             $0x01, R8
+	SHLQ             $0x06, R8
+	VBROADCASTSD     constants<>+704(SB), Z16
+	VMOVUPD          (DI)(R8*1), Z17
+	VCMPPD           $0x04, Z16, Z17, K1
+	VMOVUPD          (R9), Z18
+	VSUBPD           Z17, Z18, K1, Z16
+	VMAXPD           Z16, Z1, Z1
+	LEAQ             3(AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	LEAQ             15(AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	MOVLQSX          (SI)(R9*4), R10
+	ANDQ             $-2, R10
+	SHLQ             $0x06, R10
+	PREFETCHT0       (DI)(R10*1)
+	PREFETCHT0       64(DI)(R10*1)
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(DX), R9
+	PREFETCHT0       (R9)
+	MOVQ             312(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          (SI)(R8*4), R8
+	XORQ             $0x01, R8
+	SHLQ             $0x06, R8
+	VBROADCASTSD     constants<>+704(SB), Z17
+	VMOVUPD          (DI)(R8*1), Z18
+	VCMPPD           $0x04, Z17, Z18, K1
+	VMOVUPD          (R9), Z19
+	VSUBPD           Z18, Z19, K1, Z17
+	VMAXPD           Z17, Z1, Z1
+	VCMPPD.BCST      $0x05, constants<>+792(SB), Z14, K1
+	VCMPPD.BCST      $0x05, constants<>+792(SB), Z15, K2
+	VCMPPD.BCST      $0x05, constants<>+792(SB), Z16, K3
+	VCMPPD.BCST      $0x05, constants<>+792(SB), Z17, K4
+	VMOVAPD          Z3, Z18
+	VFMADD231PD      Z2, Z14, Z18
+	VMOVAPD          Z3, Z19
+	VFMADD231PD      Z2, Z15, Z19
+	VMOVAPD          Z3, Z20
+	VFMADD231PD      Z2, Z16, Z20
+	VMOVAPD          Z3, Z21
+	VFMADD231PD      Z2, Z17, Z21
+	VSUBPD           Z3, Z18, Z22
+	VSUBPD           Z3, Z19, Z23
+	VSUBPD           Z3, Z20, Z24
+	VSUBPD           Z3, Z21, Z25
+	VFNMADD231PD     Z4, Z22, Z14
+	VFNMADD231PD     Z4, Z23, Z15
+	VFNMADD231PD     Z4, Z24, Z16
+	VFNMADD231PD     Z4, Z25, Z17
+	VFNMADD231PD     Z5, Z22, Z14
+	VFNMADD231PD     Z5, Z23, Z15
+	VFNMADD231PD     Z5, Z24, Z16
+	VFNMADD231PD     Z5, Z25, Z17
+	VMOVAPD          Z11, Z26
+	VMOVAPD          Z11, Z27
+	VMOVAPD          Z11, Z28
+	VMOVAPD          Z11, Z29
+	VFMADD213PD      Z10, Z14, Z26
+	VFMADD213PD      Z10, Z15, Z27
+	VFMADD213PD      Z10, Z16, Z28
+	VFMADD213PD      Z10, Z17, Z29
+	VFMADD213PD      Z9, Z14, Z26
+	VFMADD213PD      Z9, Z15, Z27
+	VFMADD213PD      Z9, Z16, Z28
+	VFMADD213PD      Z9, Z17, Z29
+	VFMADD213PD      Z8, Z14, Z26
+	VFMADD213PD      Z8, Z15, Z27
+	VFMADD213PD      Z8, Z16, Z28
+	VFMADD213PD      Z8, Z17, Z29
+	VFMADD213PD      Z7, Z14, Z26
+	VFMADD213PD      Z7, Z15, Z27
+	VFMADD213PD      Z7, Z16, Z28
+	VFMADD213PD      Z7, Z17, Z29
+	VFMADD213PD      Z6, Z14, Z26
+	VFMADD213PD      Z6, Z15, Z27
+	VFMADD213PD      Z6, Z16, Z28
+	VFMADD213PD      Z6, Z17, Z29
+	VFMADD213PD.BCST constants<>+760(SB), Z14, Z26
+	VFMADD213PD.BCST constants<>+760(SB), Z15, Z27
+	VFMADD213PD.BCST constants<>+760(SB), Z16, Z28
+	VFMADD213PD.BCST constants<>+760(SB), Z17, Z29
+	VMULPD           Z14, Z26, Z26
+	VMULPD           Z15, Z27, Z27
+	VMULPD           Z16, Z28, Z28
+	VMULPD           Z17, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z13, Z12, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z13, Z12, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z13, Z12, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z13, Z12, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K1, Z26
+	VFMADD213PD.Z    Z19, Z19, K2, Z27
+	VFMADD213PD.Z    Z20, Z20, K3, Z28
+	VFMADD213PD.Z    Z21, Z21, K4, Z29
+	VMOVUPD          Z26, (BX)
+	VMOVUPD          Z27, 64(BX)
+	VMOVUPD          Z28, 128(BX)
+	VMOVUPD          Z29, 192(BX)
+	LEAQ             (AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	MOVQ             288(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	MOVQ             96(DX), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(DX), R10
+	LEAQ             (R10)(R9*8), R9
+	LEAQ             (BX), R10
+	TESTB            $0x01, (SI)(R8*4)
+	JNZ              backward989
+	VMOVUPD          (R9), Z14
+	VMULPD.BCST      (R10), Z14, Z14
+	VMOVUPD          64(R9), Z15
+	VMULPD.BCST      8(R10), Z15, Z15
+	VMOVUPD          128(R9), Z16
+	VMULPD.BCST      16(R10), Z16, Z16
+	VMOVUPD          192(R9), Z17
+	VMULPD.BCST      24(R10), Z17, Z17
+	VMOVUPD          256(R9), Z18
+	VFMADD231PD.BCST 32(R10), Z18, Z14
+	VMOVUPD          320(R9), Z18
+	VFMADD231PD.BCST 40(R10), Z18, Z15
+	VMOVUPD          384(R9), Z18
+	VFMADD231PD.BCST 48(R10), Z18, Z16
+	VMOVUPD          448(R9), Z18
+	VFMADD231PD.BCST 56(R10), Z18, Z17
+	VADDPD           Z16, Z14, Z14
+	VADDPD           Z17, Z15, Z15
+	VADDPD           Z15, Z14, Z14
+	VMOVAPD          Z14, Z14
+	JMP              product990
+
+backward989:
+	VMOVUPD    (R10), Z14
+	VMULPD     (R9), Z14, Z15
+	VMULPD     64(R9), Z14, Z16
+	VMULPD     128(R9), Z14, Z17
+	VMULPD     192(R9), Z14, Z18
+	VMULPD     256(R9), Z14, Z19
+	VMULPD     320(R9), Z14, Z20
+	VMULPD     384(R9), Z14, Z21
+	VMULPD     448(R9), Z14, Z14
+	VUNPCKLPD  Z16, Z15, Z22
+	VUNPCKHPD  Z16, Z15, Z15
+	VADDPD     Z15, Z22, Z22
+	VUNPCKLPD  Z18, Z17, Z15
+	VUNPCKHPD  Z18, Z17, Z16
+	VADDPD     Z16, Z15, Z15
+	VUNPCKLPD  Z20, Z19, Z16
+	VUNPCKHPD  Z20, Z19, Z17
+	VADDPD     Z17, Z16, Z16
+	VUNPCKLPD  Z14, Z21, Z17
+	VUNPCKHPD  Z14, Z21, Z14
+	VADDPD     Z14, Z17, Z17
+	VSHUFF64X2 $0x88, Z15, Z22, Z14
+	VSHUFF64X2 $0xdd, Z15, Z22, Z15
+	VADDPD     Z15, Z14, Z14
+	VSHUFF64X2 $0x88, Z17, Z16, Z15
+	VSHUFF64X2 $0xdd, Z17, Z16, Z16
+	VADDPD     Z16, Z15, Z15
+	VSHUFF64X2 $0x88, Z15, Z14, Z16
+	VSHUFF64X2 $0xdd, Z15, Z14, Z14
+	VADDPD     Z14, Z16, Z16
+	VMOVAPD    Z16, Z14
+
+product990:
+	VMOVUPD          Z14, (BX)
+	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
+	VPMAXUQ          Z14, Z0, Z0
+	LEAQ             1(AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	MOVQ             288(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	MOVQ             96(DX), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(DX), R10
+	LEAQ             (R10)(R9*8), R9
+	LEAQ             64(BX), R10
+	TESTB            $0x01, (SI)(R8*4)
+	JNZ              backward991
+	VMOVUPD          (R9), Z14
+	VMULPD.BCST      (R10), Z14, Z14
+	VMOVUPD          64(R9), Z15
+	VMULPD.BCST      8(R10), Z15, Z15
+	VMOVUPD          128(R9), Z16
+	VMULPD.BCST      16(R10), Z16, Z16
+	VMOVUPD          192(R9), Z17
+	VMULPD.BCST      24(R10), Z17, Z17
+	VMOVUPD          256(R9), Z18
+	VFMADD231PD.BCST 32(R10), Z18, Z14
+	VMOVUPD          320(R9), Z18
+	VFMADD231PD.BCST 40(R10), Z18, Z15
+	VMOVUPD          384(R9), Z18
+	VFMADD231PD.BCST 48(R10), Z18, Z16
+	VMOVUPD          448(R9), Z18
+	VFMADD231PD.BCST 56(R10), Z18, Z17
+	VADDPD           Z16, Z14, Z14
+	VADDPD           Z17, Z15, Z15
+	VADDPD           Z15, Z14, Z14
+	VMOVAPD          Z14, Z14
+	JMP              product992
+
+backward991:
+	VMOVUPD    (R10), Z14
+	VMULPD     (R9), Z14, Z15
+	VMULPD     64(R9), Z14, Z16
+	VMULPD     128(R9), Z14, Z17
+	VMULPD     192(R9), Z14, Z18
+	VMULPD     256(R9), Z14, Z19
+	VMULPD     320(R9), Z14, Z20
+	VMULPD     384(R9), Z14, Z21
+	VMULPD     448(R9), Z14, Z14
+	VUNPCKLPD  Z16, Z15, Z22
+	VUNPCKHPD  Z16, Z15, Z15
+	VADDPD     Z15, Z22, Z22
+	VUNPCKLPD  Z18, Z17, Z15
+	VUNPCKHPD  Z18, Z17, Z16
+	VADDPD     Z16, Z15, Z15
+	VUNPCKLPD  Z20, Z19, Z16
+	VUNPCKHPD  Z20, Z19, Z17
+	VADDPD     Z17, Z16, Z16
+	VUNPCKLPD  Z14, Z21, Z17
+	VUNPCKHPD  Z14, Z21, Z14
+	VADDPD     Z14, Z17, Z17
+	VSHUFF64X2 $0x88, Z15, Z22, Z14
+	VSHUFF64X2 $0xdd, Z15, Z22, Z15
+	VADDPD     Z15, Z14, Z14
+	VSHUFF64X2 $0x88, Z17, Z16, Z15
+	VSHUFF64X2 $0xdd, Z17, Z16, Z16
+	VADDPD     Z16, Z15, Z15
+	VSHUFF64X2 $0x88, Z15, Z14, Z16
+	VSHUFF64X2 $0xdd, Z15, Z14, Z14
+	VADDPD     Z14, Z16, Z16
+	VMOVAPD    Z16, Z14
+
+product992:
+	VMOVUPD          Z14, 64(BX)
+	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
+	VPMAXUQ          Z14, Z0, Z0
+	LEAQ             2(AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	MOVQ             288(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	MOVQ             96(DX), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(DX), R10
+	LEAQ             (R10)(R9*8), R9
+	LEAQ             128(BX), R10
+	TESTB            $0x01, (SI)(R8*4)
+	JNZ              backward993
+	VMOVUPD          (R9), Z14
+	VMULPD.BCST      (R10), Z14, Z14
+	VMOVUPD          64(R9), Z15
+	VMULPD.BCST      8(R10), Z15, Z15
+	VMOVUPD          128(R9), Z16
+	VMULPD.BCST      16(R10), Z16, Z16
+	VMOVUPD          192(R9), Z17
+	VMULPD.BCST      24(R10), Z17, Z17
+	VMOVUPD          256(R9), Z18
+	VFMADD231PD.BCST 32(R10), Z18, Z14
+	VMOVUPD          320(R9), Z18
+	VFMADD231PD.BCST 40(R10), Z18, Z15
+	VMOVUPD          384(R9), Z18
+	VFMADD231PD.BCST 48(R10), Z18, Z16
+	VMOVUPD          448(R9), Z18
+	VFMADD231PD.BCST 56(R10), Z18, Z17
+	VADDPD           Z16, Z14, Z14
+	VADDPD           Z17, Z15, Z15
+	VADDPD           Z15, Z14, Z14
+	VMOVAPD          Z14, Z14
+	JMP              product994
+
+backward993:
+	VMOVUPD    (R10), Z14
+	VMULPD     (R9), Z14, Z15
+	VMULPD     64(R9), Z14, Z16
+	VMULPD     128(R9), Z14, Z17
+	VMULPD     192(R9), Z14, Z18
+	VMULPD     256(R9), Z14, Z19
+	VMULPD     320(R9), Z14, Z20
+	VMULPD     384(R9), Z14, Z21
+	VMULPD     448(R9), Z14, Z14
+	VUNPCKLPD  Z16, Z15, Z22
+	VUNPCKHPD  Z16, Z15, Z15
+	VADDPD     Z15, Z22, Z22
+	VUNPCKLPD  Z18, Z17, Z15
+	VUNPCKHPD  Z18, Z17, Z16
+	VADDPD     Z16, Z15, Z15
+	VUNPCKLPD  Z20, Z19, Z16
+	VUNPCKHPD  Z20, Z19, Z17
+	VADDPD     Z17, Z16, Z16
+	VUNPCKLPD  Z14, Z21, Z17
+	VUNPCKHPD  Z14, Z21, Z14
+	VADDPD     Z14, Z17, Z17
+	VSHUFF64X2 $0x88, Z15, Z22, Z14
+	VSHUFF64X2 $0xdd, Z15, Z22, Z15
+	VADDPD     Z15, Z14, Z14
+	VSHUFF64X2 $0x88, Z17, Z16, Z15
+	VSHUFF64X2 $0xdd, Z17, Z16, Z16
+	VADDPD     Z16, Z15, Z15
+	VSHUFF64X2 $0x88, Z15, Z14, Z16
+	VSHUFF64X2 $0xdd, Z15, Z14, Z14
+	VADDPD     Z14, Z16, Z16
+	VMOVAPD    Z16, Z14
+
+product994:
+	VMOVUPD          Z14, 128(BX)
+	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
+	VPMAXUQ          Z14, Z0, Z0
+	LEAQ             3(AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	MOVQ             288(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	MOVQ             96(DX), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(DX), R10
+	LEAQ             (R10)(R9*8), R9
+	LEAQ             192(BX), R10
+	TESTB            $0x01, (SI)(R8*4)
+	JNZ              backward995
+	VMOVUPD          (R9), Z14
+	VMULPD.BCST      (R10), Z14, Z14
+	VMOVUPD          64(R9), Z15
+	VMULPD.BCST      8(R10), Z15, Z15
+	VMOVUPD          128(R9), Z16
+	VMULPD.BCST      16(R10), Z16, Z16
+	VMOVUPD          192(R9), Z17
+	VMULPD.BCST      24(R10), Z17, Z17
+	VMOVUPD          256(R9), Z18
+	VFMADD231PD.BCST 32(R10), Z18, Z14
+	VMOVUPD          320(R9), Z18
+	VFMADD231PD.BCST 40(R10), Z18, Z15
+	VMOVUPD          384(R9), Z18
+	VFMADD231PD.BCST 48(R10), Z18, Z16
+	VMOVUPD          448(R9), Z18
+	VFMADD231PD.BCST 56(R10), Z18, Z17
+	VADDPD           Z16, Z14, Z14
+	VADDPD           Z17, Z15, Z15
+	VADDPD           Z15, Z14, Z14
+	VMOVAPD          Z14, Z14
+	JMP              product996
+
+backward995:
+	VMOVUPD    (R10), Z14
+	VMULPD     (R9), Z14, Z15
+	VMULPD     64(R9), Z14, Z16
+	VMULPD     128(R9), Z14, Z17
+	VMULPD     192(R9), Z14, Z18
+	VMULPD     256(R9), Z14, Z19
+	VMULPD     320(R9), Z14, Z20
+	VMULPD     384(R9), Z14, Z21
+	VMULPD     448(R9), Z14, Z14
+	VUNPCKLPD  Z16, Z15, Z22
+	VUNPCKHPD  Z16, Z15, Z15
+	VADDPD     Z15, Z22, Z22
+	VUNPCKLPD  Z18, Z17, Z15
+	VUNPCKHPD  Z18, Z17, Z16
+	VADDPD     Z16, Z15, Z15
+	VUNPCKLPD  Z20, Z19, Z16
+	VUNPCKHPD  Z20, Z19, Z17
+	VADDPD     Z17, Z16, Z16
+	VUNPCKLPD  Z14, Z21, Z17
+	VUNPCKHPD  Z14, Z21, Z14
+	VADDPD     Z14, Z17, Z17
+	VSHUFF64X2 $0x88, Z15, Z22, Z14
+	VSHUFF64X2 $0xdd, Z15, Z22, Z15
+	VADDPD     Z15, Z14, Z14
+	VSHUFF64X2 $0x88, Z17, Z16, Z15
+	VSHUFF64X2 $0xdd, Z17, Z16, Z16
+	VADDPD     Z16, Z15, Z15
+	VSHUFF64X2 $0x88, Z15, Z14, Z16
+	VSHUFF64X2 $0xdd, Z15, Z14, Z14
+	VADDPD     Z14, Z16, Z16
+	VMOVAPD    Z16, Z14
+
+product996:
+	VMOVUPD     Z14, 192(BX)
+	VPSUBQ.BCST constants<>+728(SB), Z14, Z14
+	VPMAXUQ     Z14, Z0, Z0
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x04, AX
+	CMPQ        AX, CX
+	JLE         group987
+	JMP         done986
+
+few985:
+	MOVQ  $-1, SI
+	BZHIQ BX, SI, SI
+	KMOVB SI, K1
+	SHLQ  $0x03, BX
+	MOVQ  336(DX), SI
+	MOVQ  264(DX), DI
+	MOVQ  48(DX), R8
+
+group997:
+	CMPQ    408(DX), $0x00
+	JEQ     near998
+	LEAQ    12(AX), R9
+	CMPQ    R9, CX
+	CMOVQGT CX, R9
+	MOVQ    288(DX), R10
+	MOVLQSX (R10)(R9*4), R9
+	MOVQ    96(DX), R10
+	MOVQ    (R10)(R9*8), R9
+	MOVQ    72(DX), R10
+	LEAQ    (R10)(R9*8), R9
+	MOVQ    BX, R10
+	IMULQ   R10, R10
+	SHRQ    $0x03, R10
+	ADDQ    R9, R10
+
+ahead999:
+	PREFETCHT0 (R9)
+	ADDQ       $0x40, R9
+	CMPQ       R9, R10
+	JL         ahead999
+	LEAQ       13(AX), R9
+	CMPQ       R9, CX
+	CMOVQGT    CX, R9
+	MOVQ       288(DX), R10
+	MOVLQSX    (R10)(R9*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	MOVQ       BX, R10
+	IMULQ      R10, R10
+	SHRQ       $0x03, R10
+	ADDQ       R9, R10
+
+ahead1000:
+	PREFETCHT0 (R9)
+	ADDQ       $0x40, R9
+	CMPQ       R9, R10
+	JL         ahead1000
+	LEAQ       14(AX), R9
+	CMPQ       R9, CX
+	CMOVQGT    CX, R9
+	MOVQ       288(DX), R10
+	MOVLQSX    (R10)(R9*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	MOVQ       BX, R10
+	IMULQ      R10, R10
+	SHRQ       $0x03, R10
+	ADDQ       R9, R10
+
+ahead1001:
+	PREFETCHT0 (R9)
+	ADDQ       $0x40, R9
+	CMPQ       R9, R10
+	JL         ahead1001
+	LEAQ       15(AX), R9
+	CMPQ       R9, CX
+	CMOVQGT    CX, R9
+	MOVQ       288(DX), R10
+	MOVLQSX    (R10)(R9*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	MOVQ       BX, R10
+	IMULQ      R10, R10
+	SHRQ       $0x03, R10
+	ADDQ       R9, R10
+
+ahead1002:
+	PREFETCHT0 (R9)
+	ADDQ       $0x40, R9
+	CMPQ       R9, R10
+	JL         ahead1002
+
+near998:
+	LEAQ             (AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	LEAQ             12(AX), R10
+	CMPQ             R10, CX
+	CMOVQGT          CX, R10
+	MOVLQSX          (DI)(R10*4), R11
+	ANDQ             $-2, R11
+	IMULQ            BX, R11
+	PREFETCHT0       (R8)(R11*1)
+	PREFETCHT0       64(R8)(R11*1)
+	MOVQ             312(DX), R11
+	MOVLQSX          (R11)(R10*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	PREFETCHT0       (R10)
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          (DI)(R9*4), R9
+	XORQ             $0x01, R9
+	IMULQ            BX, R9
+	VBROADCASTSD     constants<>+704(SB), Z14
+	VMOVUPD.Z        (R8)(R9*1), K1, Z15
+	VCMPPD           $0x04, Z14, Z15, K1, K2
+	VMOVUPD.Z        (R10), K1, Z16
+	VSUBPD           Z15, Z16, K2, Z14
+	VMOVAPD.Z        Z14, K1, Z14
+	VMAXPD           Z14, Z1, Z1
+	LEAQ             1(AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	LEAQ             13(AX), R10
+	CMPQ             R10, CX
+	CMOVQGT          CX, R10
+	MOVLQSX          (DI)(R10*4), R11
+	ANDQ             $-2, R11
+	IMULQ            BX, R11
+	PREFETCHT0       (R8)(R11*1)
+	PREFETCHT0       64(R8)(R11*1)
+	MOVQ             312(DX), R11
+	MOVLQSX          (R11)(R10*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	PREFETCHT0       (R10)
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          (DI)(R9*4), R9
+	XORQ             $0x01, R9
+	IMULQ            BX, R9
+	VBROADCASTSD     constants<>+704(SB), Z15
+	VMOVUPD.Z        (R8)(R9*1), K1, Z16
+	VCMPPD           $0x04, Z15, Z16, K1, K2
+	VMOVUPD.Z        (R10), K1, Z17
+	VSUBPD           Z16, Z17, K2, Z15
+	VMOVAPD.Z        Z15, K1, Z15
+	VMAXPD           Z15, Z1, Z1
+	LEAQ             2(AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	LEAQ             14(AX), R10
+	CMPQ             R10, CX
+	CMOVQGT          CX, R10
+	MOVLQSX          (DI)(R10*4), R11
+	ANDQ             $-2, R11
+	IMULQ            BX, R11
+	PREFETCHT0       (R8)(R11*1)
+	PREFETCHT0       64(R8)(R11*1)
+	MOVQ             312(DX), R11
+	MOVLQSX          (R11)(R10*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	PREFETCHT0       (R10)
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          (DI)(R9*4), R9
+	XORQ             $0x01, R9
+	IMULQ            BX, R9
+	VBROADCASTSD     constants<>+704(SB), Z16
+	VMOVUPD.Z        (R8)(R9*1), K1, Z17
+	VCMPPD           $0x04, Z16, Z17, K1, K2
+	VMOVUPD.Z        (R10), K1, Z18
+	VSUBPD           Z17, Z18, K2, Z16
+	VMOVAPD.Z        Z16, K1, Z16
+	VMAXPD           Z16, Z1, Z1
+	LEAQ             3(AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	LEAQ             15(AX), R10
+	CMPQ             R10, CX
+	CMOVQGT          CX, R10
+	MOVLQSX          (DI)(R10*4), R11
+	ANDQ             $-2, R11
+	IMULQ            BX, R11
+	PREFETCHT0       (R8)(R11*1)
+	PREFETCHT0       64(R8)(R11*1)
+	MOVQ             312(DX), R11
+	MOVLQSX          (R11)(R10*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	PREFETCHT0       (R10)
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          (DI)(R9*4), R9
+	XORQ             $0x01, R9
+	IMULQ            BX, R9
+	VBROADCASTSD     constants<>+704(SB), Z17
+	VMOVUPD.Z        (R8)(R9*1), K1, Z18
+	VCMPPD           $0x04, Z17, Z18, K1, K2
+	VMOVUPD.Z        (R10), K1, Z19
+	VSUBPD           Z18, Z19, K2, Z17
+	VMOVAPD.Z        Z17, K1, Z17
+	VMAXPD           Z17, Z1, Z1
+	VCMPPD.BCST      $0x05, constants<>+792(SB), Z14, K2
+	VCMPPD.BCST      $0x05, constants<>+792(SB), Z15, K3
+	VCMPPD.BCST      $0x05, constants<>+792(SB), Z16, K4
+	VCMPPD.BCST      $0x05, constants<>+792(SB), Z17, K5
+	VMOVAPD          Z3, Z18
+	VFMADD231PD      Z2, Z14, Z18
+	VMOVAPD          Z3, Z19
+	VFMADD231PD      Z2, Z15, Z19
+	VMOVAPD          Z3, Z20
+	VFMADD231PD      Z2, Z16, Z20
+	VMOVAPD          Z3, Z21
+	VFMADD231PD      Z2, Z17, Z21
+	VSUBPD           Z3, Z18, Z22
+	VSUBPD           Z3, Z19, Z23
+	VSUBPD           Z3, Z20, Z24
+	VSUBPD           Z3, Z21, Z25
+	VFNMADD231PD     Z4, Z22, Z14
+	VFNMADD231PD     Z4, Z23, Z15
+	VFNMADD231PD     Z4, Z24, Z16
+	VFNMADD231PD     Z4, Z25, Z17
+	VFNMADD231PD     Z5, Z22, Z14
+	VFNMADD231PD     Z5, Z23, Z15
+	VFNMADD231PD     Z5, Z24, Z16
+	VFNMADD231PD     Z5, Z25, Z17
+	VMOVAPD          Z11, Z26
+	VMOVAPD          Z11, Z27
+	VMOVAPD          Z11, Z28
+	VMOVAPD          Z11, Z29
+	VFMADD213PD      Z10, Z14, Z26
+	VFMADD213PD      Z10, Z15, Z27
+	VFMADD213PD      Z10, Z16, Z28
+	VFMADD213PD      Z10, Z17, Z29
+	VFMADD213PD      Z9, Z14, Z26
+	VFMADD213PD      Z9, Z15, Z27
+	VFMADD213PD      Z9, Z16, Z28
+	VFMADD213PD      Z9, Z17, Z29
+	VFMADD213PD      Z8, Z14, Z26
+	VFMADD213PD      Z8, Z15, Z27
+	VFMADD213PD      Z8, Z16, Z28
+	VFMADD213PD      Z8, Z17, Z29
+	VFMADD213PD      Z7, Z14, Z26
+	VFMADD213PD      Z7, Z15, Z27
+	VFMADD213PD      Z7, Z16, Z28
+	VFMADD213PD      Z7, Z17, Z29
+	VFMADD213PD      Z6, Z14, Z26
+	VFMADD213PD      Z6, Z15, Z27
+	VFMADD213PD      Z6, Z16, Z28
+	VFMADD213PD      Z6, Z17, Z29
+	VFMADD213PD.BCST constants<>+760(SB), Z14, Z26
+	VFMADD213PD.BCST constants<>+760(SB), Z15, Z27
+	VFMADD213PD.BCST constants<>+760(SB), Z16, Z28
+	VFMADD213PD.BCST constants<>+760(SB), Z17, Z29
+	VMULPD           Z14, Z26, Z26
+	VMULPD           Z15, Z27, Z27
+	VMULPD           Z16, Z28, Z28
+	VMULPD           Z17, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z13, Z12, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z13, Z12, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z13, Z12, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z13, Z12, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K2, Z26
+	VFMADD213PD.Z    Z19, Z19, K3, Z27
+	VFMADD213PD.Z    Z20, Z20, K4, Z28
+	VFMADD213PD.Z    Z21, Z21, K5, Z29
+	VMOVUPD          Z26, (SI)
+	VMOVUPD          Z27, 64(SI)
+	VMOVUPD          Z28, 128(SI)
+	VMOVUPD          Z29, 192(SI)
+	LEAQ             (AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	MOVQ             288(DX), R10
+	MOVLQSX          (R10)(R9*4), R10
+	MOVQ             96(DX), R11
+	MOVQ             (R11)(R10*8), R10
+	MOVQ             72(DX), R11
+	LEAQ             (R11)(R10*8), R10
+	LEAQ             (SI), R11
+	TESTB            $0x01, (DI)(R9*4)
+	JNZ              backward1003
+	MOVQ             (DX), R9
+	MOVQ             $-1, R12
+	BZHIQ            R9, R12, R12
+	KMOVB            R12, K2
+	MOVQ             R9, R12
+	SHLQ             $0x03, R12
+	LEAQ             (R12)(R12*2), R13
+	LEAQ             (R12)(R12*4), R14
+	LEAQ             (R13)(R12*4), R15
+	VXORPD           Z14, Z14, Z14
+	VXORPD           Z15, Z15, Z15
+	VBROADCASTSD     (R11), Z16
+	VFMADD231PD      (R10), Z16, K2, Z14
+	CMPQ             R9, $0x00000001
+	JLE              end1005
+	VBROADCASTSD     8(R11), Z16
+	VFMADD231PD      (R10)(R12*1), Z16, K2, Z15
+	CMPQ             R9, $0x00000002
+	JLE              end1005
+	VBROADCASTSD     16(R11), Z16
+	VFMADD231PD      (R10)(R12*2), Z16, K2, Z14
+	CMPQ             R9, $0x00000003
+	JLE              end1005
+	VBROADCASTSD     24(R11), Z16
+	VFMADD231PD      (R10)(R13*1), Z16, K2, Z15
+	CMPQ             R9, $0x00000004
+	JLE              end1005
+	VBROADCASTSD     32(R11), Z16
+	VFMADD231PD      (R10)(R12*4), Z16, K2, Z14
+	CMPQ             R9, $0x00000005
+	JLE              end1005
+	VBROADCASTSD     40(R11), Z16
+	VFMADD231PD      (R10)(R14*1), Z16, K2, Z15
+	CMPQ             R9, $0x00000006
+	JLE              end1005
+	VBROADCASTSD     48(R11), Z16
+	VFMADD231PD      (R10)(R13*2), Z16, K2, Z14
+	CMPQ             R9, $0x00000007
+	JLE              end1005
+	VBROADCASTSD     56(R11), Z16
+	VFMADD231PD      (R10)(R15*1), Z16, K2, Z15
+
+end1005:
+	VADDPD  Z15, Z14, Z14
+	VMOVAPD Z14, Z14
+	JMP     product1004
+
+backward1003:
+	MOVQ     (DX), R9
+	MOVQ     $-1, R12
+	BZHIQ    R9, R12, R12
+	KMOVB    R12, K2
+	MOVQ     R9, R12
+	SHLQ     $0x03, R12
+	LEAQ     (R12)(R12*2), R13
+	LEAQ     (R12)(R12*4), R14
+	LEAQ     (R13)(R12*4), R15
+	VMOVUPD  (R11), Z14
+	VXORPD   Z15, Z15, Z15
+	VXORPD   Z16, Z16, Z16
+	VXORPD   Z17, Z17, Z17
+	VXORPD   Z18, Z18, Z18
+	VXORPD   Z19, Z19, Z19
+	VXORPD   Z20, Z20, Z20
+	VXORPD   Z21, Z21, Z21
+	VXORPD   Z22, Z22, Z22
+	VMULPD.Z (R10), Z14, K2, Z15
+	CMPQ     R9, $0x00000001
+	JLE      end1006
+	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
+	CMPQ     R9, $0x00000002
+	JLE      end1006
+	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
+	CMPQ     R9, $0x00000003
+	JLE      end1006
+	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
+	CMPQ     R9, $0x00000004
+	JLE      end1006
+	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
+	CMPQ     R9, $0x00000005
+	JLE      end1006
+	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
+	CMPQ     R9, $0x00000006
+	JLE      end1006
+	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
+	CMPQ     R9, $0x00000007
+	JLE      end1006
+	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
+
+end1006:
+	VUNPCKLPD  Z16, Z15, Z14
+	VUNPCKHPD  Z16, Z15, Z15
+	VADDPD     Z15, Z14, Z14
+	VUNPCKLPD  Z18, Z17, Z15
+	VUNPCKHPD  Z18, Z17, Z16
+	VADDPD     Z16, Z15, Z15
+	VUNPCKLPD  Z20, Z19, Z16
+	VUNPCKHPD  Z20, Z19, Z17
+	VADDPD     Z17, Z16, Z16
+	VUNPCKLPD  Z22, Z21, Z17
+	VUNPCKHPD  Z22, Z21, Z18
+	VADDPD     Z18, Z17, Z17
+	VSHUFF64X2 $0x88, Z15, Z14, Z18
+	VSHUFF64X2 $0xdd, Z15, Z14, Z14
+	VADDPD     Z14, Z18, Z18
+	VSHUFF64X2 $0x88, Z17, Z16, Z14
+	VSHUFF64X2 $0xdd, Z17, Z16, Z15
+	VADDPD     Z15, Z14, Z14
+	VSHUFF64X2 $0x88, Z14, Z18, Z15
+	VSHUFF64X2 $0xdd, Z14, Z18, Z14
+	VADDPD     Z14, Z15, Z15
+	VMOVAPD    Z15, Z14
+
+product1004:
+	VMOVUPD       Z14, (SI)
+	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
+	VPMAXUQ       Z14, Z0, Z0
+	LEAQ          1(AX), R9
+	CMPQ          R9, CX
+	CMOVQGT       CX, R9
+	MOVQ          288(DX), R10
+	MOVLQSX       (R10)(R9*4), R10
+	MOVQ          96(DX), R11
+	MOVQ          (R11)(R10*8), R10
+	MOVQ          72(DX), R11
+	LEAQ          (R11)(R10*8), R10
+	LEAQ          64(SI), R11
+	TESTB         $0x01, (DI)(R9*4)
+	JNZ           backward1007
+	MOVQ          (DX), R9
+	MOVQ          $-1, R12
+	BZHIQ         R9, R12, R12
+	KMOVB         R12, K2
+	MOVQ          R9, R12
+	SHLQ          $0x03, R12
+	LEAQ          (R12)(R12*2), R13
+	LEAQ          (R12)(R12*4), R14
+	LEAQ          (R13)(R12*4), R15
+	VXORPD        Z14, Z14, Z14
+	VXORPD        Z15, Z15, Z15
+	VBROADCASTSD  (R11), Z16
+	VFMADD231PD   (R10), Z16, K2, Z14
+	CMPQ          R9, $0x00000001
+	JLE           end1009
+	VBROADCASTSD  8(R11), Z16
+	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
+	CMPQ          R9, $0x00000002
+	JLE           end1009
+	VBROADCASTSD  16(R11), Z16
+	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
+	CMPQ          R9, $0x00000003
+	JLE           end1009
+	VBROADCASTSD  24(R11), Z16
+	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
+	CMPQ          R9, $0x00000004
+	JLE           end1009
+	VBROADCASTSD  32(R11), Z16
+	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
+	CMPQ          R9, $0x00000005
+	JLE           end1009
+	VBROADCASTSD  40(R11), Z16
+	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
+	CMPQ          R9, $0x00000006
+	JLE           end1009
+	VBROADCASTSD  48(R11), Z16
+	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
+	CMPQ          R9, $0x00000007
+	JLE           end1009
+	VBROADCASTSD  56(R11), Z16
+	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
+
+end1009:
+	VADDPD  Z15, Z14, Z14
+	VMOVAPD Z14, Z14
+	JMP     product1008
+
+backward1007:
+	MOVQ     (DX), R9
+	MOVQ     $-1, R12
+	BZHIQ    R9, R12, R12
+	KMOVB    R12, K2
+	MOVQ     R9, R12
+	SHLQ     $0x03, R12
+	LEAQ     (R12)(R12*2), R13
+	LEAQ     (R12)(R12*4), R14
+	LEAQ     (R13)(R12*4), R15
+	VMOVUPD  (R11), Z14
+	VXORPD   Z15, Z15, Z15
+	VXORPD   Z16, Z16, Z16
+	VXORPD   Z17, Z17, Z17
+	VXORPD   Z18, Z18, Z18
+	VXORPD   Z19, Z19, Z19
+	VXORPD   Z20, Z20, Z20
+	VXORPD   Z21, Z21, Z21
+	VXORPD   Z22, Z22, Z22
+	VMULPD.Z (R10), Z14, K2, Z15
+	CMPQ     R9, $0x00000001
+	JLE      end1010
+	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
+	CMPQ     R9, $0x00000002
+	JLE      end1010
+	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
+	CMPQ     R9, $0x00000003
+	JLE      end1010
+	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
+	CMPQ     R9, $0x00000004
+	JLE      end1010
+	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
+	CMPQ     R9, $0x00000005
+	JLE      end1010
+	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
+	CMPQ     R9, $0x00000006
+	JLE      end1010
+	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
+	CMPQ     R9, $0x00000007
+	JLE      end1010
+	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
+
+end1010:
+	VUNPCKLPD  Z16, Z15, Z14
+	VUNPCKHPD  Z16, Z15, Z15
+	VADDPD     Z15, Z14, Z14
+	VUNPCKLPD  Z18, Z17, Z15
+	VUNPCKHPD  Z18, Z17, Z16
+	VADDPD     Z16, Z15, Z15
+	VUNPCKLPD  Z20, Z19, Z16
+	VUNPCKHPD  Z20, Z19, Z17
+	VADDPD     Z17, Z16, Z16
+	VUNPCKLPD  Z22, Z21, Z17
+	VUNPCKHPD  Z22, Z21, Z18
+	VADDPD     Z18, Z17, Z17
+	VSHUFF64X2 $0x88, Z15, Z14, Z18
+	VSHUFF64X2 $0xdd, Z15, Z14, Z14
+	VADDPD     Z14, Z18, Z18
+	VSHUFF64X2 $0x88, Z17, Z16, Z14
+	VSHUFF64X2 $0xdd, Z17, Z16, Z15
+	VADDPD     Z15, Z14, Z14
+	VSHUFF64X2 $0x88, Z14, Z18, Z15
+	VSHUFF64X2 $0xdd, Z14, Z18, Z14
+	VADDPD     Z14, Z15, Z15
+	VMOVAPD    Z15, Z14
+
+product1008:
+	VMOVUPD       Z14, 64(SI)
+	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
+	VPMAXUQ       Z14, Z0, Z0
+	LEAQ          2(AX), R9
+	CMPQ          R9, CX
+	CMOVQGT       CX, R9
+	MOVQ          288(DX), R10
+	MOVLQSX       (R10)(R9*4), R10
+	MOVQ          96(DX), R11
+	MOVQ          (R11)(R10*8), R10
+	MOVQ          72(DX), R11
+	LEAQ          (R11)(R10*8), R10
+	LEAQ          128(SI), R11
+	TESTB         $0x01, (DI)(R9*4)
+	JNZ           backward1011
+	MOVQ          (DX), R9
+	MOVQ          $-1, R12
+	BZHIQ         R9, R12, R12
+	KMOVB         R12, K2
+	MOVQ          R9, R12
+	SHLQ          $0x03, R12
+	LEAQ          (R12)(R12*2), R13
+	LEAQ          (R12)(R12*4), R14
+	LEAQ          (R13)(R12*4), R15
+	VXORPD        Z14, Z14, Z14
+	VXORPD        Z15, Z15, Z15
+	VBROADCASTSD  (R11), Z16
+	VFMADD231PD   (R10), Z16, K2, Z14
+	CMPQ          R9, $0x00000001
+	JLE           end1013
+	VBROADCASTSD  8(R11), Z16
+	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
+	CMPQ          R9, $0x00000002
+	JLE           end1013
+	VBROADCASTSD  16(R11), Z16
+	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
+	CMPQ          R9, $0x00000003
+	JLE           end1013
+	VBROADCASTSD  24(R11), Z16
+	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
+	CMPQ          R9, $0x00000004
+	JLE           end1013
+	VBROADCASTSD  32(R11), Z16
+	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
+	CMPQ          R9, $0x00000005
+	JLE           end1013
+	VBROADCASTSD  40(R11), Z16
+	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
+	CMPQ          R9, $0x00000006
+	JLE           end1013
+	VBROADCASTSD  48(R11), Z16
+	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
+	CMPQ          R9, $0x00000007
+	JLE           end1013
+	VBROADCASTSD  56(R11), Z16
+	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
+
+end1013:
+	VADDPD  Z15, Z14, Z14
+	VMOVAPD Z14, Z14
+	JMP     product1012
+
+backward1011:
+	MOVQ     (DX), R9
+	MOVQ     $-1, R12
+	BZHIQ    R9, R12, R12
+	KMOVB    R12, K2
+	MOVQ     R9, R12
+	SHLQ     $0x03, R12
+	LEAQ     (R12)(R12*2), R13
+	LEAQ     (R12)(R12*4), R14
+	LEAQ     (R13)(R12*4), R15
+	VMOVUPD  (R11), Z14
+	VXORPD   Z15, Z15, Z15
+	VXORPD   Z16, Z16, Z16
+	VXORPD   Z17, Z17, Z17
+	VXORPD   Z18, Z18, Z18
+	VXORPD   Z19, Z19, Z19
+	VXORPD   Z20, Z20, Z20
+	VXORPD   Z21, Z21, Z21
+	VXORPD   Z22, Z22, Z22
+	VMULPD.Z (R10), Z14, K2, Z15
+	CMPQ     R9, $0x00000001
+	JLE      end1014
+	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
+	CMPQ     R9, $0x00000002
+	JLE      end1014
+	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
+	CMPQ     R9, $0x00000003
+	JLE      end1014
+	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
+	CMPQ     R9, $0x00000004
+	JLE      end1014
+	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
+	CMPQ     R9, $0x00000005
+	JLE      end1014
+	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
+	CMPQ     R9, $0x00000006
+	JLE      end1014
+	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
+	CMPQ     R9, $0x00000007
+	JLE      end1014
+	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
+
+end1014:
+	VUNPCKLPD  Z16, Z15, Z14
+	VUNPCKHPD  Z16, Z15, Z15
+	VADDPD     Z15, Z14, Z14
+	VUNPCKLPD  Z18, Z17, Z15
+	VUNPCKHPD  Z18, Z17, Z16
+	VADDPD     Z16, Z15, Z15
+	VUNPCKLPD  Z20, Z19, Z16
+	VUNPCKHPD  Z20, Z19, Z17
+	VADDPD     Z17, Z16, Z16
+	VUNPCKLPD  Z22, Z21, Z17
+	VUNPCKHPD  Z22, Z21, Z18
+	VADDPD     Z18, Z17, Z17
+	VSHUFF64X2 $0x88, Z15, Z14, Z18
+	VSHUFF64X2 $0xdd, Z15, Z14, Z14
+	VADDPD     Z14, Z18, Z18
+	VSHUFF64X2 $0x88, Z17, Z16, Z14
+	VSHUFF64X2 $0xdd, Z17, Z16, Z15
+	VADDPD     Z15, Z14, Z14
+	VSHUFF64X2 $0x88, Z14, Z18, Z15
+	VSHUFF64X2 $0xdd, Z14, Z18, Z14
+	VADDPD     Z14, Z15, Z15
+	VMOVAPD    Z15, Z14
+
+product1012:
+	VMOVUPD       Z14, 128(SI)
+	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
+	VPMAXUQ       Z14, Z0, Z0
+	LEAQ          3(AX), R9
+	CMPQ          R9, CX
+	CMOVQGT       CX, R9
+	MOVQ          288(DX), R10
+	MOVLQSX       (R10)(R9*4), R10
+	MOVQ          96(DX), R11
+	MOVQ          (R11)(R10*8), R10
+	MOVQ          72(DX), R11
+	LEAQ          (R11)(R10*8), R10
+	LEAQ          192(SI), R11
+	TESTB         $0x01, (DI)(R9*4)
+	JNZ           backward1015
+	MOVQ          (DX), R9
+	MOVQ          $-1, R12
+	BZHIQ         R9, R12, R12
+	KMOVB         R12, K2
+	MOVQ          R9, R12
+	SHLQ          $0x03, R12
+	LEAQ          (R12)(R12*2), R13
+	LEAQ          (R12)(R12*4), R14
+	LEAQ          (R13)(R12*4), R15
+	VXORPD        Z14, Z14, Z14
+	VXORPD        Z15, Z15, Z15
+	VBROADCASTSD  (R11), Z16
+	VFMADD231PD   (R10), Z16, K2, Z14
+	CMPQ          R9, $0x00000001
+	JLE           end1017
+	VBROADCASTSD  8(R11), Z16
+	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
+	CMPQ          R9, $0x00000002
+	JLE           end1017
+	VBROADCASTSD  16(R11), Z16
+	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
+	CMPQ          R9, $0x00000003
+	JLE           end1017
+	VBROADCASTSD  24(R11), Z16
+	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
+	CMPQ          R9, $0x00000004
+	JLE           end1017
+	VBROADCASTSD  32(R11), Z16
+	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
+	CMPQ          R9, $0x00000005
+	JLE           end1017
+	VBROADCASTSD  40(R11), Z16
+	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
+	CMPQ          R9, $0x00000006
+	JLE           end1017
+	VBROADCASTSD  48(R11), Z16
+	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
+	CMPQ          R9, $0x00000007
+	JLE           end1017
+	VBROADCASTSD  56(R11), Z16
+	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
+
+end1017:
+	VADDPD  Z15, Z14, Z14
+	VMOVAPD Z14, Z14
+	JMP     product1016
+
+backward1015:
+	MOVQ     (DX), R9
+	MOVQ     $-1, R12
+	BZHIQ    R9, R12, R12
+	KMOVB    R12, K2
+	MOVQ     R9, R12
+	SHLQ     $0x03, R12
+	LEAQ     (R12)(R12*2), R13
+	LEAQ     (R12)(R12*4), R14
+	LEAQ     (R13)(R12*4), R15
+	VMOVUPD  (R11), Z14
+	VXORPD   Z15, Z15, Z15
+	VXORPD   Z16, Z16, Z16
+	VXORPD   Z17, Z17, Z17
+	VXORPD   Z18, Z18, Z18
+	VXORPD   Z19, Z19, Z19
+	VXORPD   Z20, Z20, Z20
+	VXORPD   Z21, Z21, Z21
+	VXORPD   Z22, Z22, Z22
+	VMULPD.Z (R10), Z14, K2, Z15
+	CMPQ     R9, $0x00000001
+	JLE      end1018
+	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
+	CMPQ     R9, $0x00000002
+	JLE      end1018
+	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
+	CMPQ     R9, $0x00000003
+	JLE      end1018
+	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
+	CMPQ     R9, $0x00000004
+	JLE      end1018
+	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
+	CMPQ     R9, $0x00000005
+	JLE      end1018
+	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
+	CMPQ     R9, $0x00000006
+	JLE      end1018
+	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
+	CMPQ     R9, $0x00000007
+	JLE      end1018
+	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
+
+end1018:
+	VUNPCKLPD  Z16, Z15, Z14
+	VUNPCKHPD  Z16, Z15, Z15
+	VADDPD     Z15, Z14, Z14
+	VUNPCKLPD  Z18, Z17, Z15
+	VUNPCKHPD  Z18, Z17, Z16
+	VADDPD     Z16, Z15, Z15
+	VUNPCKLPD  Z20, Z19, Z16
+	VUNPCKHPD  Z20, Z19, Z17
+	VADDPD     Z17, Z16, Z16
+	VUNPCKLPD  Z22, Z21, Z17
+	VUNPCKHPD  Z22, Z21, Z18
+	VADDPD     Z18, Z17, Z17
+	VSHUFF64X2 $0x88, Z15, Z14, Z18
+	VSHUFF64X2 $0xdd, Z15, Z14, Z14
+	VADDPD     Z14, Z18, Z18
+	VSHUFF64X2 $0x88, Z17, Z16, Z14
+	VSHUFF64X2 $0xdd, Z17, Z16, Z15
+	VADDPD     Z15, Z14, Z14
+	VSHUFF64X2 $0x88, Z14, Z18, Z15
+	VSHUFF64X2 $0xdd, Z14, Z18, Z14
+	VADDPD     Z14, Z15, Z15
+	VMOVAPD    Z15, Z14
+
+product1016:
+	VMOVUPD       Z14, 192(SI)
+	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
+	VPMAXUQ       Z14, Z0, Z0
+	ADDQ          $0x00000100, SI
+	ADDQ          $0x04, AX
+	CMPQ          AX, CX
+	JLE           group997
+
+done986:
+	VPCMPUQ.BCST $0x06, constants<>+744(SB), Z0, K1
+	VCMPPD.BCST  $0x06, constants<>+784(SB), Z1, K2
+	KORTESTB     K2, K1
+	JZ           safe1019
+	MOVB         $0x00, AL
+	MOVB         AL, safe+24(FP)
+	VZEROUPPER
+	RET
+
+safe1019:
+	MOVB $0x01, AL
+	MOVB AL, safe+24(FP)
+	VZEROUPPER
+	RET
+
+// func regularAbsorb512(u *int, lo int, hi int) (residual float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·regularAbsorb512(SB), $0-32
+	MOVQ         lo+8(FP), AX
+	MOVQ         hi+16(FP), CX
+	SUBQ         AX, CX
+	VBROADCASTSD constants<>+760(SB), Z1
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	MOVQ         u+0(FP), DX
+	VBROADCASTSD 16(DX), Z0
+	VSUBPD       Z0, Z1, Z1
+	MOVQ         u+0(FP), DX
+	MOVQ         (DX), BX
+	CMPQ         BX, $0x08
+	JNE          few1020
+	MOVQ         336(DX), BX
+	CMPQ         CX, $0x04
+	JLT          rest1023
+
+group1022:
+	VMOVUPD          (BX), Z4
+	VMOVUPD          64(BX), Z5
+	VMOVUPD          128(BX), Z6
+	VMOVUPD          192(BX), Z7
+	VGETMANTPD       $0x0b, Z4, Z8
+	VGETMANTPD       $0x0b, Z5, Z9
+	VGETMANTPD       $0x0b, Z6, Z10
+	VGETMANTPD       $0x0b, Z7, Z11
+	VGETEXPPD        Z4, Z4
+	VGETEXPPD        Z5, Z5
+	VGETEXPPD        Z6, Z6
+	VGETEXPPD        Z7, Z7
+	VPSRLQ           $0x30, Z8, Z16
+	VPSRLQ           $0x30, Z9, Z17
+	VPSRLQ           $0x30, Z10, Z18
+	VPSRLQ           $0x30, Z11, Z19
+	VGETEXPPD        Z8, Z12
+	VGETEXPPD        Z9, Z13
+	VGETEXPPD        Z10, Z14
+	VGETEXPPD        Z11, Z15
+	VSUBPD           Z12, Z4, Z4
+	VSUBPD           Z13, Z5, Z5
+	VSUBPD           Z14, Z6, Z6
+	VSUBPD           Z15, Z7, Z7
+	VMOVAPD          Z16, Z12
+	VMOVUPD          constants<>+384(SB), Z13
+	VPERMI2PD        constants<>+448(SB), Z13, Z12
+	VMOVAPD          Z17, Z13
+	VMOVUPD          constants<>+384(SB), Z14
+	VPERMI2PD        constants<>+448(SB), Z14, Z13
+	VMOVAPD          Z18, Z14
+	VMOVUPD          constants<>+384(SB), Z15
+	VPERMI2PD        constants<>+448(SB), Z15, Z14
+	VMOVAPD          Z19, Z15
+	VMOVUPD          constants<>+384(SB), Z20
+	VPERMI2PD        constants<>+448(SB), Z20, Z15
+	VMOVUPD          constants<>+512(SB), Z20
+	VPERMI2PD        constants<>+576(SB), Z20, Z16
+	VMOVUPD          constants<>+512(SB), Z20
+	VPERMI2PD        constants<>+576(SB), Z20, Z17
+	VMOVUPD          constants<>+512(SB), Z20
+	VPERMI2PD        constants<>+576(SB), Z20, Z18
+	VMOVUPD          constants<>+512(SB), Z20
+	VPERMI2PD        constants<>+576(SB), Z20, Z19
+	VFMSUB213PD.BCST constants<>+760(SB), Z12, Z8
+	VFMSUB213PD.BCST constants<>+760(SB), Z13, Z9
+	VFMSUB213PD.BCST constants<>+760(SB), Z14, Z10
+	VFMSUB213PD.BCST constants<>+760(SB), Z15, Z11
+	VFMADD231PD.BCST constants<>+992(SB), Z4, Z16
+	VFMADD231PD.BCST constants<>+992(SB), Z5, Z17
+	VFMADD231PD.BCST constants<>+992(SB), Z6, Z18
+	VFMADD231PD.BCST constants<>+992(SB), Z7, Z19
+	VMULPD           Z8, Z8, Z12
+	VMULPD           Z9, Z9, Z13
+	VMULPD           Z10, Z10, Z14
+	VMULPD           Z11, Z11, Z15
+	VBROADCASTSD     constants<>+1056(SB), Z20
+	VFMADD231PD.BCST constants<>+1064(SB), Z8, Z20
+	VBROADCASTSD     constants<>+1056(SB), Z21
+	VFMADD231PD.BCST constants<>+1064(SB), Z9, Z21
+	VBROADCASTSD     constants<>+1056(SB), Z22
+	VFMADD231PD.BCST constants<>+1064(SB), Z10, Z22
+	VBROADCASTSD     constants<>+1056(SB), Z23
+	VFMADD231PD.BCST constants<>+1064(SB), Z11, Z23
+	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z20
+	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z21
+	VFMADD231PD.BCST constants<>+1072(SB), Z14, Z22
+	VFMADD231PD.BCST constants<>+1072(SB), Z15, Z23
+	VBROADCASTSD     constants<>+1040(SB), Z24
+	VFMADD231PD.BCST constants<>+1048(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1040(SB), Z25
+	VFMADD231PD.BCST constants<>+1048(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1040(SB), Z26
+	VFMADD231PD.BCST constants<>+1048(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1040(SB), Z27
+	VFMADD231PD.BCST constants<>+1048(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VBROADCASTSD     constants<>+1024(SB), Z24
+	VFMADD231PD.BCST constants<>+1032(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1024(SB), Z25
+	VFMADD231PD.BCST constants<>+1032(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1024(SB), Z26
+	VFMADD231PD.BCST constants<>+1032(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1024(SB), Z27
+	VFMADD231PD.BCST constants<>+1032(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VBROADCASTSD     constants<>+1008(SB), Z24
+	VFMADD231PD.BCST constants<>+1016(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1008(SB), Z25
+	VFMADD231PD.BCST constants<>+1016(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1008(SB), Z26
+	VFMADD231PD.BCST constants<>+1016(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1008(SB), Z27
+	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VFMADD213PD      Z8, Z12, Z20
+	VFMADD213PD      Z9, Z13, Z21
+	VFMADD213PD      Z10, Z14, Z22
+	VFMADD213PD      Z11, Z15, Z23
+	VFMADD231PD.BCST constants<>+1000(SB), Z4, Z20
+	VFMADD231PD.BCST constants<>+1000(SB), Z5, Z21
+	VFMADD231PD.BCST constants<>+1000(SB), Z6, Z22
+	VFMADD231PD.BCST constants<>+1000(SB), Z7, Z23
+	VADDPD           Z16, Z20, Z20
+	VADDPD           Z17, Z21, Z21
+	VADDPD           Z18, Z22, Z22
+	VADDPD           Z19, Z23, Z23
+	VMOVAPD          Z20, Z4
+	VMOVAPD          Z21, Z5
+	VMOVAPD          Z22, Z6
+	VMOVAPD          Z23, Z7
+	VSHUFF64X2       $0x4e, Z4, Z4, Z8
+	VSHUFF64X2       $0x4e, Z5, Z5, Z9
+	VSHUFF64X2       $0x4e, Z6, Z6, Z10
+	VSHUFF64X2       $0x4e, Z7, Z7, Z11
+	VMAXPD           Z8, Z4, Z4
+	VMAXPD           Z9, Z5, Z5
+	VMAXPD           Z10, Z6, Z6
+	VMAXPD           Z11, Z7, Z7
+	VSHUFF64X2       $0xb1, Z4, Z4, Z8
+	VSHUFF64X2       $0xb1, Z5, Z5, Z9
+	VSHUFF64X2       $0xb1, Z6, Z6, Z10
+	VSHUFF64X2       $0xb1, Z7, Z7, Z11
+	VMAXPD           Z8, Z4, Z4
+	VMAXPD           Z9, Z5, Z5
+	VMAXPD           Z10, Z6, Z6
+	VMAXPD           Z11, Z7, Z7
+	VPERMILPD        $0x55, Z4, Z8
+	VPERMILPD        $0x55, Z5, Z9
+	VPERMILPD        $0x55, Z6, Z10
+	VPERMILPD        $0x55, Z7, Z11
+	VMAXPD           Z8, Z4, Z4
+	VMAXPD           Z9, Z5, Z5
+	VMAXPD           Z10, Z6, Z6
+	VMAXPD           Z11, Z7, Z7
+	LEAQ             (AX), SI
+	MOVQ             264(DX), DI
+	MOVLQSX          (DI)(SI*4), SI
+	SHLQ             $0x06, SI
+	ADDQ             48(DX), SI
+	VMOVUPD          (SI), Z8
+	VSUBPD           Z4, Z20, Z20
+	VUCOMISD         X2, X0
+	JBE              undamped1024
+	VCMPPD           $0x04, Z8, Z20, K1
+	VMULPD           Z0, Z8, Z4
+	VMULPD           Z1, Z20, Z9
+	VADDPD           Z4, Z9, K1, Z20
+
+undamped1024:
+	VCMPPD      $0x04, Z8, Z20, K1
+	VSUBPD.Z    Z8, Z20, K1, Z4
+	VPANDQ.BCST constants<>+752(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	VMOVUPD     Z20, (SI)
+	VMOVUPD     Z20, (BX)
+	LEAQ        1(AX), SI
+	MOVQ        264(DX), DI
+	MOVLQSX     (DI)(SI*4), SI
+	SHLQ        $0x06, SI
+	ADDQ        48(DX), SI
+	VMOVUPD     (SI), Z4
+	VSUBPD      Z5, Z21, Z21
+	VUCOMISD    X2, X0
+	JBE         undamped1025
+	VCMPPD      $0x04, Z4, Z21, K1
+	VMULPD      Z0, Z4, Z5
+	VMULPD      Z1, Z21, Z8
+	VADDPD      Z5, Z8, K1, Z21
+
+undamped1025:
+	VCMPPD      $0x04, Z4, Z21, K1
+	VSUBPD.Z    Z4, Z21, K1, Z4
+	VPANDQ.BCST constants<>+752(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	VMOVUPD     Z21, (SI)
+	VMOVUPD     Z21, 64(BX)
+	LEAQ        2(AX), SI
+	MOVQ        264(DX), DI
+	MOVLQSX     (DI)(SI*4), SI
+	SHLQ        $0x06, SI
+	ADDQ        48(DX), SI
+	VMOVUPD     (SI), Z4
+	VSUBPD      Z6, Z22, Z22
+	VUCOMISD    X2, X0
+	JBE         undamped1026
+	VCMPPD      $0x04, Z4, Z22, K1
+	VMULPD      Z0, Z4, Z5
+	VMULPD      Z1, Z22, Z6
+	VADDPD      Z5, Z6, K1, Z22
+
+undamped1026:
+	VCMPPD      $0x04, Z4, Z22, K1
+	VSUBPD.Z    Z4, Z22, K1, Z4
+	VPANDQ.BCST constants<>+752(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	VMOVUPD     Z22, (SI)
+	VMOVUPD     Z22, 128(BX)
+	LEAQ        3(AX), SI
+	MOVQ        264(DX), DI
+	MOVLQSX     (DI)(SI*4), SI
+	SHLQ        $0x06, SI
+	ADDQ        48(DX), SI
+	VMOVUPD     (SI), Z4
+	VSUBPD      Z7, Z23, Z23
+	VUCOMISD    X2, X0
+	JBE         undamped1027
+	VCMPPD      $0x04, Z4, Z23, K1
+	VMULPD      Z0, Z4, Z5
+	VMULPD      Z1, Z23, Z6
+	VADDPD      Z5, Z6, K1, Z23
+
+undamped1027:
+	VCMPPD      $0x04, Z4, Z23, K1
+	VSUBPD.Z    Z4, Z23, K1, Z4
+	VPANDQ.BCST constants<>+752(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	VMOVUPD     Z23, (SI)
+	VMOVUPD     Z23, 192(BX)
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x04, AX
+	SUBQ        $0x04, CX
+	CMPQ        CX, $0x04
+	JGE         group1022
+
+rest1023:
+	CMPQ CX, $0x01
+	JLT  rest1029
+
+group1028:
+	VMOVUPD          (BX), Z4
+	VGETMANTPD       $0x0b, Z4, Z5
+	VGETEXPPD        Z4, Z4
+	VPSRLQ           $0x30, Z5, Z7
+	VGETEXPPD        Z5, Z6
+	VSUBPD           Z6, Z4, Z4
+	VMOVAPD          Z7, Z6
+	VMOVUPD          constants<>+384(SB), Z8
+	VPERMI2PD        constants<>+448(SB), Z8, Z6
+	VMOVUPD          constants<>+512(SB), Z8
+	VPERMI2PD        constants<>+576(SB), Z8, Z7
+	VFMSUB213PD.BCST constants<>+760(SB), Z6, Z5
+	VFMADD231PD.BCST constants<>+992(SB), Z4, Z7
+	VMULPD           Z5, Z5, Z6
+	VBROADCASTSD     constants<>+1056(SB), Z8
+	VFMADD231PD.BCST constants<>+1064(SB), Z5, Z8
+	VFMADD231PD.BCST constants<>+1072(SB), Z6, Z8
+	VBROADCASTSD     constants<>+1040(SB), Z9
+	VFMADD231PD.BCST constants<>+1048(SB), Z5, Z9
+	VFMADD213PD      Z9, Z6, Z8
+	VBROADCASTSD     constants<>+1024(SB), Z9
+	VFMADD231PD.BCST constants<>+1032(SB), Z5, Z9
+	VFMADD213PD      Z9, Z6, Z8
+	VBROADCASTSD     constants<>+1008(SB), Z9
+	VFMADD231PD.BCST constants<>+1016(SB), Z5, Z9
+	VFMADD213PD      Z9, Z6, Z8
+	VFMADD213PD      Z5, Z6, Z8
+	VFMADD231PD.BCST constants<>+1000(SB), Z4, Z8
+	VADDPD           Z7, Z8, Z8
+	VMOVAPD          Z8, Z4
+	VSHUFF64X2       $0x4e, Z4, Z4, Z5
+	VMAXPD           Z5, Z4, Z4
+	VSHUFF64X2       $0xb1, Z4, Z4, Z5
+	VMAXPD           Z5, Z4, Z4
+	VPERMILPD        $0x55, Z4, Z5
+	VMAXPD           Z5, Z4, Z4
+	LEAQ             (AX), SI
+	MOVQ             264(DX), DI
+	MOVLQSX          (DI)(SI*4), SI
+	SHLQ             $0x06, SI
+	ADDQ             48(DX), SI
+	VMOVUPD          (SI), Z5
+	VSUBPD           Z4, Z8, Z8
+	VUCOMISD         X2, X0
+	JBE              undamped1030
+	VCMPPD           $0x04, Z5, Z8, K1
+	VMULPD           Z0, Z5, Z4
+	VMULPD           Z1, Z8, Z6
+	VADDPD           Z4, Z6, K1, Z8
+
+undamped1030:
+	VCMPPD      $0x04, Z5, Z8, K1
+	VSUBPD.Z    Z5, Z8, K1, Z4
+	VPANDQ.BCST constants<>+752(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	VMOVUPD     Z8, (SI)
+	VMOVUPD     Z8, (BX)
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x01, AX
+	SUBQ        $0x01, CX
+	CMPQ        CX, $0x01
+	JGE         group1028
+
+rest1029:
+	JMP done1021
+
+few1020:
+	MOVQ  $-1, SI
+	BZHIQ BX, SI, SI
+	KMOVB SI, K1
+	MOVQ  BX, SI
+	SHLQ  $0x03, SI
+	MOVQ  336(DX), DI
+	CMPQ  CX, $0x04
+	JLT   rest1032
+
+group1031:
+	VMOVUPD          (DI), Z4
+	VMOVUPD          64(DI), Z5
+	VMOVUPD          128(DI), Z6
+	VMOVUPD          192(DI), Z7
+	VGETMANTPD       $0x0b, Z4, Z8
+	VGETMANTPD       $0x0b, Z5, Z9
+	VGETMANTPD       $0x0b, Z6, Z10
+	VGETMANTPD       $0x0b, Z7, Z11
+	VGETEXPPD        Z4, Z4
+	VGETEXPPD        Z5, Z5
+	VGETEXPPD        Z6, Z6
+	VGETEXPPD        Z7, Z7
+	VPSRLQ           $0x30, Z8, Z16
+	VPSRLQ           $0x30, Z9, Z17
+	VPSRLQ           $0x30, Z10, Z18
+	VPSRLQ           $0x30, Z11, Z19
+	VGETEXPPD        Z8, Z12
+	VGETEXPPD        Z9, Z13
+	VGETEXPPD        Z10, Z14
+	VGETEXPPD        Z11, Z15
+	VSUBPD           Z12, Z4, Z4
+	VSUBPD           Z13, Z5, Z5
+	VSUBPD           Z14, Z6, Z6
+	VSUBPD           Z15, Z7, Z7
+	VMOVAPD          Z16, Z12
+	VMOVUPD          constants<>+384(SB), Z13
+	VPERMI2PD        constants<>+448(SB), Z13, Z12
+	VMOVAPD          Z17, Z13
+	VMOVUPD          constants<>+384(SB), Z14
+	VPERMI2PD        constants<>+448(SB), Z14, Z13
+	VMOVAPD          Z18, Z14
+	VMOVUPD          constants<>+384(SB), Z15
+	VPERMI2PD        constants<>+448(SB), Z15, Z14
+	VMOVAPD          Z19, Z15
+	VMOVUPD          constants<>+384(SB), Z20
+	VPERMI2PD        constants<>+448(SB), Z20, Z15
+	VMOVUPD          constants<>+512(SB), Z20
+	VPERMI2PD        constants<>+576(SB), Z20, Z16
+	VMOVUPD          constants<>+512(SB), Z20
+	VPERMI2PD        constants<>+576(SB), Z20, Z17
+	VMOVUPD          constants<>+512(SB), Z20
+	VPERMI2PD        constants<>+576(SB), Z20, Z18
+	VMOVUPD          constants<>+512(SB), Z20
+	VPERMI2PD        constants<>+576(SB), Z20, Z19
+	VFMSUB213PD.BCST constants<>+760(SB), Z12, Z8
+	VFMSUB213PD.BCST constants<>+760(SB), Z13, Z9
+	VFMSUB213PD.BCST constants<>+760(SB), Z14, Z10
+	VFMSUB213PD.BCST constants<>+760(SB), Z15, Z11
+	VFMADD231PD.BCST constants<>+992(SB), Z4, Z16
+	VFMADD231PD.BCST constants<>+992(SB), Z5, Z17
+	VFMADD231PD.BCST constants<>+992(SB), Z6, Z18
+	VFMADD231PD.BCST constants<>+992(SB), Z7, Z19
+	VMULPD           Z8, Z8, Z12
+	VMULPD           Z9, Z9, Z13
+	VMULPD           Z10, Z10, Z14
+	VMULPD           Z11, Z11, Z15
+	VBROADCASTSD     constants<>+1056(SB), Z20
+	VFMADD231PD.BCST constants<>+1064(SB), Z8, Z20
+	VBROADCASTSD     constants<>+1056(SB), Z21
+	VFMADD231PD.BCST constants<>+1064(SB), Z9, Z21
+	VBROADCASTSD     constants<>+1056(SB), Z22
+	VFMADD231PD.BCST constants<>+1064(SB), Z10, Z22
+	VBROADCASTSD     constants<>+1056(SB), Z23
+	VFMADD231PD.BCST constants<>+1064(SB), Z11, Z23
+	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z20
+	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z21
+	VFMADD231PD.BCST constants<>+1072(SB), Z14, Z22
+	VFMADD231PD.BCST constants<>+1072(SB), Z15, Z23
+	VBROADCASTSD     constants<>+1040(SB), Z24
+	VFMADD231PD.BCST constants<>+1048(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1040(SB), Z25
+	VFMADD231PD.BCST constants<>+1048(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1040(SB), Z26
+	VFMADD231PD.BCST constants<>+1048(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1040(SB), Z27
+	VFMADD231PD.BCST constants<>+1048(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VBROADCASTSD     constants<>+1024(SB), Z24
+	VFMADD231PD.BCST constants<>+1032(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1024(SB), Z25
+	VFMADD231PD.BCST constants<>+1032(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1024(SB), Z26
+	VFMADD231PD.BCST constants<>+1032(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1024(SB), Z27
+	VFMADD231PD.BCST constants<>+1032(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VBROADCASTSD     constants<>+1008(SB), Z24
+	VFMADD231PD.BCST constants<>+1016(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1008(SB), Z25
+	VFMADD231PD.BCST constants<>+1016(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1008(SB), Z26
+	VFMADD231PD.BCST constants<>+1016(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1008(SB), Z27
+	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z27
+	VFMADD213PD      Z24, Z12, Z20
+	VFMADD213PD      Z25, Z13, Z21
+	VFMADD213PD      Z26, Z14, Z22
+	VFMADD213PD      Z27, Z15, Z23
+	VFMADD213PD      Z8, Z12, Z20
+	VFMADD213PD      Z9, Z13, Z21
+	VFMADD213PD      Z10, Z14, Z22
+	VFMADD213PD      Z11, Z15, Z23
+	VFMADD231PD.BCST constants<>+1000(SB), Z4, Z20
+	VFMADD231PD.BCST constants<>+1000(SB), Z5, Z21
+	VFMADD231PD.BCST constants<>+1000(SB), Z6, Z22
+	VFMADD231PD.BCST constants<>+1000(SB), Z7, Z23
+	VADDPD           Z16, Z20, Z20
+	VADDPD           Z17, Z21, Z21
+	VADDPD           Z18, Z22, Z22
+	VADDPD           Z19, Z23, Z23
+	VBROADCASTSD     constants<>+704(SB), Z4
+	VMOVAPD          Z20, K1, Z4
+	VMOVAPD          Z4, Z4
+	VBROADCASTSD     constants<>+704(SB), Z5
+	VMOVAPD          Z21, K1, Z5
+	VMOVAPD          Z5, Z5
+	VBROADCASTSD     constants<>+704(SB), Z6
+	VMOVAPD          Z22, K1, Z6
+	VMOVAPD          Z6, Z6
+	VBROADCASTSD     constants<>+704(SB), Z7
+	VMOVAPD          Z23, K1, Z7
+	VMOVAPD          Z7, Z7
+	VSHUFF64X2       $0x4e, Z4, Z4, Z8
+	VSHUFF64X2       $0x4e, Z5, Z5, Z9
+	VSHUFF64X2       $0x4e, Z6, Z6, Z10
+	VSHUFF64X2       $0x4e, Z7, Z7, Z11
+	VMAXPD           Z8, Z4, Z4
+	VMAXPD           Z9, Z5, Z5
+	VMAXPD           Z10, Z6, Z6
+	VMAXPD           Z11, Z7, Z7
+	VSHUFF64X2       $0xb1, Z4, Z4, Z8
+	VSHUFF64X2       $0xb1, Z5, Z5, Z9
+	VSHUFF64X2       $0xb1, Z6, Z6, Z10
+	VSHUFF64X2       $0xb1, Z7, Z7, Z11
+	VMAXPD           Z8, Z4, Z4
+	VMAXPD           Z9, Z5, Z5
+	VMAXPD           Z10, Z6, Z6
+	VMAXPD           Z11, Z7, Z7
+	VPERMILPD        $0x55, Z4, Z8
+	VPERMILPD        $0x55, Z5, Z9
+	VPERMILPD        $0x55, Z6, Z10
+	VPERMILPD        $0x55, Z7, Z11
+	VMAXPD           Z8, Z4, Z4
+	VMAXPD           Z9, Z5, Z5
+	VMAXPD           Z10, Z6, Z6
+	VMAXPD           Z11, Z7, Z7
+	LEAQ             (AX), R8
+	MOVQ             264(DX), R9
+	MOVLQSX          (R9)(R8*4), R8
+	IMULQ            SI, R8
+	ADDQ             48(DX), R8
+	VMOVUPD.Z        (R8), K1, Z8
+	VSUBPD.Z         Z4, Z20, K1, Z20
+	VUCOMISD         X2, X0
+	JBE              undamped1033
+	VCMPPD           $0x04, Z8, Z20, K2
+	VMULPD           Z0, Z8, Z4
+	VMULPD           Z1, Z20, Z9
+	VADDPD           Z4, Z9, K2, Z20
+
+undamped1033:
+	VCMPPD      $0x04, Z8, Z20, K2
+	VSUBPD.Z    Z8, Z20, K2, Z4
+	VPANDQ.BCST constants<>+752(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	TESTQ       $0x00000007, BX
+	JNZ         partial1034
+	VMOVUPD     Z20, (R8)
+	JMP         stored1037
+
+partial1034:
+	LEAQ       (R8), R8
+	VMOVAPD    Z20, Z4
+	TESTQ      $0x00000004, BX
+	JZ         noFour1035
+	VMOVUPD    Y4, (R8)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, R8
+
+noFour1035:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo1036
+	VMOVUPD    X4, (R8)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, R8
+
+noTwo1036:
+	TESTQ  $0x00000001, BX
+	JZ     stored1037
+	VMOVSD X4, (R8)
+
+stored1037:
+	VMOVUPD   Z20, (DI)
+	LEAQ      1(AX), R8
+	MOVQ      264(DX), R9
+	MOVLQSX   (R9)(R8*4), R8
+	IMULQ     SI, R8
+	ADDQ      48(DX), R8
+	VMOVUPD.Z (R8), K1, Z4
+	VSUBPD.Z  Z5, Z21, K1, Z21
+	VUCOMISD  X2, X0
+	JBE       undamped1038
+	VCMPPD    $0x04, Z4, Z21, K2
+	VMULPD    Z0, Z4, Z5
+	VMULPD    Z1, Z21, Z8
+	VADDPD    Z5, Z8, K2, Z21
+
+undamped1038:
+	VCMPPD      $0x04, Z4, Z21, K2
+	VSUBPD.Z    Z4, Z21, K2, Z4
+	VPANDQ.BCST constants<>+752(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	TESTQ       $0x00000007, BX
+	JNZ         partial1039
+	VMOVUPD     Z21, (R8)
+	JMP         stored1042
+
+partial1039:
+	LEAQ       (R8), R8
+	VMOVAPD    Z21, Z4
+	TESTQ      $0x00000004, BX
+	JZ         noFour1040
+	VMOVUPD    Y4, (R8)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, R8
+
+noFour1040:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo1041
+	VMOVUPD    X4, (R8)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, R8
+
+noTwo1041:
+	TESTQ  $0x00000001, BX
+	JZ     stored1042
+	VMOVSD X4, (R8)
+
+stored1042:
+	VMOVUPD   Z21, 64(DI)
+	LEAQ      2(AX), R8
+	MOVQ      264(DX), R9
+	MOVLQSX   (R9)(R8*4), R8
+	IMULQ     SI, R8
+	ADDQ      48(DX), R8
+	VMOVUPD.Z (R8), K1, Z4
+	VSUBPD.Z  Z6, Z22, K1, Z22
+	VUCOMISD  X2, X0
+	JBE       undamped1043
+	VCMPPD    $0x04, Z4, Z22, K2
+	VMULPD    Z0, Z4, Z5
+	VMULPD    Z1, Z22, Z6
+	VADDPD    Z5, Z6, K2, Z22
+
+undamped1043:
+	VCMPPD      $0x04, Z4, Z22, K2
+	VSUBPD.Z    Z4, Z22, K2, Z4
+	VPANDQ.BCST constants<>+752(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	TESTQ       $0x00000007, BX
+	JNZ         partial1044
+	VMOVUPD     Z22, (R8)
+	JMP         stored1047
+
+partial1044:
+	LEAQ       (R8), R8
+	VMOVAPD    Z22, Z4
+	TESTQ      $0x00000004, BX
+	JZ         noFour1045
+	VMOVUPD    Y4, (R8)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, R8
+
+noFour1045:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo1046
+	VMOVUPD    X4, (R8)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, R8
+
+noTwo1046:
+	TESTQ  $0x00000001, BX
+	JZ     stored1047
+	VMOVSD X4, (R8)
+
+stored1047:
+	VMOVUPD   Z22, 128(DI)
+	LEAQ      3(AX), R8
+	MOVQ      264(DX), R9
+	MOVLQSX   (R9)(R8*4), R8
+	IMULQ     SI, R8
+	ADDQ      48(DX), R8
+	VMOVUPD.Z (R8), K1, Z4
+	VSUBPD.Z  Z7, Z23, K1, Z23
+	VUCOMISD  X2, X0
+	JBE       undamped1048
+	VCMPPD    $0x04, Z4, Z23, K2
+	VMULPD    Z0, Z4, Z5
+	VMULPD    Z1, Z23, Z6
+	VADDPD    Z5, Z6, K2, Z23
+
+undamped1048:
+	VCMPPD      $0x04, Z4, Z23, K2
+	VSUBPD.Z    Z4, Z23, K2, Z4
+	VPANDQ.BCST constants<>+752(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	TESTQ       $0x00000007, BX
+	JNZ         partial1049
+	VMOVUPD     Z23, (R8)
+	JMP         stored1052
+
+partial1049:
+	LEAQ       (R8), R8
+	VMOVAPD    Z23, Z4
+	TESTQ      $0x00000004, BX
+	JZ         noFour1050
+	VMOVUPD    Y4, (R8)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, R8
+
+noFour1050:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo1051
+	VMOVUPD    X4, (R8)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, R8
+
+noTwo1051:
+	TESTQ  $0x00000001, BX
+	JZ     stored1052
+	VMOVSD X4, (R8)
+
+stored1052:
+	VMOVUPD Z23, 192(DI)
+	ADDQ    $0x00000100, DI
+	ADDQ    $0x04, AX
+	SUBQ    $0x04, CX
+	CMPQ    CX, $0x04
+	JGE     group1031
+
+rest1032:
+	CMPQ CX, $0x01
+	JLT  rest1054
+
+group1053:
+	VMOVUPD          (DI), Z4
+	VGETMANTPD       $0x0b, Z4, Z5
+	VGETEXPPD        Z4, Z4
+	VPSRLQ           $0x30, Z5, Z7
+	VGETEXPPD        Z5, Z6
+	VSUBPD           Z6, Z4, Z4
+	VMOVAPD          Z7, Z6
+	VMOVUPD          constants<>+384(SB), Z8
+	VPERMI2PD        constants<>+448(SB), Z8, Z6
+	VMOVUPD          constants<>+512(SB), Z8
+	VPERMI2PD        constants<>+576(SB), Z8, Z7
+	VFMSUB213PD.BCST constants<>+760(SB), Z6, Z5
+	VFMADD231PD.BCST constants<>+992(SB), Z4, Z7
+	VMULPD           Z5, Z5, Z6
+	VBROADCASTSD     constants<>+1056(SB), Z8
+	VFMADD231PD.BCST constants<>+1064(SB), Z5, Z8
+	VFMADD231PD.BCST constants<>+1072(SB), Z6, Z8
+	VBROADCASTSD     constants<>+1040(SB), Z9
+	VFMADD231PD.BCST constants<>+1048(SB), Z5, Z9
+	VFMADD213PD      Z9, Z6, Z8
+	VBROADCASTSD     constants<>+1024(SB), Z9
+	VFMADD231PD.BCST constants<>+1032(SB), Z5, Z9
+	VFMADD213PD      Z9, Z6, Z8
+	VBROADCASTSD     constants<>+1008(SB), Z9
+	VFMADD231PD.BCST constants<>+1016(SB), Z5, Z9
+	VFMADD213PD      Z9, Z6, Z8
+	VFMADD213PD      Z5, Z6, Z8
+	VFMADD231PD.BCST constants<>+1000(SB), Z4, Z8
+	VADDPD           Z7, Z8, Z8
+	VBROADCASTSD     constants<>+704(SB), Z4
+	VMOVAPD          Z8, K1, Z4
+	VMOVAPD          Z4, Z4
+	VSHUFF64X2       $0x4e, Z4, Z4, Z5
+	VMAXPD           Z5, Z4, Z4
+	VSHUFF64X2       $0xb1, Z4, Z4, Z5
+	VMAXPD           Z5, Z4, Z4
+	VPERMILPD        $0x55, Z4, Z5
+	VMAXPD           Z5, Z4, Z4
+	LEAQ             (AX), R8
+	MOVQ             264(DX), R9
+	MOVLQSX          (R9)(R8*4), R8
+	IMULQ            SI, R8
+	ADDQ             48(DX), R8
+	VMOVUPD.Z        (R8), K1, Z5
+	VSUBPD.Z         Z4, Z8, K1, Z8
+	VUCOMISD         X2, X0
+	JBE              undamped1055
+	VCMPPD           $0x04, Z5, Z8, K2
+	VMULPD           Z0, Z5, Z4
+	VMULPD           Z1, Z8, Z6
+	VADDPD           Z4, Z6, K2, Z8
+
+undamped1055:
+	VCMPPD      $0x04, Z5, Z8, K2
+	VSUBPD.Z    Z5, Z8, K2, Z4
+	VPANDQ.BCST constants<>+752(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	TESTQ       $0x00000007, BX
+	JNZ         partial1056
+	VMOVUPD     Z8, (R8)
+	JMP         stored1059
+
+partial1056:
+	LEAQ       (R8), R8
+	VMOVAPD    Z8, Z4
+	TESTQ      $0x00000004, BX
+	JZ         noFour1057
+	VMOVUPD    Y4, (R8)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, R8
+
+noFour1057:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo1058
+	VMOVUPD    X4, (R8)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, R8
+
+noTwo1058:
+	TESTQ  $0x00000001, BX
+	JZ     stored1059
+	VMOVSD X4, (R8)
+
+stored1059:
+	VMOVUPD Z8, (DI)
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x01, AX
+	SUBQ    $0x01, CX
+	CMPQ    CX, $0x01
+	JGE     group1053
+
+rest1054:
+done1021:
+	VSHUFF64X2 $0x4e, Z3, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	VSHUFF64X2 $0xb1, Z3, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	VPERMILPD  $0x55, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	MOVSD      X3, residual+24(FP)
+	VZEROUPPER
+	RET
+
+// func regularShift512(u *int, lo int, hi int) (done int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·regularShift512(SB), $8-32
+	MOVQ    lo+8(FP), AX
+	MOVQ    hi+16(FP), CX
+	XORQ    DX, DX
+	DECQ    CX
+	MOVQ    u+0(FP), BX
+	MOVQ    (BX), SI
+	CMPQ    SI, $0x08
+	JNE     few1062
+	MOVQ    240(BX), SI
+	MOVLQSX (SI)(AX*4), SI
+
+group1064:
+	LEAQ    (AX), DI
+	CMPQ    DI, CX
+	CMOVQGT CX, DI
+	MOVQ    216(BX), R8
+	MOVLQSX (R8)(DI*4), R8
+	MOVQ    R8, R9
+	SHLQ    $0x06, R9
+	ADDQ    144(BX), R9
+	VMOVUPD (R9), Z0
+	MOVQ    240(BX), R9
+	MOVLQSX (R9)(DI*4), R10
+	MOVLQSX 4(R9)(DI*4), DI
+	MOVQ    R10, R9
+	SUBQ    SI, R9
+	SHLQ    $0x06, R9
+	ADDQ    336(BX), R9
+	CMPQ    R10, DI
+	JGE     summed1066
+
+message1065:
+	MOVQ         264(BX), R11
+	MOVLQSX      (R11)(R10*4), R11
+	SARQ         $0x01, R11
+	ANDQ         8(BX), R11
+	MOVQ         120(BX), R12
+	VBROADCASTSD (R12)(R11*8), Z1
+	VFMADD231PD  (R9), Z1, Z0
+	ADDQ         $0x40, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JL           message1065
+
+summed1066:
+	LEAQ    1(AX), DI
+	CMPQ    DI, CX
+	CMOVQGT CX, DI
+	MOVQ    216(BX), R9
+	MOVLQSX (R9)(DI*4), R9
+	MOVQ    R9, R10
+	SHLQ    $0x06, R10
+	ADDQ    144(BX), R10
+	VMOVUPD (R10), Z1
+	MOVQ    240(BX), R10
+	MOVLQSX (R10)(DI*4), R11
+	MOVLQSX 4(R10)(DI*4), DI
+	MOVQ    R11, R10
+	SUBQ    SI, R10
+	SHLQ    $0x06, R10
+	ADDQ    336(BX), R10
+	CMPQ    R11, DI
+	JGE     summed1068
+
+message1067:
+	MOVQ         264(BX), R12
+	MOVLQSX      (R12)(R11*4), R12
+	SARQ         $0x01, R12
+	ANDQ         8(BX), R12
+	MOVQ         120(BX), R13
+	VBROADCASTSD (R13)(R12*8), Z2
+	VFMADD231PD  (R10), Z2, Z1
+	ADDQ         $0x40, R10
+	INCQ         R11
+	CMPQ         R11, DI
+	JL           message1067
+
+summed1068:
+	LEAQ    2(AX), DI
+	CMPQ    DI, CX
+	CMOVQGT CX, DI
+	MOVQ    216(BX), R10
+	MOVLQSX (R10)(DI*4), R10
+	MOVQ    R10, R11
+	SHLQ    $0x06, R11
+	ADDQ    144(BX), R11
+	VMOVUPD (R11), Z2
+	MOVQ    240(BX), R11
+	MOVLQSX (R11)(DI*4), R12
+	MOVLQSX 4(R11)(DI*4), DI
+	MOVQ    R12, R11
+	SUBQ    SI, R11
+	SHLQ    $0x06, R11
+	ADDQ    336(BX), R11
+	CMPQ    R12, DI
+	JGE     summed1070
+
+message1069:
+	MOVQ         264(BX), R13
+	MOVLQSX      (R13)(R12*4), R13
+	SARQ         $0x01, R13
+	ANDQ         8(BX), R13
+	MOVQ         120(BX), R14
+	VBROADCASTSD (R14)(R13*8), Z3
+	VFMADD231PD  (R11), Z3, Z2
+	ADDQ         $0x40, R11
+	INCQ         R12
+	CMPQ         R12, DI
+	JL           message1069
+
+summed1070:
+	LEAQ    3(AX), DI
+	CMPQ    DI, CX
+	CMOVQGT CX, DI
+	MOVQ    216(BX), R11
+	MOVLQSX (R11)(DI*4), R11
+	MOVQ    R11, R12
+	SHLQ    $0x06, R12
+	ADDQ    144(BX), R12
+	VMOVUPD (R12), Z3
+	MOVQ    240(BX), R12
+	MOVLQSX (R12)(DI*4), R13
+	MOVLQSX 4(R12)(DI*4), DI
+	MOVQ    R13, R12
+	SUBQ    SI, R12
+	SHLQ    $0x06, R12
+	ADDQ    336(BX), R12
+	CMPQ    R13, DI
+	JGE     summed1072
+
+message1071:
+	MOVQ         264(BX), R14
+	MOVLQSX      (R14)(R13*4), R14
+	SARQ         $0x01, R14
+	ANDQ         8(BX), R14
+	MOVQ         120(BX), R15
+	VBROADCASTSD (R15)(R14*8), Z4
+	VFMADD231PD  (R12), Z4, Z3
+	ADDQ         $0x40, R12
+	INCQ         R13
+	CMPQ         R13, DI
+	JL           message1071
+
+summed1072:
+	MOVQ              DX, DI
+	SHLQ              $0x06, DI
+	ADDQ              360(BX), DI
+	KXORB             K1, K1, K1
+	VMOVUPD           Z0, (DI)
+	VCMPPD            $0x03, Z0, Z0, K2
+	KORB              K2, K1, K1
+	VMOVAPD           Z0, Z4
+	VMOVUPD           Z1, 64(DI)
+	VCMPPD            $0x03, Z1, Z1, K2
+	KORB              K2, K1, K1
+	VMOVAPD           Z1, Z5
+	VMOVUPD           Z2, 128(DI)
+	VCMPPD            $0x03, Z2, Z2, K2
+	KORB              K2, K1, K1
+	VMOVAPD           Z2, Z6
+	VMOVUPD           Z3, 192(DI)
+	VCMPPD            $0x03, Z3, Z3, K2
+	KORB              K2, K1, K1
+	VMOVAPD           Z3, Z7
+	VSHUFF64X2        $0x4e, Z4, Z4, Z8
+	VSHUFF64X2        $0x4e, Z5, Z5, Z9
+	VSHUFF64X2        $0x4e, Z6, Z6, Z10
+	VSHUFF64X2        $0x4e, Z7, Z7, Z11
+	VMAXPD            Z8, Z4, Z4
+	VMAXPD            Z9, Z5, Z5
+	VMAXPD            Z10, Z6, Z6
+	VMAXPD            Z11, Z7, Z7
+	VSHUFF64X2        $0xb1, Z4, Z4, Z8
+	VSHUFF64X2        $0xb1, Z5, Z5, Z9
+	VSHUFF64X2        $0xb1, Z6, Z6, Z10
+	VSHUFF64X2        $0xb1, Z7, Z7, Z11
+	VMAXPD            Z8, Z4, Z4
+	VMAXPD            Z9, Z5, Z5
+	VMAXPD            Z10, Z6, Z6
+	VMAXPD            Z11, Z7, Z7
+	VPERMILPD         $0x55, Z4, Z8
+	VPERMILPD         $0x55, Z5, Z9
+	VPERMILPD         $0x55, Z6, Z10
+	VPERMILPD         $0x55, Z7, Z11
+	VMAXPD            Z8, Z4, Z4
+	VMAXPD            Z9, Z5, Z5
+	VMAXPD            Z10, Z6, Z6
+	VMAXPD            Z11, Z7, Z7
+	VPANDQ.BCST       constants<>+752(SB), Z4, Z8
+	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K2
+	KORB              K2, K1, K1
+	VPANDQ.BCST       constants<>+752(SB), Z5, Z8
+	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K2
+	KORB              K2, K1, K1
+	VPANDQ.BCST       constants<>+752(SB), Z6, Z8
+	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K2
+	KORB              K2, K1, K1
+	VPANDQ.BCST       constants<>+752(SB), Z7, Z8
+	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K2
+	KORB              K2, K1, K1
+	KORTESTB          K1, K1
+	JNZ               bad1060
+	MOVQ              168(BX), R12
+	MOVQ              192(BX), R13
+	MOVLQSX           (R13)(R8*4), R8
+	VMOVSD            constants<>+760(SB), X8
+	VDIVSD            (R12)(R8*8), X8, X8
+	VBROADCASTSD      X8, Z8
+	VSUBPD            Z4, Z0, Z0
+	VMULPD            Z8, Z0, Z0
+	VMOVUPD           Z0, (DI)
+	MOVQ              192(BX), R8
+	MOVLQSX           (R8)(R9*4), R8
+	VMOVSD            constants<>+760(SB), X4
+	VDIVSD            (R12)(R8*8), X4, X4
+	VBROADCASTSD      X4, Z4
+	VSUBPD            Z5, Z1, Z1
+	VMULPD            Z4, Z1, Z1
+	VMOVUPD           Z1, 64(DI)
+	MOVQ              192(BX), R8
+	MOVLQSX           (R8)(R10*4), R8
+	VMOVSD            constants<>+760(SB), X4
+	VDIVSD            (R12)(R8*8), X4, X4
+	VBROADCASTSD      X4, Z4
+	VSUBPD            Z6, Z2, Z2
+	VMULPD            Z4, Z2, Z2
+	VMOVUPD           Z2, 128(DI)
+	MOVQ              192(BX), R8
+	MOVLQSX           (R8)(R11*4), R8
+	VMOVSD            constants<>+760(SB), X4
+	VDIVSD            (R12)(R8*8), X4, X4
+	VBROADCASTSD      X4, Z4
+	VSUBPD            Z7, Z3, Z3
+	VMULPD            Z4, Z3, Z3
+	VMOVUPD           Z3, 192(DI)
+	VBROADCASTSD      constants<>+808(SB), Z4
+	VMAXPD            Z0, Z4, Z0
+	VBROADCASTSD      constants<>+808(SB), Z4
+	VMAXPD            Z1, Z4, Z1
+	VBROADCASTSD      constants<>+808(SB), Z4
+	VMAXPD            Z2, Z4, Z2
+	VBROADCASTSD      constants<>+808(SB), Z4
+	VMAXPD            Z3, Z4, Z3
+	VBROADCASTSD      constants<>+816(SB), Z4
+	VMINPD            Z0, Z4, Z0
+	VBROADCASTSD      constants<>+816(SB), Z4
+	VMINPD            Z1, Z4, Z1
+	VBROADCASTSD      constants<>+816(SB), Z4
+	VMINPD            Z2, Z4, Z2
+	VBROADCASTSD      constants<>+816(SB), Z4
+	VMINPD            Z3, Z4, Z3
+	VBROADCASTSD      constants<>+832(SB), Z12
+	VBROADCASTSD      constants<>+832(SB), Z13
+	VBROADCASTSD      constants<>+832(SB), Z14
+	VBROADCASTSD      constants<>+832(SB), Z15
+	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z12
+	VFMADD231PD.BCST  constants<>+824(SB), Z1, Z13
+	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z14
+	VFMADD231PD.BCST  constants<>+824(SB), Z3, Z15
+	VSUBPD.BCST       constants<>+832(SB), Z12, Z4
+	VSUBPD.BCST       constants<>+832(SB), Z13, Z5
+	VSUBPD.BCST       constants<>+832(SB), Z14, Z6
+	VSUBPD.BCST       constants<>+832(SB), Z15, Z7
+	VFNMADD231PD.BCST constants<>+848(SB), Z4, Z0
+	VFNMADD231PD.BCST constants<>+848(SB), Z5, Z1
+	VFNMADD231PD.BCST constants<>+848(SB), Z6, Z2
+	VFNMADD231PD.BCST constants<>+848(SB), Z7, Z3
+	VFNMADD231PD.BCST constants<>+856(SB), Z4, Z0
+	VFNMADD231PD.BCST constants<>+856(SB), Z5, Z1
+	VFNMADD231PD.BCST constants<>+856(SB), Z6, Z2
+	VFNMADD231PD.BCST constants<>+856(SB), Z7, Z3
+	VMOVAPD           Z12, Z8
+	VMOVUPD           constants<>+256(SB), Z9
+	VPERMI2PD         constants<>+320(SB), Z9, Z8
+	VMOVAPD           Z13, Z9
+	VMOVUPD           constants<>+256(SB), Z10
+	VPERMI2PD         constants<>+320(SB), Z10, Z9
+	VMOVAPD           Z14, Z10
+	VMOVUPD           constants<>+256(SB), Z11
+	VPERMI2PD         constants<>+320(SB), Z11, Z10
+	VMOVAPD           Z15, Z11
+	VMOVUPD           constants<>+256(SB), Z16
+	VPERMI2PD         constants<>+320(SB), Z16, Z11
+	VMOVUPD           constants<>+128(SB), Z16
+	VPERMI2PD         constants<>+192(SB), Z16, Z12
+	VMOVUPD           constants<>+128(SB), Z16
+	VPERMI2PD         constants<>+192(SB), Z16, Z13
+	VMOVUPD           constants<>+128(SB), Z16
+	VPERMI2PD         constants<>+192(SB), Z16, Z14
+	VMOVUPD           constants<>+128(SB), Z16
+	VPERMI2PD         constants<>+192(SB), Z16, Z15
+	VMULPD            Z0, Z0, Z16
+	VMULPD            Z1, Z1, Z17
+	VMULPD            Z2, Z2, Z18
+	VMULPD            Z3, Z3, Z19
+	VBROADCASTSD      constants<>+896(SB), Z20
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z20
+	VBROADCASTSD      constants<>+896(SB), Z21
+	VFMADD231PD.BCST  constants<>+904(SB), Z1, Z21
+	VBROADCASTSD      constants<>+896(SB), Z22
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z22
+	VBROADCASTSD      constants<>+896(SB), Z23
+	VFMADD231PD.BCST  constants<>+904(SB), Z3, Z23
+	VBROADCASTSD      constants<>+880(SB), Z24
+	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z24
+	VBROADCASTSD      constants<>+880(SB), Z25
+	VFMADD231PD.BCST  constants<>+888(SB), Z1, Z25
+	VBROADCASTSD      constants<>+880(SB), Z26
+	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z26
+	VBROADCASTSD      constants<>+880(SB), Z27
+	VFMADD231PD.BCST  constants<>+888(SB), Z3, Z27
+	VFMADD213PD       Z24, Z16, Z20
+	VFMADD213PD       Z25, Z17, Z21
+	VFMADD213PD       Z26, Z18, Z22
+	VFMADD213PD       Z27, Z19, Z23
+	VBROADCASTSD      constants<>+864(SB), Z24
+	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z24
+	VBROADCASTSD      constants<>+864(SB), Z25
+	VFMADD231PD.BCST  constants<>+872(SB), Z1, Z25
+	VBROADCASTSD      constants<>+864(SB), Z26
+	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z26
+	VBROADCASTSD      constants<>+864(SB), Z27
+	VFMADD231PD.BCST  constants<>+872(SB), Z3, Z27
+	VADDPD            Z0, Z8, Z8
+	VADDPD            Z1, Z9, Z9
+	VADDPD            Z2, Z10, Z10
+	VADDPD            Z3, Z11, Z11
+	VFMADD213PD       Z24, Z16, Z20
+	VFMADD213PD       Z25, Z17, Z21
+	VFMADD213PD       Z26, Z18, Z22
+	VFMADD213PD       Z27, Z19, Z23
+	VFMADD213PD       Z8, Z16, Z20
+	VFMADD213PD       Z9, Z17, Z21
+	VFMADD213PD       Z10, Z18, Z22
+	VFMADD213PD       Z11, Z19, Z23
+	VFMADD213PD       Z12, Z12, Z20
+	VFMADD213PD       Z13, Z13, Z21
+	VFMADD213PD       Z14, Z14, Z22
+	VFMADD213PD       Z15, Z15, Z23
+	VSCALEFPD         Z4, Z20, Z20
+	VSCALEFPD         Z5, Z21, Z21
+	VSCALEFPD         Z6, Z22, Z22
+	VSCALEFPD         Z7, Z23, Z23
+	VSHUFF64X2        $0x4e, Z20, Z20, Z0
+	VSHUFF64X2        $0x4e, Z21, Z21, Z1
+	VSHUFF64X2        $0x4e, Z22, Z22, Z2
+	VSHUFF64X2        $0x4e, Z23, Z23, Z3
+	VADDPD            Z0, Z20, Z20
+	VADDPD            Z1, Z21, Z21
+	VADDPD            Z2, Z22, Z22
+	VADDPD            Z3, Z23, Z23
+	VSHUFF64X2        $0xb1, Z20, Z20, Z0
+	VSHUFF64X2        $0xb1, Z21, Z21, Z1
+	VSHUFF64X2        $0xb1, Z22, Z22, Z2
+	VSHUFF64X2        $0xb1, Z23, Z23, Z3
+	VADDPD            Z0, Z20, Z20
+	VADDPD            Z1, Z21, Z21
+	VADDPD            Z2, Z22, Z22
+	VADDPD            Z3, Z23, Z23
+	VPERMILPD         $0x55, Z20, Z0
+	VPERMILPD         $0x55, Z21, Z1
+	VPERMILPD         $0x55, Z22, Z2
+	VPERMILPD         $0x55, Z23, Z3
+	VADDPD            Z0, Z20, Z20
+	VADDPD            Z1, Z21, Z21
+	VADDPD            Z2, Z22, Z22
+	VADDPD            Z3, Z23, Z23
+	MOVQ              384(BX), DI
+	VMOVSD            X20, (DI)(DX*8)
+	VMOVSD            X21, 8(DI)(DX*8)
+	VMOVSD            X22, 16(DI)(DX*8)
+	VMOVSD            X23, 24(DI)(DX*8)
+	ADDQ              $0x04, DX
+	ADDQ              $0x04, AX
+	CMPQ              AX, CX
+	JLE               group1064
+	JMP               done1063
+
+few1062:
+	MOVQ    $-1, DI
+	BZHIQ   SI, DI, DI
+	KMOVB   DI, K1
+	SHLQ    $0x03, SI
+	MOVQ    240(BX), DI
+	MOVLQSX (DI)(AX*4), DI
+
+group1073:
+	LEAQ      (AX), R8
+	CMPQ      R8, CX
+	CMOVQGT   CX, R8
+	MOVQ      216(BX), R9
+	MOVLQSX   (R9)(R8*4), R9
+	MOVQ      R9, R10
+	IMULQ     SI, R10
+	ADDQ      144(BX), R10
+	VMOVUPD.Z (R10), K1, Z0
+	MOVQ      240(BX), R10
+	MOVLQSX   (R10)(R8*4), R11
+	MOVLQSX   4(R10)(R8*4), R8
+	MOVQ      R11, R10
+	SUBQ      DI, R10
+	SHLQ      $0x06, R10
+	ADDQ      336(BX), R10
+	CMPQ      R11, R8
+	JGE       summed1075
+
+message1074:
+	MOVQ         264(BX), R12
+	MOVLQSX      (R12)(R11*4), R12
+	SARQ         $0x01, R12
+	ANDQ         8(BX), R12
+	MOVQ         120(BX), R13
+	VBROADCASTSD (R13)(R12*8), Z1
+	VFMADD231PD  (R10), Z1, Z0
+	ADDQ         $0x40, R10
+	INCQ         R11
+	CMPQ         R11, R8
+	JL           message1074
+
+summed1075:
+	LEAQ      1(AX), R8
+	CMPQ      R8, CX
+	CMOVQGT   CX, R8
+	MOVQ      216(BX), R10
+	MOVLQSX   (R10)(R8*4), R10
+	MOVQ      R10, R11
+	IMULQ     SI, R11
+	ADDQ      144(BX), R11
+	VMOVUPD.Z (R11), K1, Z1
+	MOVQ      240(BX), R11
+	MOVLQSX   (R11)(R8*4), R12
+	MOVLQSX   4(R11)(R8*4), R8
+	MOVQ      R12, R11
+	SUBQ      DI, R11
+	SHLQ      $0x06, R11
+	ADDQ      336(BX), R11
+	CMPQ      R12, R8
+	JGE       summed1077
+
+message1076:
+	MOVQ         264(BX), R13
+	MOVLQSX      (R13)(R12*4), R13
+	SARQ         $0x01, R13
+	ANDQ         8(BX), R13
+	MOVQ         120(BX), R14
+	VBROADCASTSD (R14)(R13*8), Z2
+	VFMADD231PD  (R11), Z2, Z1
+	ADDQ         $0x40, R11
+	INCQ         R12
+	CMPQ         R12, R8
+	JL           message1076
+
+summed1077:
+	LEAQ      2(AX), R8
+	CMPQ      R8, CX
+	CMOVQGT   CX, R8
+	MOVQ      216(BX), R11
+	MOVLQSX   (R11)(R8*4), R11
+	MOVQ      R11, R12
+	IMULQ     SI, R12
+	ADDQ      144(BX), R12
+	VMOVUPD.Z (R12), K1, Z2
+	MOVQ      240(BX), R12
+	MOVLQSX   (R12)(R8*4), R13
+	MOVLQSX   4(R12)(R8*4), R8
+	MOVQ      R13, R12
+	SUBQ      DI, R12
+	SHLQ      $0x06, R12
+	ADDQ      336(BX), R12
+	CMPQ      R13, R8
+	JGE       summed1079
+
+message1078:
+	MOVQ         264(BX), R14
+	MOVLQSX      (R14)(R13*4), R14
+	SARQ         $0x01, R14
+	ANDQ         8(BX), R14
+	MOVQ         120(BX), R15
+	VBROADCASTSD (R15)(R14*8), Z3
+	VFMADD231PD  (R12), Z3, Z2
+	ADDQ         $0x40, R12
+	INCQ         R13
+	CMPQ         R13, R8
+	JL           message1078
+
+summed1079:
+	LEAQ      3(AX), R8
+	CMPQ      R8, CX
+	CMOVQGT   CX, R8
+	MOVQ      216(BX), R12
+	MOVLQSX   (R12)(R8*4), R12
+	MOVQ      R12, R13
+	IMULQ     SI, R13
+	ADDQ      144(BX), R13
+	VMOVUPD.Z (R13), K1, Z3
+	MOVQ      240(BX), R13
+	MOVLQSX   (R13)(R8*4), R14
+	MOVLQSX   4(R13)(R8*4), R8
+	MOVQ      R14, R13
+	SUBQ      DI, R13
+	SHLQ      $0x06, R13
+	ADDQ      336(BX), R13
+	CMPQ      R14, R8
+	JGE       summed1081
+
+message1080:
+	MOVQ         264(BX), R15
+	MOVLQSX      (R15)(R14*4), R15
+	SARQ         $0x01, R15
+	ANDQ         8(BX), R15
+	MOVQ         120(BX), BP
+	VBROADCASTSD (BP)(R15*8), Z4
+	VFMADD231PD  (R13), Z4, Z3
+	ADDQ         $0x40, R13
+	INCQ         R14
+	CMPQ         R14, R8
+	JL           message1080
+
+summed1081:
+	MOVQ              DX, R8
+	SHLQ              $0x06, R8
+	ADDQ              360(BX), R8
+	KXORB             K2, K2, K2
+	VMOVUPD           Z0, (R8)
+	VCMPPD            $0x03, Z0, Z0, K3
+	KORB              K3, K2, K2
+	VBROADCASTSD      constants<>+704(SB), Z4
+	VMOVAPD           Z0, K1, Z4
+	VMOVAPD           Z4, Z4
+	VMOVUPD           Z1, 64(R8)
+	VCMPPD            $0x03, Z1, Z1, K3
+	KORB              K3, K2, K2
+	VBROADCASTSD      constants<>+704(SB), Z5
+	VMOVAPD           Z1, K1, Z5
+	VMOVAPD           Z5, Z5
+	VMOVUPD           Z2, 128(R8)
+	VCMPPD            $0x03, Z2, Z2, K3
+	KORB              K3, K2, K2
+	VBROADCASTSD      constants<>+704(SB), Z6
+	VMOVAPD           Z2, K1, Z6
+	VMOVAPD           Z6, Z6
+	VMOVUPD           Z3, 192(R8)
+	VCMPPD            $0x03, Z3, Z3, K3
+	KORB              K3, K2, K2
+	VBROADCASTSD      constants<>+704(SB), Z7
+	VMOVAPD           Z3, K1, Z7
+	VMOVAPD           Z7, Z7
+	VSHUFF64X2        $0x4e, Z4, Z4, Z8
+	VSHUFF64X2        $0x4e, Z5, Z5, Z9
+	VSHUFF64X2        $0x4e, Z6, Z6, Z10
+	VSHUFF64X2        $0x4e, Z7, Z7, Z11
+	VMAXPD            Z8, Z4, Z4
+	VMAXPD            Z9, Z5, Z5
+	VMAXPD            Z10, Z6, Z6
+	VMAXPD            Z11, Z7, Z7
+	VSHUFF64X2        $0xb1, Z4, Z4, Z8
+	VSHUFF64X2        $0xb1, Z5, Z5, Z9
+	VSHUFF64X2        $0xb1, Z6, Z6, Z10
+	VSHUFF64X2        $0xb1, Z7, Z7, Z11
+	VMAXPD            Z8, Z4, Z4
+	VMAXPD            Z9, Z5, Z5
+	VMAXPD            Z10, Z6, Z6
+	VMAXPD            Z11, Z7, Z7
+	VPERMILPD         $0x55, Z4, Z8
+	VPERMILPD         $0x55, Z5, Z9
+	VPERMILPD         $0x55, Z6, Z10
+	VPERMILPD         $0x55, Z7, Z11
+	VMAXPD            Z8, Z4, Z4
+	VMAXPD            Z9, Z5, Z5
+	VMAXPD            Z10, Z6, Z6
+	VMAXPD            Z11, Z7, Z7
+	VPANDQ.BCST       constants<>+752(SB), Z4, Z8
+	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K3
+	KORB              K3, K2, K2
+	VPANDQ.BCST       constants<>+752(SB), Z5, Z8
+	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K3
+	KORB              K3, K2, K2
+	VPANDQ.BCST       constants<>+752(SB), Z6, Z8
+	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K3
+	KORB              K3, K2, K2
+	VPANDQ.BCST       constants<>+752(SB), Z7, Z8
+	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K3
+	KORB              K3, K2, K2
+	KORTESTB          K2, K2
+	JNZ               bad1060
+	MOVQ              168(BX), R13
+	MOVQ              192(BX), R14
+	MOVLQSX           (R14)(R9*4), R9
+	VMOVSD            constants<>+760(SB), X8
+	VDIVSD            (R13)(R9*8), X8, X8
+	VBROADCASTSD      X8, Z8
+	VSUBPD            Z4, Z0, Z0
+	VMULPD            Z8, Z0, Z0
+	VMOVUPD           Z0, (R8)
+	VMOVAPD.Z         Z0, K1, Z0
+	MOVQ              192(BX), R9
+	MOVLQSX           (R9)(R10*4), R9
+	VMOVSD            constants<>+760(SB), X4
+	VDIVSD            (R13)(R9*8), X4, X4
+	VBROADCASTSD      X4, Z4
+	VSUBPD            Z5, Z1, Z1
+	VMULPD            Z4, Z1, Z1
+	VMOVUPD           Z1, 64(R8)
+	VMOVAPD.Z         Z1, K1, Z1
+	MOVQ              192(BX), R9
+	MOVLQSX           (R9)(R11*4), R9
+	VMOVSD            constants<>+760(SB), X4
+	VDIVSD            (R13)(R9*8), X4, X4
+	VBROADCASTSD      X4, Z4
+	VSUBPD            Z6, Z2, Z2
+	VMULPD            Z4, Z2, Z2
+	VMOVUPD           Z2, 128(R8)
+	VMOVAPD.Z         Z2, K1, Z2
+	MOVQ              192(BX), R9
+	MOVLQSX           (R9)(R12*4), R9
+	VMOVSD            constants<>+760(SB), X4
+	VDIVSD            (R13)(R9*8), X4, X4
+	VBROADCASTSD      X4, Z4
+	VSUBPD            Z7, Z3, Z3
+	VMULPD            Z4, Z3, Z3
+	VMOVUPD           Z3, 192(R8)
+	VMOVAPD.Z         Z3, K1, Z3
+	VBROADCASTSD      constants<>+808(SB), Z4
+	VMAXPD            Z0, Z4, Z0
+	VBROADCASTSD      constants<>+808(SB), Z4
+	VMAXPD            Z1, Z4, Z1
+	VBROADCASTSD      constants<>+808(SB), Z4
+	VMAXPD            Z2, Z4, Z2
+	VBROADCASTSD      constants<>+808(SB), Z4
+	VMAXPD            Z3, Z4, Z3
+	VBROADCASTSD      constants<>+816(SB), Z4
+	VMINPD            Z0, Z4, Z0
+	VBROADCASTSD      constants<>+816(SB), Z4
+	VMINPD            Z1, Z4, Z1
+	VBROADCASTSD      constants<>+816(SB), Z4
+	VMINPD            Z2, Z4, Z2
+	VBROADCASTSD      constants<>+816(SB), Z4
+	VMINPD            Z3, Z4, Z3
+	VBROADCASTSD      constants<>+832(SB), Z12
+	VBROADCASTSD      constants<>+832(SB), Z13
+	VBROADCASTSD      constants<>+832(SB), Z14
+	VBROADCASTSD      constants<>+832(SB), Z15
+	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z12
+	VFMADD231PD.BCST  constants<>+824(SB), Z1, Z13
+	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z14
+	VFMADD231PD.BCST  constants<>+824(SB), Z3, Z15
+	VSUBPD.BCST       constants<>+832(SB), Z12, Z4
+	VSUBPD.BCST       constants<>+832(SB), Z13, Z5
+	VSUBPD.BCST       constants<>+832(SB), Z14, Z6
+	VSUBPD.BCST       constants<>+832(SB), Z15, Z7
+	VFNMADD231PD.BCST constants<>+848(SB), Z4, Z0
+	VFNMADD231PD.BCST constants<>+848(SB), Z5, Z1
+	VFNMADD231PD.BCST constants<>+848(SB), Z6, Z2
+	VFNMADD231PD.BCST constants<>+848(SB), Z7, Z3
+	VFNMADD231PD.BCST constants<>+856(SB), Z4, Z0
+	VFNMADD231PD.BCST constants<>+856(SB), Z5, Z1
+	VFNMADD231PD.BCST constants<>+856(SB), Z6, Z2
+	VFNMADD231PD.BCST constants<>+856(SB), Z7, Z3
+	VMOVAPD           Z12, Z8
+	VMOVUPD           constants<>+256(SB), Z9
+	VPERMI2PD         constants<>+320(SB), Z9, Z8
+	VMOVAPD           Z13, Z9
+	VMOVUPD           constants<>+256(SB), Z10
+	VPERMI2PD         constants<>+320(SB), Z10, Z9
+	VMOVAPD           Z14, Z10
+	VMOVUPD           constants<>+256(SB), Z11
+	VPERMI2PD         constants<>+320(SB), Z11, Z10
+	VMOVAPD           Z15, Z11
+	VMOVUPD           constants<>+256(SB), Z16
+	VPERMI2PD         constants<>+320(SB), Z16, Z11
+	VMOVUPD           constants<>+128(SB), Z16
+	VPERMI2PD         constants<>+192(SB), Z16, Z12
+	VMOVUPD           constants<>+128(SB), Z16
+	VPERMI2PD         constants<>+192(SB), Z16, Z13
+	VMOVUPD           constants<>+128(SB), Z16
+	VPERMI2PD         constants<>+192(SB), Z16, Z14
+	VMOVUPD           constants<>+128(SB), Z16
+	VPERMI2PD         constants<>+192(SB), Z16, Z15
+	VMULPD            Z0, Z0, Z16
+	VMULPD            Z1, Z1, Z17
+	VMULPD            Z2, Z2, Z18
+	VMULPD            Z3, Z3, Z19
+	VBROADCASTSD      constants<>+896(SB), Z20
+	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z20
+	VBROADCASTSD      constants<>+896(SB), Z21
+	VFMADD231PD.BCST  constants<>+904(SB), Z1, Z21
+	VBROADCASTSD      constants<>+896(SB), Z22
+	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z22
+	VBROADCASTSD      constants<>+896(SB), Z23
+	VFMADD231PD.BCST  constants<>+904(SB), Z3, Z23
+	VBROADCASTSD      constants<>+880(SB), Z24
+	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z24
+	VBROADCASTSD      constants<>+880(SB), Z25
+	VFMADD231PD.BCST  constants<>+888(SB), Z1, Z25
+	VBROADCASTSD      constants<>+880(SB), Z26
+	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z26
+	VBROADCASTSD      constants<>+880(SB), Z27
+	VFMADD231PD.BCST  constants<>+888(SB), Z3, Z27
+	VFMADD213PD       Z24, Z16, Z20
+	VFMADD213PD       Z25, Z17, Z21
+	VFMADD213PD       Z26, Z18, Z22
+	VFMADD213PD       Z27, Z19, Z23
+	VBROADCASTSD      constants<>+864(SB), Z24
+	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z24
+	VBROADCASTSD      constants<>+864(SB), Z25
+	VFMADD231PD.BCST  constants<>+872(SB), Z1, Z25
+	VBROADCASTSD      constants<>+864(SB), Z26
+	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z26
+	VBROADCASTSD      constants<>+864(SB), Z27
+	VFMADD231PD.BCST  constants<>+872(SB), Z3, Z27
+	VADDPD            Z0, Z8, Z8
+	VADDPD            Z1, Z9, Z9
+	VADDPD            Z2, Z10, Z10
+	VADDPD            Z3, Z11, Z11
+	VFMADD213PD       Z24, Z16, Z20
+	VFMADD213PD       Z25, Z17, Z21
+	VFMADD213PD       Z26, Z18, Z22
+	VFMADD213PD       Z27, Z19, Z23
+	VFMADD213PD       Z8, Z16, Z20
+	VFMADD213PD       Z9, Z17, Z21
+	VFMADD213PD       Z10, Z18, Z22
+	VFMADD213PD       Z11, Z19, Z23
+	VFMADD213PD       Z12, Z12, Z20
+	VFMADD213PD       Z13, Z13, Z21
+	VFMADD213PD       Z14, Z14, Z22
+	VFMADD213PD       Z15, Z15, Z23
+	VSCALEFPD         Z4, Z20, Z20
+	VSCALEFPD         Z5, Z21, Z21
+	VSCALEFPD         Z6, Z22, Z22
+	VSCALEFPD         Z7, Z23, Z23
+	VMOVAPD.Z         Z20, K1, Z20
+	VMOVAPD.Z         Z21, K1, Z21
+	VMOVAPD.Z         Z22, K1, Z22
+	VMOVAPD.Z         Z23, K1, Z23
+	VSHUFF64X2        $0x4e, Z20, Z20, Z0
+	VSHUFF64X2        $0x4e, Z21, Z21, Z1
+	VSHUFF64X2        $0x4e, Z22, Z22, Z2
+	VSHUFF64X2        $0x4e, Z23, Z23, Z3
+	VADDPD            Z0, Z20, Z20
+	VADDPD            Z1, Z21, Z21
+	VADDPD            Z2, Z22, Z22
+	VADDPD            Z3, Z23, Z23
+	VSHUFF64X2        $0xb1, Z20, Z20, Z0
+	VSHUFF64X2        $0xb1, Z21, Z21, Z1
+	VSHUFF64X2        $0xb1, Z22, Z22, Z2
+	VSHUFF64X2        $0xb1, Z23, Z23, Z3
+	VADDPD            Z0, Z20, Z20
+	VADDPD            Z1, Z21, Z21
+	VADDPD            Z2, Z22, Z22
+	VADDPD            Z3, Z23, Z23
+	VPERMILPD         $0x55, Z20, Z0
+	VPERMILPD         $0x55, Z21, Z1
+	VPERMILPD         $0x55, Z22, Z2
+	VPERMILPD         $0x55, Z23, Z3
+	VADDPD            Z0, Z20, Z20
+	VADDPD            Z1, Z21, Z21
+	VADDPD            Z2, Z22, Z22
+	VADDPD            Z3, Z23, Z23
+	MOVQ              384(BX), R8
+	VMOVSD            X20, (R8)(DX*8)
+	VMOVSD            X21, 8(R8)(DX*8)
+	VMOVSD            X22, 16(R8)(DX*8)
+	VMOVSD            X23, 24(R8)(DX*8)
+	ADDQ              $0x04, DX
+	ADDQ              $0x04, AX
+	CMPQ              AX, CX
+	JLE               group1073
+
+done1063:
+	JMP end1061
+
+bad1060:
+end1061:
+	MOVQ DX, done+24(FP)
+	VZEROUPPER
+	RET
+
+// func regularSettle512(u *int, lo int, hi int) (residual float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·regularSettle512(SB), $0-32
+	MOVQ   lo+8(FP), AX
+	MOVQ   hi+16(FP), CX
+	VXORPD Z0, Z0, Z0
+	MOVQ   u+0(FP), DX
+	MOVQ   (DX), BX
+	CMPQ   BX, $0x08
+	JNE    few1082
+	MOVQ   360(DX), BX
+	MOVQ   384(DX), SI
+
+node1084:
+	MOVQ         216(DX), DI
+	MOVLQSX      (DI)(AX*4), DI
+	MOVQ         192(DX), R8
+	MOVLQSX      (R8)(DI*4), DI
+	SHLQ         $0x06, DI
+	ADDQ         24(DX), DI
+	VMOVUPD      (BX), Z1
+	VMOVUPD      (DI), Z2
+	VBROADCASTSD (SI), Z3
+	VSUBPD       Z3, Z1, Z1
+	VCMPPD       $0x04, Z2, Z1, K1
+	VSUBPD.Z     Z2, Z1, K1, Z2
+	VPANDQ.BCST  constants<>+752(SB), Z2, Z2
+	VPMAXUQ      Z2, Z0, Z0
+	VMOVUPD      Z1, (DI)
+	ADDQ         $0x40, BX
+	ADDQ         $0x08, SI
+	INCQ         AX
+	CMPQ         AX, CX
+	JL           node1084
+	JMP          done1083
+
+few1082:
+	MOVQ  $-1, SI
+	BZHIQ BX, SI, SI
+	KMOVB SI, K1
+	MOVQ  BX, SI
+	SHLQ  $0x03, SI
+	MOVQ  360(DX), DI
+	MOVQ  384(DX), R8
+
+node1085:
+	MOVQ         216(DX), R9
+	MOVLQSX      (R9)(AX*4), R9
+	MOVQ         192(DX), R10
+	MOVLQSX      (R10)(R9*4), R9
+	IMULQ        SI, R9
+	ADDQ         24(DX), R9
+	VMOVUPD      (DI), Z1
+	VMOVUPD.Z    (R9), K1, Z2
+	VBROADCASTSD (R8), Z3
+	VSUBPD.Z     Z3, Z1, K1, Z1
+	VCMPPD       $0x04, Z2, Z1, K2
+	VSUBPD.Z     Z2, Z1, K2, Z2
+	VPANDQ.BCST  constants<>+752(SB), Z2, Z2
+	VPMAXUQ      Z2, Z0, Z0
+	TESTQ        $0x00000007, BX
+	JNZ          partial1086
+	VMOVUPD      Z1, (R9)
+	JMP          stored1089
+
+partial1086:
+	LEAQ       (R9), R9
+	VMOVAPD    Z1, Z1
+	TESTQ      $0x00000004, BX
+	JZ         noFour1087
+	VMOVUPD    Y1, (R9)
+	VSHUFF64X2 $0x4e, Z1, Z1, Z1
+	ADDQ       $0x00000020, R9
+
+noFour1087:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo1088
+	VMOVUPD    X1, (R9)
+	VSHUFF64X2 $0xb1, Z1, Z1, Z1
+	ADDQ       $0x00000010, R9
+
+noTwo1088:
+	TESTQ  $0x00000001, BX
+	JZ     stored1089
+	VMOVSD X1, (R9)
+
+stored1089:
+	ADDQ $0x40, DI
+	ADDQ $0x08, R8
+	INCQ AX
+	CMPQ AX, CX
+	JL   node1085
+
+done1083:
+	VSHUFF64X2 $0x4e, Z0, Z0, Z1
+	VPMAXUQ    Z1, Z0, Z0
+	VSHUFF64X2 $0xb1, Z0, Z0, Z1
+	VPMAXUQ    Z1, Z0, Z0
+	VPERMILPD  $0x55, Z0, Z1
+	VPMAXUQ    Z1, Z0, Z0
+	MOVSD      X0, residual+24(FP)
+	VZEROUPPER
+	RET
+
 // func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int) (done int)
 // Requires: AVX, AVX512DQ, AVX512F, FMA3
 TEXT ·edgeBeliefs512(SB), $1216-168
@@ -11410,109 +14491,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group985:
+group1090:
 	CMPQ              DX, $0x04
-	JLT               done986
+	JLT               done1091
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              (AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              8(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              16(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              24(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              32(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              40(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              48(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              56(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              64(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              72(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              80(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              88(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              96(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              104(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              112(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              120(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              128(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              136(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              144(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done986
+	JLT               done1091
 	CMPQ              152(AX), SI
-	JHI               done986
+	JHI               done1091
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -12023,7 +15104,7 @@ group985:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done986
+	JNZ               done1091
 	VMOVUPD           constants<>+1976(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -12197,9 +15278,9 @@ group985:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group985
+	JMP               group1090
 
-done986:
+done1091:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -12218,15 +15299,15 @@ TEXT ·exp256(SB), $0-48
 	VMOVUPD constants<>+1944(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest988
+	JLT     rest1093
 
-whole987:
+whole1092:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2072(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick989
+	JZ           quick1094
 	VMOVUPD      constants<>+2136(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2168(SB), Y7
@@ -12265,9 +15346,9 @@ whole987:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done990
+	JMP          done1095
 
-quick989:
+quick1094:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -12294,14 +15375,14 @@ quick989:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done990:
+done1095:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2072(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick991
+	JZ           quick1096
 	VMOVUPD      constants<>+2136(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2168(SB), Y7
@@ -12340,9 +15421,9 @@ done990:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done992
+	JMP          done1097
 
-quick991:
+quick1096:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -12369,24 +15450,24 @@ quick991:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done992:
+done1097:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole987
+	JGE     whole1092
 
-rest988:
+rest1093:
 	CMPQ DX, $0x00000004
-	JLT  rest994
+	JLT  rest1099
 
-whole993:
+whole1098:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2072(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick995
+	JZ           quick1100
 	VMOVUPD      constants<>+2136(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2168(SB), Y7
@@ -12425,9 +15506,9 @@ whole993:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done996
+	JMP          done1101
 
-quick995:
+quick1100:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -12454,16 +15535,16 @@ quick995:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done996:
+done1101:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole993
+	JGE     whole1098
 
-rest994:
+rest1099:
 	TESTQ        DX, DX
-	JZ           done997
+	JZ           done1102
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -12473,7 +15554,7 @@ rest994:
 	VCMPPD       $0x06, constants<>+2072(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick998
+	JZ           quick1103
 	VMOVUPD      constants<>+2136(SB), Y5
 	VMAXPD       Y6, Y5, Y6
 	VMOVUPD      constants<>+2168(SB), Y5
@@ -12512,9 +15593,9 @@ rest994:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done999
+	JMP          done1104
 
-quick998:
+quick1103:
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -12541,26 +15622,26 @@ quick998:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y0
 
-done999:
+done1104:
 	CMPQ    DX, $0x04
-	JLT     partial1000
+	JLT     partial1105
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1002
+	JMP     stored1107
 
-partial1000:
+partial1105:
 	CMPQ         DX, $0x02
-	JLT          single1001
+	JLT          single1106
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1002
+	JEQ          stored1107
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1002
+	JMP          stored1107
 
-single1001:
+single1106:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1002:
-done997:
+stored1107:
+done1102:
 	VZEROUPPER
 	RET
 
@@ -12576,16 +15657,16 @@ TEXT ·log256(SB), $0-48
 	VMOVUPD constants<>+2040(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1004
+	JLT     rest1109
 
-whole1003:
+whole1108:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1912(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1005
+	JZ          quick1110
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y7
 	VMULPD      constants<>+2424(SB), Y4, Y6
@@ -12628,9 +15709,9 @@ whole1003:
 	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
-	JMP         done1006
+	JMP         done1111
 
-quick1005:
+quick1110:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -12661,7 +15742,7 @@ quick1005:
 	VFMSUB132PD constants<>+2328(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1006:
+done1111:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y5
@@ -12669,7 +15750,7 @@ done1006:
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1007
+	JZ          quick1112
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y7
 	VMULPD      constants<>+2424(SB), Y4, Y6
@@ -12712,9 +15793,9 @@ done1006:
 	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
-	JMP         done1008
+	JMP         done1113
 
-quick1007:
+quick1112:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -12745,25 +15826,25 @@ quick1007:
 	VFMSUB132PD constants<>+2328(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1008:
+done1113:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1003
+	JGE     whole1108
 
-rest1004:
+rest1109:
 	CMPQ DX, $0x00000004
-	JLT  rest1010
+	JLT  rest1115
 
-whole1009:
+whole1114:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1912(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1011
+	JZ          quick1116
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y7
 	VMULPD      constants<>+2424(SB), Y4, Y6
@@ -12806,9 +15887,9 @@ whole1009:
 	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
-	JMP         done1012
+	JMP         done1117
 
-quick1011:
+quick1116:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -12839,16 +15920,16 @@ quick1011:
 	VFMSUB132PD constants<>+2328(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1012:
+done1117:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1009
+	JGE     whole1114
 
-rest1010:
+rest1115:
 	TESTQ       DX, DX
-	JZ          done1013
+	JZ          done1118
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -12861,7 +15942,7 @@ rest1010:
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick1014
+	JZ          quick1119
 	VMOVAPD     Y5, Y4
 	VCMPPD      $0x19, constants<>+2392(SB), Y5, Y7
 	VMULPD      constants<>+2424(SB), Y5, Y6
@@ -12904,9 +15985,9 @@ rest1010:
 	VBLENDVPD   Y7, constants<>+1784(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
 	VBLENDVPD   Y7, constants<>+1816(SB), Y0, Y0
-	JMP         done1015
+	JMP         done1120
 
-quick1014:
+quick1119:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
@@ -12937,26 +16018,26 @@ quick1014:
 	VFMSUB132PD constants<>+2328(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1015:
+done1120:
 	CMPQ    DX, $0x04
-	JLT     partial1016
+	JLT     partial1121
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1018
+	JMP     stored1123
 
-partial1016:
+partial1121:
 	CMPQ         DX, $0x02
-	JLT          single1017
+	JLT          single1122
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1018
+	JEQ          stored1123
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1018
+	JMP          stored1123
 
-single1017:
+single1122:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1018:
-done1013:
+stored1123:
+done1118:
 	VZEROUPPER
 	RET
 
@@ -12970,16 +16051,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest1020
+	JLT          rest1125
 
-whole1019:
+whole1124:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1944(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2072(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick1021
+	JZ           quick1126
 	VMOVUPD      constants<>+2136(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2168(SB), Y3
@@ -13018,9 +16099,9 @@ whole1019:
 	VPADDQ       constants<>+1976(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done1022
+	JMP          done1127
 
-quick1021:
+quick1126:
 	VMOVUPD      constants<>+2232(SB), Y3
 	VFMADD231PD  constants<>+2200(SB), Y2, Y3
 	VSUBPD       constants<>+2232(SB), Y3, Y4
@@ -13047,17 +16128,17 @@ quick1021:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
-done1022:
+done1127:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1019
+	JGE     whole1124
 
-rest1020:
+rest1125:
 	TESTQ        DX, DX
-	JZ           done1023
+	JZ           done1128
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -13069,7 +16150,7 @@ rest1020:
 	VCMPPD       $0x06, constants<>+2072(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick1024
+	JZ           quick1129
 	VMOVUPD      constants<>+2136(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2168(SB), Y0
@@ -13108,9 +16189,9 @@ rest1020:
 	VPADDQ       constants<>+1976(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done1025
+	JMP          done1130
 
-quick1024:
+quick1129:
 	VMOVUPD      constants<>+2232(SB), Y0
 	VFMADD231PD  constants<>+2200(SB), Y3, Y0
 	VSUBPD       constants<>+2232(SB), Y0, Y4
@@ -13137,29 +16218,29 @@ quick1024:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
-done1025:
+done1130:
 	CMPQ    DX, $0x04
-	JLT     partial1026
+	JLT     partial1131
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1028
+	JMP     stored1133
 
-partial1026:
+partial1131:
 	CMPQ         DX, $0x02
-	JLT          single1027
+	JLT          single1132
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1028
+	JEQ          stored1133
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored1028
+	JMP          stored1133
 
-single1027:
+single1132:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1028:
+stored1133:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done1023:
+done1128:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -13177,9 +16258,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest1030
+	JLT     rest1135
 
-whole1029:
+whole1134:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -13187,11 +16268,11 @@ whole1029:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1029
+	JGE     whole1134
 
-rest1030:
+rest1135:
 	TESTQ      CX, CX
-	JZ         done1031
+	JZ         done1136
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -13202,17 +16283,17 @@ rest1030:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done1031:
+done1136:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers1032
+	JZ         numbers1137
 	VMOVUPD    constants<>+1816(SB), Y0
 
-numbers1032:
+numbers1137:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -13226,9 +16307,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1034
+	JLT          rest1139
 
-whole1033:
+whole1138:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -13244,24 +16325,24 @@ whole1033:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1033
+	JGE         whole1138
 
-rest1034:
+rest1139:
 	CMPQ DX, $0x00000004
-	JLT  rest1036
+	JLT  rest1141
 
-whole1035:
+whole1140:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1035
+	JGE         whole1140
 
-rest1036:
+rest1141:
 	TESTQ       DX, DX
-	JZ          done1037
+	JZ          done1142
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -13270,24 +16351,24 @@ rest1036:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1038
+	JLT         partial1143
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1040
+	JMP         stored1145
 
-partial1038:
+partial1143:
 	CMPQ         DX, $0x02
-	JLT          single1039
+	JLT          single1144
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1040
+	JEQ          stored1145
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1040
+	JMP          stored1145
 
-single1039:
+single1144:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1040:
-done1037:
+stored1145:
+done1142:
 	VZEROUPPER
 	RET
 
@@ -13305,9 +16386,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1042
+	JLT  rest1147
 
-panel1041:
+panel1146:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -13320,9 +16401,9 @@ panel1041:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1045
+	JLT    rows1150
 
-row1044:
+row1149:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -13336,9 +16417,9 @@ row1044:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1044
+	JGE          row1149
 
-rows1045:
+rows1150:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -13350,13 +16431,13 @@ rows1045:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1041
+	JGE     panel1146
 
-rest1042:
+rest1147:
 	TESTQ   R11, R11
-	JZ      done1043
+	JZ      done1148
 	CMPQ    R11, $0x00000004
-	JGT     wider1046
+	JGT     wider1151
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -13369,9 +16450,9 @@ rest1042:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1048
+	JLT     rows1153
 
-row1047:
+row1152:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -13388,13 +16469,13 @@ row1047:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1047
+	JGE          row1152
 
-rows1048:
+rows1153:
 	CMPQ DX, $0x00000001
-	JLT  rows1050
+	JLT  rows1155
 
-row1049:
+row1154:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -13402,35 +16483,35 @@ row1049:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1049
+	JGE          row1154
 
-rows1050:
+rows1155:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1051
+	JLT     partial1156
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1053
+	JMP     stored1158
 
-partial1051:
+partial1156:
 	CMPQ         R11, $0x02
-	JLT          single1052
+	JLT          single1157
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1053
+	JEQ          stored1158
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1053
+	JMP          stored1158
 
-single1052:
+single1157:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1053:
-	JMP done1043
+stored1158:
+	JMP done1148
 
-wider1046:
+wider1151:
 	CMPQ    R11, $0x00000008
-	JGT     wider1054
+	JGT     wider1159
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -13448,9 +16529,9 @@ wider1046:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1056
+	JLT     rows1161
 
-row1055:
+row1160:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -13471,13 +16552,13 @@ row1055:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1055
+	JGE          row1160
 
-rows1056:
+rows1161:
 	CMPQ DX, $0x00000001
-	JLT  rows1058
+	JLT  rows1163
 
-row1057:
+row1162:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -13486,9 +16567,9 @@ row1057:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1057
+	JGE          row1162
 
-rows1058:
+rows1163:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -13497,28 +16578,28 @@ rows1058:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1059
+	JLT     partial1164
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1061
+	JMP     stored1166
 
-partial1059:
+partial1164:
 	CMPQ         R11, $0x02
-	JLT          single1060
+	JLT          single1165
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1061
+	JEQ          stored1166
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1061
+	JMP          stored1166
 
-single1060:
+single1165:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1061:
-	JMP done1043
+stored1166:
+	JMP done1148
 
-wider1054:
+wider1159:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1062
+	JGT     wider1167
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13534,9 +16615,9 @@ wider1054:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1064
+	JLT     rows1169
 
-row1063:
+row1168:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -13551,13 +16632,13 @@ row1063:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1063
+	JGE          row1168
 
-rows1064:
+rows1169:
 	CMPQ DX, $0x00000001
-	JLT  rows1066
+	JLT  rows1171
 
-row1065:
+row1170:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -13567,37 +16648,37 @@ row1065:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1065
+	JGE          row1170
 
-rows1066:
+rows1171:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1067
+	JLT     partial1172
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1069
+	JMP     stored1174
 
-partial1067:
+partial1172:
 	CMPQ         R11, $0x02
-	JLT          single1068
+	JLT          single1173
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1069
+	JEQ          stored1174
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1069
+	JMP          stored1174
 
-single1068:
+single1173:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1069:
-	JMP done1043
+stored1174:
+	JMP done1148
 
-wider1062:
+wider1167:
 	CMPQ    R11, $0x00000010
-	JGT     wider1070
+	JGT     wider1175
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13615,9 +16696,9 @@ wider1062:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1072
+	JLT     rows1177
 
-row1071:
+row1176:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -13634,13 +16715,13 @@ row1071:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1071
+	JGE          row1176
 
-rows1072:
+rows1177:
 	CMPQ DX, $0x00000001
-	JLT  rows1074
+	JLT  rows1179
 
-row1073:
+row1178:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -13651,9 +16732,9 @@ row1073:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1073
+	JGE          row1178
 
-rows1074:
+rows1179:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -13662,28 +16743,28 @@ rows1074:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1075
+	JLT     partial1180
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1077
+	JMP     stored1182
 
-partial1075:
+partial1180:
 	CMPQ         R11, $0x02
-	JLT          single1076
+	JLT          single1181
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1077
+	JEQ          stored1182
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1077
+	JMP          stored1182
 
-single1076:
+single1181:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1077:
-	JMP done1043
+stored1182:
+	JMP done1148
 
-wider1070:
+wider1175:
 	CMPQ    R11, $0x00000014
-	JGT     wider1078
+	JGT     wider1183
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13698,9 +16779,9 @@ wider1070:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1080
+	JLT     rows1185
 
-row1079:
+row1184:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -13712,36 +16793,36 @@ row1079:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1079
+	JGE          row1184
 
-rows1080:
+rows1185:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1081
+	JLT     partial1186
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1083
+	JMP     stored1188
 
-partial1081:
+partial1186:
 	CMPQ         R11, $0x02
-	JLT          single1082
+	JLT          single1187
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1083
+	JEQ          stored1188
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1083
+	JMP          stored1188
 
-single1082:
+single1187:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1083:
-	JMP done1043
+stored1188:
+	JMP done1148
 
-wider1078:
+wider1183:
 	CMPQ    R11, $0x00000018
-	JGT     wider1084
+	JGT     wider1189
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13757,9 +16838,9 @@ wider1078:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1086
+	JLT     rows1191
 
-row1085:
+row1190:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -13772,37 +16853,37 @@ row1085:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1085
+	JGE          row1190
 
-rows1086:
+rows1191:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1087
+	JLT     partial1192
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1089
+	JMP     stored1194
 
-partial1087:
+partial1192:
 	CMPQ         R11, $0x02
-	JLT          single1088
+	JLT          single1193
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1089
+	JEQ          stored1194
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1089
+	JMP          stored1194
 
-single1088:
+single1193:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1089:
-	JMP done1043
+stored1194:
+	JMP done1148
 
-wider1084:
+wider1189:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1090
+	JGT     wider1195
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13819,9 +16900,9 @@ wider1084:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1092
+	JLT     rows1197
 
-row1091:
+row1196:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -13835,9 +16916,9 @@ row1091:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1091
+	JGE          row1196
 
-rows1092:
+rows1197:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -13845,26 +16926,26 @@ rows1092:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1093
+	JLT     partial1198
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1095
+	JMP     stored1200
 
-partial1093:
+partial1198:
 	CMPQ         R11, $0x02
-	JLT          single1094
+	JLT          single1199
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1095
+	JEQ          stored1200
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1095
+	JMP          stored1200
 
-single1094:
+single1199:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1095:
-	JMP done1043
+stored1200:
+	JMP done1148
 
-wider1090:
+wider1195:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -13882,9 +16963,9 @@ wider1090:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1098
+	JLT     rows1203
 
-row1097:
+row1202:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -13899,9 +16980,9 @@ row1097:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1097
+	JGE          row1202
 
-rows1098:
+rows1203:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -13910,24 +16991,24 @@ rows1098:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1099
+	JLT     partial1204
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1101
+	JMP     stored1206
 
-partial1099:
+partial1204:
 	CMPQ         R11, $0x02
-	JLT          single1100
+	JLT          single1205
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1101
+	JEQ          stored1206
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1101
+	JMP          stored1206
 
-single1100:
+single1205:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1101:
-done1043:
+stored1206:
+done1148:
 	VZEROUPPER
 	RET
 
@@ -13945,9 +17026,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1103
+	JLT  rest1208
 
-block1102:
+block1207:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -13961,9 +17042,9 @@ block1102:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1107
+	JLT    rest1212
 
-whole1106:
+whole1211:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -13978,11 +17059,11 @@ whole1106:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1106
+	JGE         whole1211
 
-rest1107:
+rest1212:
 	TESTQ       R14, R14
-	JZ          done1109
+	JZ          done1214
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -14004,7 +17085,7 @@ rest1107:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1109:
+done1214:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -14029,11 +17110,11 @@ done1109:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1102
+	JGE        block1207
 
-rest1103:
+rest1208:
 	TESTQ  CX, CX
-	JZ     done1105
+	JZ     done1210
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -14046,44 +17127,44 @@ rest1103:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1112
+	JLT    rest1217
 
-whole1111:
+whole1216:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1113
+	JLE         column1218
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1113
+	JLE         column1218
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1113
+	JLE         column1218
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1113
+	JLE         column1218
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1113
+	JLE         column1218
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1113
+	JLE         column1218
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1113
+	JLE         column1218
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1113:
+column1218:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1111
+	JGE  whole1216
 
-rest1112:
+rest1217:
 	TESTQ       BX, BX
-	JZ          done1114
+	JZ          done1219
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -14091,36 +17172,36 @@ rest1112:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1115
+	JLE         column1220
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1115
+	JLE         column1220
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1115
+	JLE         column1220
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1115
+	JLE         column1220
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1115
+	JLE         column1220
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1115
+	JLE         column1220
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1115
+	JLE         column1220
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1115:
-done1114:
+column1220:
+done1219:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -14140,32 +17221,32 @@ done1114:
 	VPERM2F128 $0x20, Y6, Y4, Y4
 	VADDPD     Y1, Y4, Y4
 	CMPQ       CX, $0x00000004
-	JLE        few1104
+	JLE        few1209
 	VMOVUPD    Y0, (AX)
 	VMOVAPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1104:
+few1209:
 	CMPQ    CX, $0x04
-	JLT     partial1116
+	JLT     partial1221
 	VMOVUPD Y0, (AX)
-	JMP     stored1118
+	JMP     stored1223
 
-partial1116:
+partial1221:
 	CMPQ         CX, $0x02
-	JLT          single1117
+	JLT          single1222
 	VMOVUPD      X0, (AX)
-	JEQ          stored1118
+	JEQ          stored1223
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1118
+	JMP          stored1223
 
-single1117:
+single1222:
 	VMOVSD X0, (AX)
 
-stored1118:
-done1105:
+stored1223:
+done1210:
 	VZEROUPPER
 	RET
 
@@ -14182,9 +17263,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1120
+	JLT  rest1225
 
-panel1119:
+panel1224:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -14197,9 +17278,9 @@ panel1119:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1123
+	JLT     rows1228
 
-row1122:
+row1227:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -14229,19 +17310,19 @@ row1122:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1122
+	JGE          row1227
 
-rows1123:
+rows1228:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1119
+	JGE  panel1224
 
-rest1120:
+rest1225:
 	TESTQ      R10, R10
-	JZ         done1121
+	JZ         done1226
 	CMPQ       R10, $0x00000004
-	JGT        wider1124
+	JGT        wider1229
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -14251,50 +17332,50 @@ rest1120:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1126
+	JLT        rows1231
 
-row1125:
+row1230:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1127
+	JLT          partial1232
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1129
+	JMP          added1234
 
-partial1127:
+partial1232:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1128
+	JLT          single1233
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1129
+	JEQ          added1234
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1129
+	JMP          added1234
 
-single1128:
+single1233:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1129:
+added1234:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1125
+	JGE  row1230
 
-rows1126:
-	JMP done1121
+rows1231:
+	JMP done1226
 
-wider1124:
+wider1229:
 	CMPQ       R10, $0x00000008
-	JGT        wider1130
+	JGT        wider1235
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14306,53 +17387,53 @@ wider1124:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1132
+	JLT        rows1237
 
-row1131:
+row1236:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1133
+	JLT          partial1238
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1135
+	JMP          added1240
 
-partial1133:
+partial1238:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1134
+	JLT          single1239
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1135
+	JEQ          added1240
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1135
+	JMP          added1240
 
-single1134:
+single1239:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1135:
+added1240:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1131
+	JGE  row1236
 
-rows1132:
-	JMP done1121
+rows1237:
+	JMP done1226
 
-wider1130:
+wider1235:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1136
+	JGT        wider1241
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14365,9 +17446,9 @@ wider1130:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1138
+	JLT        rows1243
 
-row1137:
+row1242:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -14376,45 +17457,45 @@ row1137:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1139
+	JLT          partial1244
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1141
+	JMP          added1246
 
-partial1139:
+partial1244:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1140
+	JLT          single1245
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1141
+	JEQ          added1246
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1141
+	JMP          added1246
 
-single1140:
+single1245:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1141:
+added1246:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1137
+	JGE  row1242
 
-rows1138:
-	JMP done1121
+rows1243:
+	JMP done1226
 
-wider1136:
+wider1241:
 	CMPQ       R10, $0x00000010
-	JGT        wider1142
+	JGT        wider1247
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14428,9 +17509,9 @@ wider1136:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1144
+	JLT        rows1249
 
-row1143:
+row1248:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -14442,45 +17523,45 @@ row1143:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1145
+	JLT          partial1250
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1147
+	JMP          added1252
 
-partial1145:
+partial1250:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1146
+	JLT          single1251
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1147
+	JEQ          added1252
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1147
+	JMP          added1252
 
-single1146:
+single1251:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1147:
+added1252:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1143
+	JGE  row1248
 
-rows1144:
-	JMP done1121
+rows1249:
+	JMP done1226
 
-wider1142:
+wider1247:
 	CMPQ       R10, $0x00000014
-	JGT        wider1148
+	JGT        wider1253
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14495,9 +17576,9 @@ wider1142:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1150
+	JLT        rows1255
 
-row1149:
+row1254:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -14512,45 +17593,45 @@ row1149:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1151
+	JLT          partial1256
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1153
+	JMP          added1258
 
-partial1151:
+partial1256:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1152
+	JLT          single1257
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1153
+	JEQ          added1258
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1153
+	JMP          added1258
 
-single1152:
+single1257:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1153:
+added1258:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1149
+	JGE  row1254
 
-rows1150:
-	JMP done1121
+rows1255:
+	JMP done1226
 
-wider1148:
+wider1253:
 	CMPQ       R10, $0x00000018
-	JGT        wider1154
+	JGT        wider1259
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14566,9 +17647,9 @@ wider1148:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1156
+	JLT        rows1261
 
-row1155:
+row1260:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -14586,45 +17667,45 @@ row1155:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1157
+	JLT          partial1262
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1159
+	JMP          added1264
 
-partial1157:
+partial1262:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1158
+	JLT          single1263
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1159
+	JEQ          added1264
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1159
+	JMP          added1264
 
-single1158:
+single1263:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1159:
+added1264:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1155
+	JGE  row1260
 
-rows1156:
-	JMP done1121
+rows1261:
+	JMP done1226
 
-wider1154:
+wider1259:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1160
+	JGT        wider1265
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14641,9 +17722,9 @@ wider1154:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1162
+	JLT        rows1267
 
-row1161:
+row1266:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -14664,43 +17745,43 @@ row1161:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1163
+	JLT          partial1268
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1165
+	JMP          added1270
 
-partial1163:
+partial1268:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1164
+	JLT          single1269
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1165
+	JEQ          added1270
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1165
+	JMP          added1270
 
-single1164:
+single1269:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1165:
+added1270:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1161
+	JGE  row1266
 
-rows1162:
-	JMP done1121
+rows1267:
+	JMP done1226
 
-wider1160:
+wider1265:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14718,9 +17799,9 @@ wider1160:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1168
+	JLT        rows1273
 
-row1167:
+row1272:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -14744,41 +17825,41 @@ row1167:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1169
+	JLT          partial1274
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1171
+	JMP          added1276
 
-partial1169:
+partial1274:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1170
+	JLT          single1275
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1171
+	JEQ          added1276
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1171
+	JMP          added1276
 
-single1170:
+single1275:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1171:
+added1276:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1167
+	JGE  row1272
 
-rows1168:
-done1121:
+rows1273:
+done1226:
 	VZEROUPPER
 	RET
 
@@ -14797,9 +17878,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1173
+	JLT    rest1278
 
-panel1172:
+panel1277:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -14813,9 +17894,9 @@ panel1172:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1176
+	JLT     rows1281
 
-row1175:
+row1280:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -14855,13 +17936,13 @@ row1175:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1175
+	JGE          row1280
 
-rows1176:
+rows1281:
 	CMPQ R13, $0x00000001
-	JLT  rows1178
+	JLT  rows1283
 
-row1177:
+row1282:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -14884,9 +17965,9 @@ row1177:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1177
+	JGE          row1282
 
-rows1178:
+rows1283:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -14894,13 +17975,13 @@ rows1178:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1172
+	JGE    panel1277
 
-rest1173:
+rest1278:
 	TESTQ      R12, R12
-	JZ         done1174
+	JZ         done1279
 	CMPQ       R12, $0x00000004
-	JGT        wider1179
+	JGT        wider1284
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -14913,31 +17994,31 @@ rest1173:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1181
+	JLT        rows1286
 
-row1180:
+row1285:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1182
+	JLT          partial1287
 	VMOVUPD      Y5, (R11)
-	JMP          stored1184
+	JMP          stored1289
 
-partial1182:
+partial1287:
 	CMPQ         R12, $0x02
-	JLT          single1183
+	JLT          single1288
 	VMOVUPD      X5, (R11)
-	JEQ          stored1184
+	JEQ          stored1289
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1184
+	JMP          stored1289
 
-single1183:
+single1288:
 	VMOVSD X5, (R11)
 
-stored1184:
+stored1289:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -14945,23 +18026,23 @@ stored1184:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1185
+	JLT          partial1290
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1187
+	JMP          stored1292
 
-partial1185:
+partial1290:
 	CMPQ         R12, $0x02
-	JLT          single1186
+	JLT          single1291
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1187
+	JEQ          stored1292
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1187
+	JMP          stored1292
 
-single1186:
+single1291:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1187:
+stored1292:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -14969,35 +18050,35 @@ stored1187:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1180
+	JGE    row1285
 
-rows1181:
+rows1286:
 	CMPQ AX, $0x00000001
-	JLT  rows1189
+	JLT  rows1294
 
-row1188:
+row1293:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1190
+	JLT          partial1295
 	VMOVUPD      Y5, (R11)
-	JMP          stored1192
+	JMP          stored1297
 
-partial1190:
+partial1295:
 	CMPQ         R12, $0x02
-	JLT          single1191
+	JLT          single1296
 	VMOVUPD      X5, (R11)
-	JEQ          stored1192
+	JEQ          stored1297
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1192
+	JMP          stored1297
 
-single1191:
+single1296:
 	VMOVSD X5, (R11)
 
-stored1192:
+stored1297:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -15005,16 +18086,16 @@ stored1192:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1188
+	JGE    row1293
 
-rows1189:
+rows1294:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1174
+	JMP    done1279
 
-wider1179:
+wider1284:
 	CMPQ       R12, $0x00000008
-	JGT        wider1193
+	JGT        wider1298
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -15029,9 +18110,9 @@ wider1179:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1195
+	JLT        rows1300
 
-row1194:
+row1299:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -15041,23 +18122,23 @@ row1194:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1196
+	JLT          partial1301
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1198
+	JMP          stored1303
 
-partial1196:
+partial1301:
 	CMPQ         R12, $0x02
-	JLT          single1197
+	JLT          single1302
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1198
+	JEQ          stored1303
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1198
+	JMP          stored1303
 
-single1197:
+single1302:
 	VMOVSD X6, 32(R11)
 
-stored1198:
+stored1303:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -15069,23 +18150,23 @@ stored1198:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1199
+	JLT          partial1304
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1201
+	JMP          stored1306
 
-partial1199:
+partial1304:
 	CMPQ         R12, $0x02
-	JLT          single1200
+	JLT          single1305
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1201
+	JEQ          stored1306
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1201
+	JMP          stored1306
 
-single1200:
+single1305:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1201:
+stored1306:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -15093,13 +18174,13 @@ stored1201:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1194
+	JGE    row1299
 
-rows1195:
+rows1300:
 	CMPQ AX, $0x00000001
-	JLT  rows1203
+	JLT  rows1308
 
-row1202:
+row1307:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -15109,23 +18190,23 @@ row1202:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1204
+	JLT          partial1309
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1206
+	JMP          stored1311
 
-partial1204:
+partial1309:
 	CMPQ         R12, $0x02
-	JLT          single1205
+	JLT          single1310
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1206
+	JEQ          stored1311
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1206
+	JMP          stored1311
 
-single1205:
+single1310:
 	VMOVSD X6, 32(R11)
 
-stored1206:
+stored1311:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -15133,16 +18214,16 @@ stored1206:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1202
+	JGE    row1307
 
-rows1203:
+rows1308:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1174
+	JMP    done1279
 
-wider1193:
+wider1298:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1207
+	JGT        wider1312
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -15159,9 +18240,9 @@ wider1193:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1209
+	JLT        rows1314
 
-row1208:
+row1313:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -15175,23 +18256,23 @@ row1208:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1210
+	JLT          partial1315
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1212
+	JMP          stored1317
 
-partial1210:
+partial1315:
 	CMPQ         R12, $0x02
-	JLT          single1211
+	JLT          single1316
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1212
+	JEQ          stored1317
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1212
+	JMP          stored1317
 
-single1211:
+single1316:
 	VMOVSD X8, 64(R11)
 
-stored1212:
+stored1317:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -15207,23 +18288,23 @@ stored1212:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1213
+	JLT          partial1318
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1215
+	JMP          stored1320
 
-partial1213:
+partial1318:
 	CMPQ         R12, $0x02
-	JLT          single1214
+	JLT          single1319
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1215
+	JEQ          stored1320
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1215
+	JMP          stored1320
 
-single1214:
+single1319:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1215:
+stored1320:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -15231,13 +18312,13 @@ stored1215:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1208
+	JGE    row1313
 
-rows1209:
+rows1314:
 	CMPQ AX, $0x00000001
-	JLT  rows1217
+	JLT  rows1322
 
-row1216:
+row1321:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -15251,23 +18332,23 @@ row1216:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1218
+	JLT          partial1323
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1220
+	JMP          stored1325
 
-partial1218:
+partial1323:
 	CMPQ         R12, $0x02
-	JLT          single1219
+	JLT          single1324
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1220
+	JEQ          stored1325
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1220
+	JMP          stored1325
 
-single1219:
+single1324:
 	VMOVSD X8, 64(R11)
 
-stored1220:
+stored1325:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -15275,15 +18356,15 @@ stored1220:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1216
+	JGE    row1321
 
-rows1217:
+rows1322:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1174
+	JMP    done1279
 
-wider1207:
+wider1312:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -15302,9 +18383,9 @@ wider1207:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1223
+	JLT        rows1328
 
-row1222:
+row1327:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -15322,23 +18403,23 @@ row1222:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1224
+	JLT          partial1329
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1226
+	JMP          stored1331
 
-partial1224:
+partial1329:
 	CMPQ         R12, $0x02
-	JLT          single1225
+	JLT          single1330
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1226
+	JEQ          stored1331
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1226
+	JMP          stored1331
 
-single1225:
+single1330:
 	VMOVSD X10, 96(R11)
 
-stored1226:
+stored1331:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -15358,23 +18439,23 @@ stored1226:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1227
+	JLT          partial1332
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1229
+	JMP          stored1334
 
-partial1227:
+partial1332:
 	CMPQ         R12, $0x02
-	JLT          single1228
+	JLT          single1333
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1229
+	JEQ          stored1334
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1229
+	JMP          stored1334
 
-single1228:
+single1333:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1229:
+stored1334:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -15382,13 +18463,13 @@ stored1229:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1222
+	JGE    row1327
 
-rows1223:
+rows1328:
 	CMPQ AX, $0x00000001
-	JLT  rows1231
+	JLT  rows1336
 
-row1230:
+row1335:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -15406,23 +18487,23 @@ row1230:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1232
+	JLT          partial1337
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1234
+	JMP          stored1339
 
-partial1232:
+partial1337:
 	CMPQ         R12, $0x02
-	JLT          single1233
+	JLT          single1338
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1234
+	JEQ          stored1339
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1234
+	JMP          stored1339
 
-single1233:
+single1338:
 	VMOVSD X10, 96(R11)
 
-stored1234:
+stored1339:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -15430,15 +18511,15 @@ stored1234:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1230
+	JGE    row1335
 
-rows1231:
+rows1336:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1174:
+done1279:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -15461,9 +18542,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1236
+	JLT     rest1341
 
-whole1235:
+whole1340:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -15474,11 +18555,11 @@ whole1235:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1235
+	JGE       whole1340
 
-rest1236:
+rest1341:
 	TESTQ      SI, SI
-	JZ         done1237
+	JZ         done1342
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -15491,7 +18572,7 @@ rest1236:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1237:
+done1342:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -15502,7 +18583,7 @@ done1237:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1239
+	JNZ          nan1344
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1944(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1912(SB), Y3, Y3
@@ -15513,14 +18594,14 @@ done1237:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1238
+	JNZ          unsafe1343
 	VMOVUPD      constants<>+2232(SB), Y1
 	VMOVUPD      constants<>+1976(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1241
+	JLT          rest1346
 
-whole1240:
+whole1345:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -15592,13 +18673,13 @@ whole1240:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1240
+	JGE          whole1345
 
-rest1241:
+rest1346:
 	CMPQ DX, $0x00000004
-	JLT  rest1243
+	JLT  rest1348
 
-whole1242:
+whole1347:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -15636,11 +18717,11 @@ whole1242:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1242
+	JGE          whole1347
 
-rest1243:
+rest1348:
 	TESTQ        DX, DX
-	JZ           done1244
+	JZ           done1349
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -15679,34 +18760,34 @@ rest1243:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y2, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1245
+	JLT          partial1350
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1247
+	JMP          stored1352
 
-partial1245:
+partial1350:
 	CMPQ         DX, $0x02
-	JLT          single1246
+	JLT          single1351
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1247
+	JEQ          stored1352
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1247
+	JMP          stored1352
 
-single1246:
+single1351:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1247:
-done1244:
+stored1352:
+done1349:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1239:
+nan1344:
 	VMOVUPD constants<>+1816(SB), Y0
 
-unsafe1238:
+unsafe1343:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -15728,20 +18809,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1249
+	JLT          rest1354
 
-whole1248:
+whole1353:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1250
+	JBE       undamped1355
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1250:
+undamped1355:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1944(SB), Y5, Y5
@@ -15755,11 +18836,11 @@ undamped1250:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1248
+	JGE         whole1353
 
-rest1249:
+rest1354:
 	TESTQ      BX, BX
-	JZ         done1251
+	JZ         done1356
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -15767,14 +18848,14 @@ rest1249:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1252
+	JBE        undamped1357
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1252:
+undamped1357:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1944(SB), Y2, Y2
@@ -15782,44 +18863,44 @@ undamped1252:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1253
+	JLT       partial1358
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1255
+	JMP       stored1360
 
-partial1253:
+partial1358:
 	CMPQ         BX, $0x02
-	JLT          single1254
+	JLT          single1359
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1255
+	JEQ          stored1360
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1255
+	JMP          stored1360
 
-single1254:
+single1359:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1255:
+stored1360:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1256
+	JLT         partial1361
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1258
+	JMP         stored1363
 
-partial1256:
+partial1361:
 	CMPQ         BX, $0x02
-	JLT          single1257
+	JLT          single1362
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1258
+	JEQ          stored1363
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1258
+	JMP          stored1363
 
-single1257:
+single1362:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1258:
-done1251:
+stored1363:
+done1356:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -15848,9 +18929,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1261
+	JLT     rest1366
 
-whole1260:
+whole1365:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -15861,11 +18942,11 @@ whole1260:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1260
+	JGE       whole1365
 
-rest1261:
+rest1366:
 	TESTQ      R12, R12
-	JZ         done1262
+	JZ         done1367
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -15878,7 +18959,7 @@ rest1261:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1262:
+done1367:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -15888,9 +18969,9 @@ done1262:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1264
+	JLT        rest1369
 
-whole1263:
+whole1368:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -15901,11 +18982,11 @@ whole1263:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1263
+	JGE       whole1368
 
-rest1264:
+rest1369:
 	TESTQ      DX, DX
-	JZ         done1265
+	JZ         done1370
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -15918,14 +18999,14 @@ rest1264:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1265:
+done1370:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1266:
+vector1371:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1752(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -15965,10 +19046,10 @@ vector1266:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1266
+	JLT          vector1371
 	XORQ         CX, CX
 
-vector1267:
+vector1372:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1752(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -16008,7 +19089,7 @@ vector1267:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1267
+	JLT          vector1372
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -16017,9 +19098,9 @@ vector1267:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1269
+	JLT          rest1374
 
-panel1268:
+panel1373:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -16032,9 +19113,9 @@ panel1268:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1272
+	JLT    rows1377
 
-row1271:
+row1376:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -16053,9 +19134,9 @@ row1271:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1271
+	JGE          row1376
 
-rows1272:
+rows1377:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -16071,13 +19152,13 @@ rows1272:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1268
+	JGE         panel1373
 
-rest1269:
+rest1374:
 	TESTQ   R11, R11
-	JZ      done1270
+	JZ      done1375
 	CMPQ    R11, $0x00000004
-	JGT     wider1273
+	JGT     wider1378
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -16088,9 +19169,9 @@ rest1269:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1275
+	JLT     rows1380
 
-row1274:
+row1379:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -16100,17 +19181,17 @@ row1274:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1274
+	JGE          row1379
 
-rows1275:
+rows1380:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1270
+	JMP         done1375
 
-wider1273:
+wider1378:
 	CMPQ    R11, $0x00000008
-	JGT     wider1276
+	JGT     wider1381
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -16124,9 +19205,9 @@ wider1273:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1278
+	JLT     rows1383
 
-row1277:
+row1382:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -16139,20 +19220,20 @@ row1277:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1277
+	JGE          row1382
 
-rows1278:
+rows1383:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1270
+	JMP         done1375
 
-wider1276:
+wider1381:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1279
+	JGT     wider1384
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -16168,9 +19249,9 @@ wider1276:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1281
+	JLT     rows1386
 
-row1280:
+row1385:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -16186,9 +19267,9 @@ row1280:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1280
+	JGE          row1385
 
-rows1281:
+rows1386:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -16198,9 +19279,9 @@ rows1281:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1270
+	JMP         done1375
 
-wider1279:
+wider1384:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -16218,9 +19299,9 @@ wider1279:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1284
+	JLT     rows1389
 
-row1283:
+row1388:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -16239,9 +19320,9 @@ row1283:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1283
+	JGE          row1388
 
-rows1284:
+rows1389:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -16255,7 +19336,7 @@ rows1284:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1270:
+done1375:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -16265,10 +19346,10 @@ done1270:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe1259
+	JCS         unsafe1364
 	VMOVUPD     constants<>+1912(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1259
+	JCS         unsafe1364
 	VMOVUPD     constants<>+1976(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -16278,7 +19359,7 @@ done1270:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JZ          quick1285
+	JZ          quick1390
 	VMOVAPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2392(SB), Y1, Y5
 	VMULPD      constants<>+2424(SB), Y1, Y4
@@ -16321,9 +19402,9 @@ done1270:
 	VBLENDVPD   Y5, constants<>+1784(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1816(SB), Y1, Y1
-	JMP         done1286
+	JMP         done1391
 
-quick1285:
+quick1390:
 	VPADDQ      constants<>+2520(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2584(SB), Y2, Y2
@@ -16354,7 +19435,7 @@ quick1285:
 	VFMSUB132PD constants<>+2328(SB), Y9, Y2
 	VMOVAPD     Y2, Y1
 
-done1286:
+done1391:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -16363,15 +19444,15 @@ done1286:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1287:
+row1392:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1289
+	JLT          rest1394
 
-whole1288:
+whole1393:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -16379,11 +19460,11 @@ whole1288:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1288
+	JGE     whole1393
 
-rest1289:
+rest1394:
 	TESTQ      R11, R11
-	JZ         done1290
+	JZ         done1395
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -16393,42 +19474,42 @@ rest1289:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1291
+	JGT        pieces1396
 	VMOVUPD    Y1, (R8)
-	JMP        written1292
+	JMP        written1397
 
-pieces1291:
+pieces1396:
 	CMPQ    R11, $0x04
-	JLT     partial1293
+	JLT     partial1398
 	VMOVUPD Y1, (R8)
-	JMP     stored1295
+	JMP     stored1400
 
-partial1293:
+partial1398:
 	CMPQ         R11, $0x02
-	JLT          single1294
+	JLT          single1399
 	VMOVUPD      X1, (R8)
-	JEQ          stored1295
+	JEQ          stored1400
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1295
+	JMP          stored1400
 
-single1294:
+single1399:
 	VMOVSD X1, (R8)
 
-stored1295:
-written1292:
-done1290:
+stored1400:
+written1397:
+done1395:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1287
+	JNZ  row1392
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1259:
+unsafe1364:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -16445,17 +19526,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1297
+	JLT  rest1402
 
-panel1296:
+panel1401:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1300
+	JLT  tiles1405
 
-tile1299:
+tile1404:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -16472,9 +19553,9 @@ tile1299:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1302
+	JLE    done1407
 
-again1301:
+again1406:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -16504,9 +19585,9 @@ again1301:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1301
+	JNZ          again1406
 
-done1302:
+done1407:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -16530,13 +19611,13 @@ done1302:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1299
+	JGE     tile1404
 
-tiles1300:
+tiles1405:
 	CMPQ R10, $0x00000002
-	JLT  tiles1304
+	JLT  tiles1409
 
-tile1303:
+tile1408:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -16545,9 +19626,9 @@ tile1303:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1306
+	JLE    done1411
 
-again1305:
+again1410:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -16561,9 +19642,9 @@ again1305:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1305
+	JNZ          again1410
 
-done1306:
+done1411:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -16575,22 +19656,22 @@ done1306:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1303
+	JGE     tile1408
 
-tiles1304:
+tiles1409:
 	CMPQ R10, $0x00000001
-	JLT  tiles1308
+	JLT  tiles1413
 
-tile1307:
+tile1412:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1310
+	JLE    done1415
 
-again1309:
+again1414:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -16600,27 +19681,27 @@ again1309:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1309
+	JNZ          again1414
 
-done1310:
+done1415:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1307
+	JGE     tile1412
 
-tiles1308:
+tiles1413:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1296
+	JGE  panel1401
 
-rest1297:
+rest1402:
 	TESTQ   R9, R9
-	JZ      done1298
+	JZ      done1403
 	CMPQ    R9, $0x00000004
-	JGT     wider1311
+	JGT     wider1416
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -16630,9 +19711,9 @@ rest1297:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1313
+	JLT     tiles1418
 
-tile1312:
+tile1417:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -16643,9 +19724,9 @@ tile1312:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1315
+	JLE    done1420
 
-again1314:
+again1419:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -16668,144 +19749,144 @@ again1314:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1314
+	JNZ          again1419
 
-done1315:
+done1420:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1316
+	JLT     partial1421
 	VMOVUPD Y1, (DI)
-	JMP     stored1318
+	JMP     stored1423
 
-partial1316:
+partial1421:
 	CMPQ         R9, $0x02
-	JLT          single1317
+	JLT          single1422
 	VMOVUPD      X1, (DI)
-	JEQ          stored1318
+	JEQ          stored1423
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1318
+	JMP          stored1423
 
-single1317:
+single1422:
 	VMOVSD X1, (DI)
 
-stored1318:
+stored1423:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1319
+	JLT     partial1424
 	VMOVUPD Y2, (DI)
-	JMP     stored1321
+	JMP     stored1426
 
-partial1319:
+partial1424:
 	CMPQ         R9, $0x02
-	JLT          single1320
+	JLT          single1425
 	VMOVUPD      X2, (DI)
-	JEQ          stored1321
+	JEQ          stored1426
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1321
+	JMP          stored1426
 
-single1320:
+single1425:
 	VMOVSD X2, (DI)
 
-stored1321:
+stored1426:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1322
+	JLT     partial1427
 	VMOVUPD Y3, (DI)
-	JMP     stored1324
+	JMP     stored1429
 
-partial1322:
+partial1427:
 	CMPQ         R9, $0x02
-	JLT          single1323
+	JLT          single1428
 	VMOVUPD      X3, (DI)
-	JEQ          stored1324
+	JEQ          stored1429
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1324
+	JMP          stored1429
 
-single1323:
+single1428:
 	VMOVSD X3, (DI)
 
-stored1324:
+stored1429:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1325
+	JLT     partial1430
 	VMOVUPD Y4, (DI)
-	JMP     stored1327
+	JMP     stored1432
 
-partial1325:
+partial1430:
 	CMPQ         R9, $0x02
-	JLT          single1326
+	JLT          single1431
 	VMOVUPD      X4, (DI)
-	JEQ          stored1327
+	JEQ          stored1432
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1327
+	JMP          stored1432
 
-single1326:
+single1431:
 	VMOVSD X4, (DI)
 
-stored1327:
+stored1432:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1328
+	JLT     partial1433
 	VMOVUPD Y5, (DI)
-	JMP     stored1330
+	JMP     stored1435
 
-partial1328:
+partial1433:
 	CMPQ         R9, $0x02
-	JLT          single1329
+	JLT          single1434
 	VMOVUPD      X5, (DI)
-	JEQ          stored1330
+	JEQ          stored1435
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1330
+	JMP          stored1435
 
-single1329:
+single1434:
 	VMOVSD X5, (DI)
 
-stored1330:
+stored1435:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1331
+	JLT     partial1436
 	VMOVUPD Y6, (DI)
-	JMP     stored1333
+	JMP     stored1438
 
-partial1331:
+partial1436:
 	CMPQ         R9, $0x02
-	JLT          single1332
+	JLT          single1437
 	VMOVUPD      X6, (DI)
-	JEQ          stored1333
+	JEQ          stored1438
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1333
+	JMP          stored1438
 
-single1332:
+single1437:
 	VMOVSD X6, (DI)
 
-stored1333:
+stored1438:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1312
+	JGE  tile1417
 
-tiles1313:
+tiles1418:
 	CMPQ R10, $0x00000002
-	JLT  tiles1335
+	JLT  tiles1440
 
-tile1334:
+tile1439:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1337
+	JLE    done1442
 
-again1336:
+again1441:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -16816,67 +19897,67 @@ again1336:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1336
+	JNZ          again1441
 
-done1337:
+done1442:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1338
+	JLT     partial1443
 	VMOVUPD Y1, (DI)
-	JMP     stored1340
+	JMP     stored1445
 
-partial1338:
+partial1443:
 	CMPQ         R9, $0x02
-	JLT          single1339
+	JLT          single1444
 	VMOVUPD      X1, (DI)
-	JEQ          stored1340
+	JEQ          stored1445
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1340
+	JMP          stored1445
 
-single1339:
+single1444:
 	VMOVSD X1, (DI)
 
-stored1340:
+stored1445:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1341
+	JLT     partial1446
 	VMOVUPD Y2, (DI)
-	JMP     stored1343
+	JMP     stored1448
 
-partial1341:
+partial1446:
 	CMPQ         R9, $0x02
-	JLT          single1342
+	JLT          single1447
 	VMOVUPD      X2, (DI)
-	JEQ          stored1343
+	JEQ          stored1448
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1343
+	JMP          stored1448
 
-single1342:
+single1447:
 	VMOVSD X2, (DI)
 
-stored1343:
+stored1448:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1334
+	JGE  tile1439
 
-tiles1335:
+tiles1440:
 	CMPQ R10, $0x00000001
-	JLT  tiles1345
+	JLT  tiles1450
 
-tile1344:
+tile1449:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1347
+	JLE    done1452
 
-again1346:
+again1451:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -16884,36 +19965,36 @@ again1346:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1346
+	JNZ          again1451
 
-done1347:
+done1452:
 	CMPQ    R9, $0x04
-	JLT     partial1348
+	JLT     partial1453
 	VMOVUPD Y1, (DI)
-	JMP     stored1350
+	JMP     stored1455
 
-partial1348:
+partial1453:
 	CMPQ         R9, $0x02
-	JLT          single1349
+	JLT          single1454
 	VMOVUPD      X1, (DI)
-	JEQ          stored1350
+	JEQ          stored1455
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1350
+	JMP          stored1455
 
-single1349:
+single1454:
 	VMOVSD X1, (DI)
 
-stored1350:
+stored1455:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1344
+	JGE  tile1449
 
-tiles1345:
-	JMP done1298
+tiles1450:
+	JMP done1403
 
-wider1311:
+wider1416:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -16924,9 +20005,9 @@ wider1311:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1353
+	JLT     tiles1458
 
-tile1352:
+tile1457:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -16943,9 +20024,9 @@ tile1352:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1355
+	JLE    done1460
 
-again1354:
+again1459:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -16975,141 +20056,141 @@ again1354:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1354
+	JNZ          again1459
 
-done1355:
+done1460:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1356
+	JLT     partial1461
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1358
+	JMP     stored1463
 
-partial1356:
+partial1461:
 	CMPQ         R9, $0x02
-	JLT          single1357
+	JLT          single1462
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1358
+	JEQ          stored1463
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1358
+	JMP          stored1463
 
-single1357:
+single1462:
 	VMOVSD X2, 32(DI)
 
-stored1358:
+stored1463:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1359
+	JLT     partial1464
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1361
+	JMP     stored1466
 
-partial1359:
+partial1464:
 	CMPQ         R9, $0x02
-	JLT          single1360
+	JLT          single1465
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1361
+	JEQ          stored1466
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1361
+	JMP          stored1466
 
-single1360:
+single1465:
 	VMOVSD X4, 32(DI)
 
-stored1361:
+stored1466:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1362
+	JLT     partial1467
 	VMOVUPD Y6, 32(DI)
-	JMP     stored1364
+	JMP     stored1469
 
-partial1362:
+partial1467:
 	CMPQ         R9, $0x02
-	JLT          single1363
+	JLT          single1468
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1364
+	JEQ          stored1469
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1364
+	JMP          stored1469
 
-single1363:
+single1468:
 	VMOVSD X6, 32(DI)
 
-stored1364:
+stored1469:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1365
+	JLT     partial1470
 	VMOVUPD Y8, 32(DI)
-	JMP     stored1367
+	JMP     stored1472
 
-partial1365:
+partial1470:
 	CMPQ         R9, $0x02
-	JLT          single1366
+	JLT          single1471
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1367
+	JEQ          stored1472
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1367
+	JMP          stored1472
 
-single1366:
+single1471:
 	VMOVSD X8, 32(DI)
 
-stored1367:
+stored1472:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1368
+	JLT     partial1473
 	VMOVUPD Y10, 32(DI)
-	JMP     stored1370
+	JMP     stored1475
 
-partial1368:
+partial1473:
 	CMPQ         R9, $0x02
-	JLT          single1369
+	JLT          single1474
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1370
+	JEQ          stored1475
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1370
+	JMP          stored1475
 
-single1369:
+single1474:
 	VMOVSD X10, 32(DI)
 
-stored1370:
+stored1475:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1371
+	JLT     partial1476
 	VMOVUPD Y12, 32(DI)
-	JMP     stored1373
+	JMP     stored1478
 
-partial1371:
+partial1476:
 	CMPQ         R9, $0x02
-	JLT          single1372
+	JLT          single1477
 	VMOVUPD      X12, 32(DI)
-	JEQ          stored1373
+	JEQ          stored1478
 	VEXTRACTF128 $0x01, Y12, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1373
+	JMP          stored1478
 
-single1372:
+single1477:
 	VMOVSD X12, 32(DI)
 
-stored1373:
+stored1478:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1352
+	JGE  tile1457
 
-tiles1353:
+tiles1458:
 	CMPQ R10, $0x00000002
-	JLT  tiles1375
+	JLT  tiles1480
 
-tile1374:
+tile1479:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -17118,9 +20199,9 @@ tile1374:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1377
+	JLE    done1482
 
-again1376:
+again1481:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -17134,70 +20215,70 @@ again1376:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1376
+	JNZ          again1481
 
-done1377:
+done1482:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1378
+	JLT     partial1483
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1380
+	JMP     stored1485
 
-partial1378:
+partial1483:
 	CMPQ         R9, $0x02
-	JLT          single1379
+	JLT          single1484
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1380
+	JEQ          stored1485
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1380
+	JMP          stored1485
 
-single1379:
+single1484:
 	VMOVSD X2, 32(DI)
 
-stored1380:
+stored1485:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1381
+	JLT     partial1486
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1383
+	JMP     stored1488
 
-partial1381:
+partial1486:
 	CMPQ         R9, $0x02
-	JLT          single1382
+	JLT          single1487
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1383
+	JEQ          stored1488
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1383
+	JMP          stored1488
 
-single1382:
+single1487:
 	VMOVSD X4, 32(DI)
 
-stored1383:
+stored1488:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1374
+	JGE  tile1479
 
-tiles1375:
+tiles1480:
 	CMPQ R10, $0x00000001
-	JLT  tiles1385
+	JLT  tiles1490
 
-tile1384:
+tile1489:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1387
+	JLE    done1492
 
-again1386:
+again1491:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -17207,35 +20288,35 @@ again1386:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1386
+	JNZ          again1491
 
-done1387:
+done1492:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1388
+	JLT     partial1493
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1390
+	JMP     stored1495
 
-partial1388:
+partial1493:
 	CMPQ         R9, $0x02
-	JLT          single1389
+	JLT          single1494
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1390
+	JEQ          stored1495
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1390
+	JMP          stored1495
 
-single1389:
+single1494:
 	VMOVSD X2, 32(DI)
 
-stored1390:
+stored1495:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1384
+	JGE  tile1489
 
-tiles1385:
-done1298:
+tiles1490:
+done1403:
 	VZEROUPPER
 	RET
 
@@ -17250,17 +20331,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1392
+	JLT  rest1497
 
-panel1391:
+panel1496:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1395
+	JLT  tiles1500
 
-tile1394:
+tile1499:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -17276,9 +20357,9 @@ tile1394:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1397
+	JLE    done1502
 
-again1396:
+again1501:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -17299,9 +20380,9 @@ again1396:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1396
+	JNZ          again1501
 
-done1397:
+done1502:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -17340,13 +20421,13 @@ done1397:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1394
+	JGE     tile1499
 
-tiles1395:
+tiles1500:
 	CMPQ R10, $0x00000002
-	JLT  tiles1399
+	JLT  tiles1504
 
-tile1398:
+tile1503:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -17356,9 +20437,9 @@ tile1398:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1401
+	JLE    done1506
 
-again1400:
+again1505:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -17370,9 +20451,9 @@ again1400:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1400
+	JNZ          again1505
 
-done1401:
+done1506:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -17390,13 +20471,13 @@ done1401:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1398
+	JGE     tile1503
 
-tiles1399:
+tiles1504:
 	CMPQ R10, $0x00000001
-	JLT  tiles1403
+	JLT  tiles1508
 
-tile1402:
+tile1507:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -17404,9 +20485,9 @@ tile1402:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1405
+	JLE    done1510
 
-again1404:
+again1509:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -17415,9 +20496,9 @@ again1404:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1404
+	JNZ          again1509
 
-done1405:
+done1510:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -17428,19 +20509,19 @@ done1405:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1402
+	JGE     tile1507
 
-tiles1403:
+tiles1508:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1391
+	JGE  panel1496
 
-rest1392:
+rest1497:
 	TESTQ   R9, R9
-	JZ      done1393
+	JZ      done1498
 	CMPQ    R9, $0x00000004
-	JGT     wider1406
+	JGT     wider1511
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -17450,9 +20531,9 @@ rest1392:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1408
+	JLT     tiles1513
 
-tile1407:
+tile1512:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -17463,9 +20544,9 @@ tile1407:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1410
+	JLE    done1515
 
-again1409:
+again1514:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -17480,124 +20561,124 @@ again1409:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1409
+	JNZ          again1514
 
-done1410:
+done1515:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1411
+	JLT        partial1516
 	VMOVUPD    Y1, (DI)
-	JMP        stored1413
+	JMP        stored1518
 
-partial1411:
+partial1516:
 	CMPQ         R9, $0x02
-	JLT          single1412
+	JLT          single1517
 	VMOVUPD      X1, (DI)
-	JEQ          stored1413
+	JEQ          stored1518
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1413
+	JMP          stored1518
 
-single1412:
+single1517:
 	VMOVSD X1, (DI)
 
-stored1413:
+stored1518:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1414
+	JLT        partial1519
 	VMOVUPD    Y2, (DI)
-	JMP        stored1416
+	JMP        stored1521
 
-partial1414:
+partial1519:
 	CMPQ         R9, $0x02
-	JLT          single1415
+	JLT          single1520
 	VMOVUPD      X2, (DI)
-	JEQ          stored1416
+	JEQ          stored1521
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1416
+	JMP          stored1521
 
-single1415:
+single1520:
 	VMOVSD X2, (DI)
 
-stored1416:
+stored1521:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial1417
+	JLT        partial1522
 	VMOVUPD    Y3, (DI)
-	JMP        stored1419
+	JMP        stored1524
 
-partial1417:
+partial1522:
 	CMPQ         R9, $0x02
-	JLT          single1418
+	JLT          single1523
 	VMOVUPD      X3, (DI)
-	JEQ          stored1419
+	JEQ          stored1524
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1419
+	JMP          stored1524
 
-single1418:
+single1523:
 	VMOVSD X3, (DI)
 
-stored1419:
+stored1524:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1420
+	JLT        partial1525
 	VMOVUPD    Y4, (DI)
-	JMP        stored1422
+	JMP        stored1527
 
-partial1420:
+partial1525:
 	CMPQ         R9, $0x02
-	JLT          single1421
+	JLT          single1526
 	VMOVUPD      X4, (DI)
-	JEQ          stored1422
+	JEQ          stored1527
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1422
+	JMP          stored1527
 
-single1421:
+single1526:
 	VMOVSD X4, (DI)
 
-stored1422:
+stored1527:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial1423
+	JLT        partial1528
 	VMOVUPD    Y5, (DI)
-	JMP        stored1425
+	JMP        stored1530
 
-partial1423:
+partial1528:
 	CMPQ         R9, $0x02
-	JLT          single1424
+	JLT          single1529
 	VMOVUPD      X5, (DI)
-	JEQ          stored1425
+	JEQ          stored1530
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1425
+	JMP          stored1530
 
-single1424:
+single1529:
 	VMOVSD X5, (DI)
 
-stored1425:
+stored1530:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1407
+	JGE  tile1512
 
-tiles1408:
+tiles1513:
 	CMPQ R10, $0x00000002
-	JLT  tiles1427
+	JLT  tiles1532
 
-tile1426:
+tile1531:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -17605,9 +20686,9 @@ tile1426:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1429
+	JLE    done1534
 
-again1428:
+again1533:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -17616,109 +20697,109 @@ again1428:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1428
+	JNZ          again1533
 
-done1429:
+done1534:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1430
+	JLT        partial1535
 	VMOVUPD    Y1, (DI)
-	JMP        stored1432
+	JMP        stored1537
 
-partial1430:
+partial1535:
 	CMPQ         R9, $0x02
-	JLT          single1431
+	JLT          single1536
 	VMOVUPD      X1, (DI)
-	JEQ          stored1432
+	JEQ          stored1537
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1432
+	JMP          stored1537
 
-single1431:
+single1536:
 	VMOVSD X1, (DI)
 
-stored1432:
+stored1537:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1433
+	JLT        partial1538
 	VMOVUPD    Y2, (DI)
-	JMP        stored1435
+	JMP        stored1540
 
-partial1433:
+partial1538:
 	CMPQ         R9, $0x02
-	JLT          single1434
+	JLT          single1539
 	VMOVUPD      X2, (DI)
-	JEQ          stored1435
+	JEQ          stored1540
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1435
+	JMP          stored1540
 
-single1434:
+single1539:
 	VMOVSD X2, (DI)
 
-stored1435:
+stored1540:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1426
+	JGE  tile1531
 
-tiles1427:
+tiles1532:
 	CMPQ R10, $0x00000001
-	JLT  tiles1437
+	JLT  tiles1542
 
-tile1436:
+tile1541:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1439
+	JLE    done1544
 
-again1438:
+again1543:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1438
+	JNZ          again1543
 
-done1439:
+done1544:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1440
+	JLT        partial1545
 	VMOVUPD    Y1, (DI)
-	JMP        stored1442
+	JMP        stored1547
 
-partial1440:
+partial1545:
 	CMPQ         R9, $0x02
-	JLT          single1441
+	JLT          single1546
 	VMOVUPD      X1, (DI)
-	JEQ          stored1442
+	JEQ          stored1547
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1442
+	JMP          stored1547
 
-single1441:
+single1546:
 	VMOVSD X1, (DI)
 
-stored1442:
+stored1547:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1436
+	JGE  tile1541
 
-tiles1437:
-	JMP done1393
+tiles1542:
+	JMP done1498
 
-wider1406:
+wider1511:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -17729,9 +20810,9 @@ wider1406:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1445
+	JLT     tiles1550
 
-tile1444:
+tile1549:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -17747,9 +20828,9 @@ tile1444:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1447
+	JLE    done1552
 
-again1446:
+again1551:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -17770,32 +20851,32 @@ again1446:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1446
+	JNZ          again1551
 
-done1447:
+done1552:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1448
+	JLT        partial1553
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1450
+	JMP        stored1555
 
-partial1448:
+partial1553:
 	CMPQ         R9, $0x02
-	JLT          single1449
+	JLT          single1554
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1450
+	JEQ          stored1555
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1450
+	JMP          stored1555
 
-single1449:
+single1554:
 	VMOVSD X2, 32(DI)
 
-stored1450:
+stored1555:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -17803,23 +20884,23 @@ stored1450:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1451
+	JLT        partial1556
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1453
+	JMP        stored1558
 
-partial1451:
+partial1556:
 	CMPQ         R9, $0x02
-	JLT          single1452
+	JLT          single1557
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1453
+	JEQ          stored1558
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1453
+	JMP          stored1558
 
-single1452:
+single1557:
 	VMOVSD X4, 32(DI)
 
-stored1453:
+stored1558:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -17827,23 +20908,23 @@ stored1453:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1454
+	JLT        partial1559
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1456
+	JMP        stored1561
 
-partial1454:
+partial1559:
 	CMPQ         R9, $0x02
-	JLT          single1455
+	JLT          single1560
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1456
+	JEQ          stored1561
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1456
+	JMP          stored1561
 
-single1455:
+single1560:
 	VMOVSD X6, 32(DI)
 
-stored1456:
+stored1561:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -17851,23 +20932,23 @@ stored1456:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1457
+	JLT        partial1562
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1459
+	JMP        stored1564
 
-partial1457:
+partial1562:
 	CMPQ         R9, $0x02
-	JLT          single1458
+	JLT          single1563
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1459
+	JEQ          stored1564
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1459
+	JMP          stored1564
 
-single1458:
+single1563:
 	VMOVSD X8, 32(DI)
 
-stored1459:
+stored1564:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -17875,34 +20956,34 @@ stored1459:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1460
+	JLT        partial1565
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1462
+	JMP        stored1567
 
-partial1460:
+partial1565:
 	CMPQ         R9, $0x02
-	JLT          single1461
+	JLT          single1566
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1462
+	JEQ          stored1567
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1462
+	JMP          stored1567
 
-single1461:
+single1566:
 	VMOVSD X10, 32(DI)
 
-stored1462:
+stored1567:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1444
+	JGE  tile1549
 
-tiles1445:
+tiles1550:
 	CMPQ R10, $0x00000002
-	JLT  tiles1464
+	JLT  tiles1569
 
-tile1463:
+tile1568:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -17912,9 +20993,9 @@ tile1463:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1466
+	JLE    done1571
 
-again1465:
+again1570:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -17926,32 +21007,32 @@ again1465:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1465
+	JNZ          again1570
 
-done1466:
+done1571:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1467
+	JLT        partial1572
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1469
+	JMP        stored1574
 
-partial1467:
+partial1572:
 	CMPQ         R9, $0x02
-	JLT          single1468
+	JLT          single1573
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1469
+	JEQ          stored1574
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1469
+	JMP          stored1574
 
-single1468:
+single1573:
 	VMOVSD X2, 32(DI)
 
-stored1469:
+stored1574:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -17959,34 +21040,34 @@ stored1469:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1470
+	JLT        partial1575
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1472
+	JMP        stored1577
 
-partial1470:
+partial1575:
 	CMPQ         R9, $0x02
-	JLT          single1471
+	JLT          single1576
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1472
+	JEQ          stored1577
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1472
+	JMP          stored1577
 
-single1471:
+single1576:
 	VMOVSD X4, 32(DI)
 
-stored1472:
+stored1577:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1463
+	JGE  tile1568
 
-tiles1464:
+tiles1569:
 	CMPQ R10, $0x00000001
-	JLT  tiles1474
+	JLT  tiles1579
 
-tile1473:
+tile1578:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -17994,9 +21075,9 @@ tile1473:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1476
+	JLE    done1581
 
-again1475:
+again1580:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -18005,40 +21086,40 @@ again1475:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1475
+	JNZ          again1580
 
-done1476:
+done1581:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1477
+	JLT        partial1582
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1479
+	JMP        stored1584
 
-partial1477:
+partial1582:
 	CMPQ         R9, $0x02
-	JLT          single1478
+	JLT          single1583
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1479
+	JEQ          stored1584
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1479
+	JMP          stored1584
 
-single1478:
+single1583:
 	VMOVSD X2, 32(DI)
 
-stored1479:
+stored1584:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1473
+	JGE  tile1578
 
-tiles1474:
-done1393:
+tiles1579:
+done1498:
 	VZEROUPPER
 	RET
 
@@ -18052,9 +21133,9 @@ TEXT ·cavities256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done1481
+	JLE     done1586
 
-item1480:
+item1585:
 	MOVLQSX 40(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVQ    (BX), R8
@@ -18064,9 +21145,9 @@ item1480:
 	MOVLQSX 52(BX), R10
 	XORQ    R11, R11
 	CMPQ    R10, $0x00000004
-	JLT     rest1483
+	JLT     rest1588
 
-whole1482:
+whole1587:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -18076,11 +21157,11 @@ whole1482:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1482
+	JGE       whole1587
 
-rest1483:
+rest1588:
 	TESTQ      R10, R10
-	JZ         done1484
+	JZ         done1589
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -18091,12 +21172,12 @@ rest1483:
 	VBLENDVPD  Y3, Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)(R11*8)
 
-done1484:
+done1589:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1480
+	JNZ  item1585
 
-done1481:
+done1586:
 	VZEROUPPER
 	RET
 
@@ -18109,9 +21190,9 @@ TEXT ·products256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1487
+	JLE   done1592
 
-item1485:
+item1590:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 40(BX), R8
@@ -18121,10 +21202,10 @@ item1485:
 	MOVLQSX 52(BX), R10
 	MOVLQSX 56(BX), R11
 	CMPL    60(BX), $0x00
-	JNE     backward1488
+	JNE     backward1593
 	CMPQ    R11, $0x00000008
-	JLT     part1489
-	JG      done1487
+	JLT     part1594
+	JG      done1592
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -18132,9 +21213,9 @@ item1485:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1492
+	JLT     rows1597
 
-row1491:
+row1596:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -18145,13 +21226,13 @@ row1491:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1491
+	JGE          row1596
 
-rows1492:
+rows1597:
 	CMPQ R10, $0x00000001
-	JLT  rows1494
+	JLT  rows1599
 
-row1493:
+row1598:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -18159,19 +21240,19 @@ row1493:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1493
+	JGE          row1598
 
-rows1494:
+rows1599:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
-	JMP     next1486
+	JMP     next1591
 
-part1489:
+part1594:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1490
+	JLE     fewer1595
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -18182,9 +21263,9 @@ part1489:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1496
+	JLT     rows1601
 
-row1495:
+row1600:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -18197,13 +21278,13 @@ row1495:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1495
+	JGE          row1600
 
-rows1496:
+rows1601:
 	CMPQ R10, $0x00000001
-	JLT  rows1498
+	JLT  rows1603
 
-row1497:
+row1602:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -18212,26 +21293,26 @@ row1497:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1497
+	JGE          row1602
 
-rows1498:
+rows1603:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
-	JMP     next1486
+	JMP     next1591
 
-fewer1490:
+fewer1595:
 	CMPQ   R11, $0x00000004
-	JLT    part1499
+	JLT    part1604
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1502
+	JLT    rows1607
 
-row1501:
+row1606:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -18240,27 +21321,27 @@ row1501:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1501
+	JGE          row1606
 
-rows1502:
+rows1607:
 	CMPQ R10, $0x00000001
-	JLT  rows1504
+	JLT  rows1609
 
-row1503:
+row1608:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1503
+	JGE          row1608
 
-rows1504:
+rows1609:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
-	JMP     next1486
+	JMP     next1591
 
-part1499:
+part1604:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -18270,9 +21351,9 @@ part1499:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1506
+	JLT     rows1611
 
-row1505:
+row1610:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -18283,13 +21364,13 @@ row1505:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1505
+	JGE          row1610
 
-rows1506:
+rows1611:
 	CMPQ R10, $0x00000001
-	JLT  rows1508
+	JLT  rows1613
 
-row1507:
+row1612:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -18297,17 +21378,17 @@ row1507:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1507
+	JGE          row1612
 
-rows1508:
+rows1613:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
-	JMP     next1486
+	JMP     next1591
 
-backward1488:
+backward1593:
 	CMPQ    R10, $0x00000008
-	JLT     part1509
-	JG      done1487
+	JLT     part1614
+	JG      done1592
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
@@ -18315,9 +21396,9 @@ backward1488:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1512
+	JLT     few1617
 
-rows1511:
+rows1616:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -18344,11 +21425,11 @@ rows1511:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1511
+	JGE         rows1616
 	TESTQ       R9, R9
-	JZ          products1513
+	JZ          products1618
 
-few1512:
+few1617:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -18356,19 +21437,19 @@ few1512:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1515
+	JLE         end1620
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1515
+	JLE         end1620
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1515
+	JLE         end1620
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1515:
+end1620:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -18380,13 +21461,13 @@ end1515:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1513:
-	JMP next1486
+products1618:
+	JMP next1591
 
-part1509:
+part1614:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1510
+	JLE        fewer1615
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -18397,9 +21478,9 @@ part1509:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1517
+	JLT        few1622
 
-rows1516:
+rows1621:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -18430,11 +21511,11 @@ rows1516:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1516
+	JGE         rows1621
 	TESTQ       R9, R9
-	JZ          products1518
+	JZ          products1623
 
-few1517:
+few1622:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -18443,22 +21524,22 @@ few1517:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1520
+	JLE         end1625
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1520
+	JLE         end1625
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1520
+	JLE         end1625
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1520:
+end1625:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -18470,21 +21551,21 @@ end1520:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1518:
-	JMP next1486
+products1623:
+	JMP next1591
 
-fewer1510:
+fewer1615:
 	CMPQ    R10, $0x00000004
-	JLT     part1521
+	JLT     part1626
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1524
+	JLT     few1629
 
-rows1523:
+rows1628:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -18507,27 +21588,27 @@ rows1523:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1523
+	JGE        rows1628
 	TESTQ      R9, R9
-	JZ         products1525
+	JZ         products1630
 
-few1524:
+few1629:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1527
+	JLE    end1632
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1527
+	JLE    end1632
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1527
+	JLE    end1632
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1527:
+end1632:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -18539,10 +21620,10 @@ end1527:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1525:
-	JMP next1486
+products1630:
+	JMP next1591
 
-part1521:
+part1626:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -18553,9 +21634,9 @@ part1521:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1529
+	JLT        few1634
 
-rows1528:
+rows1633:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -18582,11 +21663,11 @@ rows1528:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1528
+	JGE         rows1633
 	TESTQ       R9, R9
-	JZ          products1530
+	JZ          products1635
 
-few1529:
+few1634:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -18594,19 +21675,19 @@ few1529:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1532
+	JLE         end1637
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1532
+	JLE         end1637
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1532
+	JLE         end1637
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1532:
+end1637:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -18618,13 +21699,13 @@ end1532:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1530:
-next1486:
+products1635:
+next1591:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1485
+	JNZ  item1590
 
-done1487:
+done1592:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -18645,9 +21726,9 @@ TEXT ·allSafe256(SB), $0-25
 	VMOVUPD constants<>+1848(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1534
+	JLT     rest1639
 
-whole1533:
+whole1638:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -18667,13 +21748,13 @@ whole1533:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1533
+	JGE     whole1638
 
-rest1534:
+rest1639:
 	CMPQ CX, $0x00000004
-	JLT  rest1536
+	JLT  rest1641
 
-whole1535:
+whole1640:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -18681,11 +21762,11 @@ whole1535:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1535
+	JGE     whole1640
 
-rest1536:
+rest1641:
 	TESTQ      CX, CX
-	JZ         done1537
+	JZ         done1642
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -18695,7 +21776,7 @@ rest1536:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1537:
+done1642:
 	VCMPPD    $0x1e, constants<>+1912(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
@@ -18710,13 +21791,13 @@ done1537:
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JZ        safe1538
+	JZ        safe1643
 	MOVB      $0x00, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1538:
+safe1643:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -18736,9 +21817,9 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1540
+	JLE          done1645
 
-item1539:
+item1644:
 	MOVQ    16(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 48(BX), R8
@@ -18750,19 +21831,19 @@ item1539:
 	XORQ    R11, R11
 	MOVQ    R10, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1542
+	JLT     rest1647
 
-whole1541:
+whole1646:
 	VMOVUPD (R9)(R11*8), Y5
 	VMAXPD  Y5, Y4, Y4
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R12
 	CMPQ    R12, $0x00000004
-	JGE     whole1541
+	JGE     whole1646
 
-rest1542:
+rest1647:
 	TESTQ      R12, R12
-	JZ         done1543
+	JZ         done1648
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y5
@@ -18771,7 +21852,7 @@ rest1542:
 	VBLENDVPD  Y5, Y6, Y7, Y6
 	VMAXPD     Y6, Y4, Y4
 
-done1543:
+done1648:
 	VPERM2F128   $0x01, Y4, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VPERMILPD    $0x05, Y4, Y5
@@ -18779,21 +21860,21 @@ done1543:
 	VBROADCASTSD 32(BX), Y5
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1545
+	JLT          rest1650
 
-whole1544:
+whole1649:
 	VMOVUPD   (R9)(R11*8), Y6
 	VMOVUPD   (DI)(R11*8), Y7
 	VSUBPD    Y4, Y6, Y6
 	VUCOMISD  X3, X0
-	JBE       undamped1546
+	JBE       undamped1651
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped1546:
+undamped1651:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1944(SB), Y7, Y7
@@ -18807,11 +21888,11 @@ undamped1546:
 	ADDQ        $0x00000004, R11
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole1544
+	JGE         whole1649
 
-rest1545:
+rest1650:
 	TESTQ      R10, R10
-	JZ         done1547
+	JZ         done1652
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -18821,14 +21902,14 @@ rest1545:
 	VSUBPD     Y4, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X3, X0
-	JBE        undamped1548
+	JBE        undamped1653
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y4
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y4, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped1548:
+undamped1653:
 	VCMPPD    $0x04, Y8, Y7, Y4
 	VSUBPD    Y8, Y7, Y8
 	VANDPD    constants<>+1944(SB), Y8, Y8
@@ -18836,49 +21917,49 @@ undamped1548:
 	VPCMPGTQ  Y2, Y8, Y4
 	VBLENDVPD Y4, Y8, Y2, Y2
 	CMPQ      R10, $0x04
-	JLT       partial1549
+	JLT       partial1654
 	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored1551
+	JMP       stored1656
 
-partial1549:
+partial1654:
 	CMPQ         R10, $0x02
-	JLT          single1550
+	JLT          single1655
 	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored1551
+	JEQ          stored1656
 	VEXTRACTF128 $0x01, Y7, X4
 	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored1551
+	JMP          stored1656
 
-single1550:
+single1655:
 	VMOVSD X7, (DI)(R11*8)
 
-stored1551:
+stored1656:
 	VMASKMOVPD  (R8)(R11*8), Y6, Y4
 	VFMADD231PD Y7, Y5, Y4
 	CMPQ        R10, $0x04
-	JLT         partial1552
+	JLT         partial1657
 	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored1554
+	JMP         stored1659
 
-partial1552:
+partial1657:
 	CMPQ         R10, $0x02
-	JLT          single1553
+	JLT          single1658
 	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored1554
+	JEQ          stored1659
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored1554
+	JMP          stored1659
 
-single1553:
+single1658:
 	VMOVSD X4, (R8)(R11*8)
 
-stored1554:
-done1547:
+stored1659:
+done1652:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1539
+	JNZ  item1644
 
-done1540:
+done1645:
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VPCMPGTQ   Y2, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y2, Y2
@@ -18896,9 +21977,9 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1556
+	JLE   done1661
 
-item1555:
+item1660:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
@@ -18907,9 +21988,9 @@ item1555:
 	XORQ    DI, DI
 	MOVQ    SI, R8
 	CMPQ    R8, $0x00000004
-	JLT     rest1558
+	JLT     rest1663
 
-whole1557:
+whole1662:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -18917,11 +21998,11 @@ whole1557:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1557
+	JGE     whole1662
 
-rest1558:
+rest1663:
 	TESTQ      R8, R8
-	JZ         done1559
+	JZ         done1664
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
@@ -18932,7 +22013,7 @@ rest1558:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1559:
+done1664:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
@@ -18942,13 +22023,13 @@ done1559:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1556
+	JNZ          done1661
 	VBROADCASTSD 8(CX), Y1
 	XORQ         DI, DI
 	CMPQ         SI, $0x00000004
-	JLT          rest1561
+	JLT          rest1666
 
-whole1560:
+whole1665:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -18956,11 +22037,11 @@ whole1560:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1560
+	JGE     whole1665
 
-rest1561:
+rest1666:
 	TESTQ      SI, SI
-	JZ         done1562
+	JZ         done1667
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -18969,29 +22050,29 @@ rest1561:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1563
+	JLT        partial1668
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1565
+	JMP        stored1670
 
-partial1563:
+partial1668:
 	CMPQ         SI, $0x02
-	JLT          single1564
+	JLT          single1669
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1565
+	JEQ          stored1670
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1565
+	JMP          stored1670
 
-single1564:
+single1669:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1565:
-done1562:
+stored1670:
+done1667:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1555
+	JNZ  item1660
 
-done1556:
+done1661:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -19004,35 +22085,35 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1567
+	JLE   done1672
 
-item1566:
+item1671:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x00000004
-	JLT     rest1569
+	JLT     rest1674
 
-whole1568:
+whole1673:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1568
+	JGE     whole1673
 
-rest1569:
+rest1674:
 	TESTQ      DI, DI
-	JZ         done1570
+	JZ         done1675
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1570:
+done1675:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -19041,9 +22122,9 @@ done1570:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1566
+	JNZ        item1671
 
-done1567:
+done1672:
 	VZEROUPPER
 	RET
 
@@ -19057,9 +22138,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1572
+	JLE    done1677
 
-item1571:
+item1676:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -19069,9 +22150,9 @@ item1571:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x00000004
-	JLT          rest1574
+	JLT          rest1679
 
-whole1573:
+whole1678:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -19085,11 +22166,11 @@ whole1573:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1573
+	JGE       whole1678
 
-rest1574:
+rest1679:
 	TESTQ      R9, R9
-	JZ         done1575
+	JZ         done1680
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -19105,29 +22186,29 @@ rest1574:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1576
+	JLT        partial1681
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1578
+	JMP        stored1683
 
-partial1576:
+partial1681:
 	CMPQ         R9, $0x02
-	JLT          single1577
+	JLT          single1682
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1578
+	JEQ          stored1683
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1578
+	JMP          stored1683
 
-single1577:
+single1682:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1578:
-done1575:
+stored1683:
+done1680:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1571
+	JNZ  item1676
 
-done1572:
+done1677:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -19149,17 +22230,17 @@ TEXT ·exponentials256(SB), $0-64
 	VMOVUPD constants<>+1976(SB), Y1
 	VMOVUPD constants<>+1944(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1580
+	JLE     done1685
 
-table1579:
+table1684:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1582
+	JLT          rest1687
 
-whole1581:
+whole1686:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -19173,13 +22254,13 @@ whole1581:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1581
+	JGE     whole1686
 
-rest1582:
+rest1687:
 	CMPQ DI, $0x00000004
-	JLT  rest1584
+	JLT  rest1689
 
-whole1583:
+whole1688:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -19188,11 +22269,11 @@ whole1583:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1583
+	JGE     whole1688
 
-rest1584:
+rest1689:
 	TESTQ      DI, DI
-	JZ         done1585
+	JZ         done1690
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -19202,16 +22283,16 @@ rest1584:
 	VCMPPD     $0x06, constants<>+1880(SB), Y5, Y5
 	VORPD      Y5, Y4, Y4
 
-done1585:
+done1690:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1580
+	JNZ       done1685
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1587
+	JLT       rest1692
 
-whole1586:
+whole1691:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2104(SB), Y6
@@ -19281,13 +22362,13 @@ whole1586:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1586
+	JGE          whole1691
 
-rest1587:
+rest1692:
 	CMPQ DI, $0x00000004
-	JLT  rest1589
+	JLT  rest1694
 
-whole1588:
+whole1693:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2104(SB), Y6
@@ -19324,11 +22405,11 @@ whole1588:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1588
+	JGE          whole1693
 
-rest1589:
+rest1694:
 	TESTQ        DI, DI
-	JZ           done1590
+	JZ           done1695
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -19366,30 +22447,30 @@ rest1589:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1591
+	JLT          partial1696
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1593
+	JMP          stored1698
 
-partial1591:
+partial1696:
 	CMPQ         DI, $0x02
-	JLT          single1592
+	JLT          single1697
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1593
+	JEQ          stored1698
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1593
+	JMP          stored1698
 
-single1592:
+single1697:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1593:
-done1590:
+stored1698:
+done1695:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1579
+	JNZ  table1684
 
-done1580:
+done1685:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -19412,9 +22493,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2648(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1595
+	JLT          rest1700
 
-whole1594:
+whole1699:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -19482,13 +22563,13 @@ whole1594:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole1594
+	JGE          whole1699
 
-rest1595:
+rest1700:
 	CMPQ DX, $0x00000010
-	JLT  rest1597
+	JLT  rest1702
 
-whole1596:
+whole1701:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -19508,11 +22589,11 @@ whole1596:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole1596
+	JGE          whole1701
 
-rest1597:
+rest1702:
 	TESTQ        DX, DX
-	JZ           done1598
+	JZ           done1703
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -19532,41 +22613,41 @@ rest1597:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial1599
+	JNZ          partial1704
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored1600
+	JMP          stored1705
 
-partial1599:
+partial1704:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1601
+	JZ         without1706
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1601:
+without1706:
 	TESTQ      $0x00000004, DX
-	JZ         without1602
+	JZ         without1707
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1602:
+without1707:
 	TESTQ     $0x00000002, DX
-	JZ        without1603
+	JZ        without1708
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1603:
+without1708:
 	TESTQ  $0x00000001, DX
-	JZ     without1604
+	JZ     without1709
 	VMOVSS X0, (AX)
 
-without1604:
-stored1600:
-done1598:
+without1709:
+stored1705:
+done1703:
 	VZEROUPPER
 	RET
 
@@ -19587,9 +22668,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2776(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1606
+	JLT          rest1711
 
-whole1605:
+whole1710:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -19669,13 +22750,13 @@ whole1605:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole1605
+	JGE         whole1710
 
-rest1606:
+rest1711:
 	CMPQ DX, $0x00000010
-	JLT  rest1608
+	JLT  rest1713
 
-whole1607:
+whole1712:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -19698,11 +22779,11 @@ whole1607:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1607
+	JGE         whole1712
 
-rest1608:
+rest1713:
 	TESTQ       DX, DX
-	JZ          done1609
+	JZ          done1714
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -19725,41 +22806,41 @@ rest1608:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial1610
+	JNZ         partial1715
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored1611
+	JMP         stored1716
 
-partial1610:
+partial1715:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1612
+	JZ         without1717
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1612:
+without1717:
 	TESTQ      $0x00000004, DX
-	JZ         without1613
+	JZ         without1718
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1613:
+without1718:
 	TESTQ     $0x00000002, DX
-	JZ        without1614
+	JZ        without1719
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1614:
+without1719:
 	TESTQ  $0x00000001, DX
-	JZ     without1615
+	JZ     without1720
 	VMOVSS X0, (AX)
 
-without1615:
-stored1611:
-done1609:
+without1720:
+stored1716:
+done1714:
 	VZEROUPPER
 	RET
 
@@ -19772,9 +22853,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3232(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest1617
+	JLT          rest1722
 
-whole1616:
+whole1721:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -19790,24 +22871,24 @@ whole1616:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole1616
+	JGE     whole1721
 
-rest1617:
+rest1722:
 	CMPQ CX, $0x00000010
-	JLT  rest1619
+	JLT  rest1724
 
-whole1618:
+whole1723:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1618
+	JGE     whole1723
 
-rest1619:
+rest1724:
 	TESTQ   CX, CX
-	JZ      done1620
+	JZ      done1725
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -19816,16 +22897,16 @@ rest1619:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done1620:
+done1725:
 	VPCMPUD.BCST $0x06, constants<>+3360(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe1621
+	JZ           safe1726
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1621:
+safe1726:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -19840,9 +22921,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1623
+	JLE   done1728
 
-item1622:
+item1727:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -19852,7 +22933,7 @@ item1622:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1624
+	JNE          wide1729
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -19860,13 +22941,13 @@ item1622:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row1627
+	JMP          row1732
 
-wide1624:
+wide1729:
 	CMPQ R10, $0x08
-	JLE  rest1626
+	JLE  rest1731
 
-vector1625:
+vector1730:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -19877,9 +22958,9 @@ vector1625:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector1625
+	JG           vector1730
 
-rest1626:
+rest1731:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -19891,12 +22972,12 @@ rest1626:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row1627:
+row1732:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1622
+	JNZ  item1727
 
-done1623:
+done1728:
 	VZEROUPPER
 	RET
 
@@ -19914,9 +22995,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1629
+	JLT  rest1734
 
-panel1628:
+panel1733:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -19929,9 +23010,9 @@ panel1628:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1632
+	JLT    rows1737
 
-row1631:
+row1736:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -19946,13 +23027,13 @@ row1631:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row1631
+	JGE          row1736
 
-rows1632:
+rows1737:
 	CMPQ R12, $0x00000001
-	JLT  rows1634
+	JLT  rows1739
 
-row1633:
+row1738:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -19962,9 +23043,9 @@ row1633:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1633
+	JGE          row1738
 
-rows1634:
+rows1739:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -19976,13 +23057,13 @@ rows1634:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1628
+	JGE     panel1733
 
-rest1629:
+rest1734:
 	TESTQ  R11, R11
-	JZ     done1630
+	JZ     done1735
 	CMPQ   R11, $0x00000010
-	JGT    wider1635
+	JGT    wider1740
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -19994,9 +23075,9 @@ rest1629:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1637
+	JLT    rows1742
 
-row1636:
+row1741:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -20009,65 +23090,65 @@ row1636:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1636
+	JGE          row1741
 
-rows1637:
+rows1742:
 	CMPQ DX, $0x00000001
-	JLT  rows1639
+	JLT  rows1744
 
-row1638:
+row1743:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1638
+	JGE          row1743
 
-rows1639:
+rows1744:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1640
+	JNZ     partial1745
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored1641
+	JMP     stored1746
 
-partial1640:
+partial1745:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1642
+	JZ         without1747
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1642:
+without1747:
 	TESTQ      $0x00000004, R11
-	JZ         without1643
+	JZ         without1748
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1643:
+without1748:
 	TESTQ     $0x00000002, R11
-	JZ        without1644
+	JZ        without1749
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1644:
+without1749:
 	TESTQ  $0x00000001, R11
-	JZ     without1645
+	JZ     without1750
 	VMOVSS X0, (AX)
 
-without1645:
-stored1641:
-	JMP done1630
+without1750:
+stored1746:
+	JMP done1735
 
-wider1635:
+wider1740:
 	CMPQ   R11, $0x00000020
-	JGT    wider1646
+	JGT    wider1751
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -20084,9 +23165,9 @@ wider1635:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1648
+	JLT    rows1753
 
-row1647:
+row1752:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -20103,13 +23184,13 @@ row1647:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1647
+	JGE          row1752
 
-rows1648:
+rows1753:
 	CMPQ DX, $0x00000001
-	JLT  rows1650
+	JLT  rows1755
 
-row1649:
+row1754:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -20117,9 +23198,9 @@ row1649:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1649
+	JGE          row1754
 
-rows1650:
+rows1755:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -20128,45 +23209,45 @@ rows1650:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1651
+	JNZ     partial1756
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored1652
+	JMP     stored1757
 
-partial1651:
+partial1756:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1653
+	JZ         without1758
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1653:
+without1758:
 	TESTQ      $0x00000004, R11
-	JZ         without1654
+	JZ         without1759
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1654:
+without1759:
 	TESTQ     $0x00000002, R11
-	JZ        without1655
+	JZ        without1760
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1655:
+without1760:
 	TESTQ  $0x00000001, R11
-	JZ     without1656
+	JZ     without1761
 	VMOVSS X0, (AX)
 
-without1656:
-stored1652:
-	JMP done1630
+without1761:
+stored1757:
+	JMP done1735
 
-wider1646:
+wider1751:
 	CMPQ   R11, $0x00000030
-	JGT    wider1657
+	JGT    wider1762
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -20181,9 +23262,9 @@ wider1646:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1659
+	JLT    rows1764
 
-row1658:
+row1763:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -20196,13 +23277,13 @@ row1658:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1658
+	JGE          row1763
 
-rows1659:
+rows1764:
 	CMPQ DX, $0x00000001
-	JLT  rows1661
+	JLT  rows1766
 
-row1660:
+row1765:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -20211,52 +23292,52 @@ row1660:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1660
+	JGE          row1765
 
-rows1661:
+rows1766:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1662
+	JNZ     partial1767
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored1663
+	JMP     stored1768
 
-partial1662:
+partial1767:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1664
+	JZ         without1769
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1664:
+without1769:
 	TESTQ      $0x00000004, R11
-	JZ         without1665
+	JZ         without1770
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1665:
+without1770:
 	TESTQ     $0x00000002, R11
-	JZ        without1666
+	JZ        without1771
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1666:
+without1771:
 	TESTQ  $0x00000001, R11
-	JZ     without1667
+	JZ     without1772
 	VMOVSS X0, (AX)
 
-without1667:
-stored1663:
-	JMP done1630
+without1772:
+stored1768:
+	JMP done1735
 
-wider1657:
+wider1762:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -20273,9 +23354,9 @@ wider1657:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1670
+	JLT    rows1775
 
-row1669:
+row1774:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -20290,13 +23371,13 @@ row1669:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1669
+	JGE          row1774
 
-rows1670:
+rows1775:
 	CMPQ DX, $0x00000001
-	JLT  rows1672
+	JLT  rows1777
 
-row1671:
+row1776:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -20306,9 +23387,9 @@ row1671:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1671
+	JGE          row1776
 
-rows1672:
+rows1777:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -20317,41 +23398,41 @@ rows1672:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1673
+	JNZ     partial1778
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored1674
+	JMP     stored1779
 
-partial1673:
+partial1778:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1675
+	JZ         without1780
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1675:
+without1780:
 	TESTQ      $0x00000004, R11
-	JZ         without1676
+	JZ         without1781
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1676:
+without1781:
 	TESTQ     $0x00000002, R11
-	JZ        without1677
+	JZ        without1782
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1677:
+without1782:
 	TESTQ  $0x00000001, R11
-	JZ     without1678
+	JZ     without1783
 	VMOVSS X0, (AX)
 
-without1678:
-stored1674:
-done1630:
+without1783:
+stored1779:
+done1735:
 	VZEROUPPER
 	RET
 
@@ -20369,9 +23450,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1680
+	JLT  rest1785
 
-block1679:
+block1784:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -20385,9 +23466,9 @@ block1679:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest1683
+	JLT    rest1788
 
-whole1682:
+whole1787:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -20402,11 +23483,11 @@ whole1682:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole1682
+	JGE         whole1787
 
-rest1683:
+rest1788:
 	TESTQ       R14, R14
-	JZ          done1685
+	JZ          done1790
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -20420,7 +23501,7 @@ rest1683:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done1685:
+done1790:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -20450,11 +23531,11 @@ done1685:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1679
+	JGE        block1784
 
-rest1680:
+rest1785:
 	TESTQ  CX, CX
-	JZ     done1681
+	JZ     done1786
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -20469,73 +23550,73 @@ rest1680:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest1688
+	JLT    rest1793
 
-whole1687:
+whole1792:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1689
+	JLE         column1794
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1689
+	JLE         column1794
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1689
+	JLE         column1794
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1689
+	JLE         column1794
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1689
+	JLE         column1794
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1689
+	JLE         column1794
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1689
+	JLE         column1794
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column1689:
+column1794:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole1687
+	JGE  whole1792
 
-rest1688:
+rest1793:
 	TESTQ       BX, BX
-	JZ          done1690
+	JZ          done1795
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1691
+	JLE         column1796
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1691
+	JLE         column1796
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1691
+	JLE         column1796
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1691
+	JLE         column1796
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1691
+	JLE         column1796
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1691
+	JLE         column1796
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1691
+	JLE         column1796
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column1691:
-done1690:
+column1796:
+done1795:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -20561,41 +23642,41 @@ done1690:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial1692
+	JNZ        partial1797
 	VMOVUPS    Z0, (AX)
-	JMP        stored1693
+	JMP        stored1798
 
-partial1692:
+partial1797:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without1694
+	JZ         without1799
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1694:
+without1799:
 	TESTQ      $0x00000004, CX
-	JZ         without1695
+	JZ         without1800
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1695:
+without1800:
 	TESTQ     $0x00000002, CX
-	JZ        without1696
+	JZ        without1801
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1696:
+without1801:
 	TESTQ  $0x00000001, CX
-	JZ     without1697
+	JZ     without1802
 	VMOVSS X0, (AX)
 
-without1697:
-stored1693:
-done1681:
+without1802:
+stored1798:
+done1786:
 	VZEROUPPER
 	RET
 
@@ -20615,9 +23696,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3032(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done1700
+	JLE     done1805
 
-item1698:
+item1803:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -20625,9 +23706,9 @@ item1698:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some1701
+	JNE           some1806
 	CMPL          60(BX), $0x00
-	JNE           backward1702
+	JNE           backward1807
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -20641,9 +23722,9 @@ item1698:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next1699
+	JMP           next1804
 
-backward1702:
+backward1807:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -20662,17 +23743,17 @@ backward1702:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next1699
+	JMP             next1804
 
-some1701:
+some1806:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done1700
+	JG           done1805
 	CMPQ         R12, $0x08
-	JG           done1700
+	JG           done1805
 	CMPL         60(BX), $0x00
-	JNE          fewBackward1703
+	JNE          fewBackward1808
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -20685,40 +23766,40 @@ some1701:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end1704
+	JLE          end1809
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end1704
+	JLE          end1809
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end1704
+	JLE          end1809
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end1704
+	JLE          end1809
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end1704
+	JLE          end1809
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end1704
+	JLE          end1809
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end1704
+	JLE          end1809
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end1704:
+end1809:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next1699
+	JMP     next1804
 
-fewBackward1703:
+fewBackward1808:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -20737,28 +23818,28 @@ fewBackward1703:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end1705
+	JLE       end1810
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end1705
+	JLE       end1810
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end1705
+	JLE       end1810
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end1705
+	JLE       end1810
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end1705
+	JLE       end1810
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end1705
+	JLE       end1810
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end1705
+	JLE       end1810
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end1705:
+end1810:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -20782,12 +23863,12 @@ end1705:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next1699:
+next1804:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1698
+	JNZ  item1803
 
-done1700:
+done1805:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -20806,9 +23887,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1707
+	JLE          done1812
 
-item1706:
+item1811:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -20819,25 +23900,25 @@ item1706:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1708
+	JNE          wide1813
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row1711
+	JMP          row1816
 
-wide1708:
+wide1813:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest1710
+	JLE  rest1815
 
-vector1709:
+vector1814:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector1709
+	JG        vector1814
 
-rest1710:
+rest1815:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -20846,7 +23927,7 @@ rest1710:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row1711:
+row1816:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -20856,18 +23937,18 @@ row1711:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1712
+	JNE          wide1817
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped1716
+	JBE          undamped1821
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped1716:
+undamped1821:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -20876,24 +23957,24 @@ undamped1716:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row1715
+	JMP         row1820
 
-wide1712:
+wide1817:
 	CMPQ R10, $0x08
-	JLE  rest1714
+	JLE  rest1819
 
-vector1713:
+vector1818:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped1717
+	JBE       undamped1822
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped1717:
+undamped1822:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -20905,9 +23986,9 @@ undamped1717:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector1713
+	JG          vector1818
 
-rest1714:
+rest1819:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -20915,79 +23996,79 @@ rest1714:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped1718
+	JBE         undamped1823
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped1718:
+undamped1823:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial1719
+	JNZ         partial1824
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored1722
+	JMP         stored1827
 
-partial1719:
+partial1824:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1720
+	JZ         noFour1825
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1720:
+noFour1825:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1721
+	JZ         noTwo1826
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1721:
+noTwo1826:
 	TESTQ  $0x00000001, R10
-	JZ     stored1722
+	JZ     stored1827
 	VMOVSD X4, (DI)
 
-stored1722:
+stored1827:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial1723
+	JNZ         partial1828
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored1726
+	JMP         stored1831
 
-partial1723:
+partial1828:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1724
+	JZ         noFour1829
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1724:
+noFour1829:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1725
+	JZ         noTwo1830
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1725:
+noTwo1830:
 	TESTQ  $0x00000001, R10
-	JZ     stored1726
+	JZ     stored1831
 	VMOVSD X4, (DI)
 
-stored1726:
-row1715:
+stored1831:
+row1820:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1706
+	JNZ  item1811
 
-done1707:
+done1812:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -21018,18 +24099,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3264(SB), Z9
 	VBROADCASTSD constants<>+3352(SB), Z10
 	TESTQ        BX, BX
-	JLE          done1728
+	JLE          done1833
 
-table1727:
+table1832:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest1730
+	JLT          rest1835
 
-whole1729:
+whole1834:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -21049,13 +24130,13 @@ whole1729:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole1729
+	JGE     whole1834
 
-rest1730:
+rest1835:
 	CMPQ DI, $0x00000010
-	JLT  rest1732
+	JLT  rest1837
 
-whole1731:
+whole1836:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -21063,11 +24144,11 @@ whole1731:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole1731
+	JGE     whole1836
 
-rest1732:
+rest1837:
 	TESTQ     DI, DI
-	JZ        done1733
+	JZ        done1838
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -21077,16 +24158,16 @@ rest1732:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done1733:
+done1838:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done1728
+	JNZ      done1833
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest1735
+	JLT      rest1840
 
-whole1734:
+whole1839:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -21150,13 +24231,13 @@ whole1734:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole1734
+	JGE          whole1839
 
-rest1735:
+rest1840:
 	CMPQ DI, $0x00000010
-	JLT  rest1737
+	JLT  rest1842
 
-whole1736:
+whole1841:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -21175,11 +24256,11 @@ whole1736:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole1736
+	JGE          whole1841
 
-rest1737:
+rest1842:
 	TESTQ        DI, DI
-	JZ           done1738
+	JZ           done1843
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -21198,47 +24279,47 @@ rest1737:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial1739
+	JNZ          partial1844
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored1740
+	JMP          stored1845
 
-partial1739:
+partial1844:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without1741
+	JZ         without1846
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without1741:
+without1846:
 	TESTQ      $0x00000004, DI
-	JZ         without1742
+	JZ         without1847
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without1742:
+without1847:
 	TESTQ     $0x00000002, DI
-	JZ        without1743
+	JZ        without1848
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without1743:
+without1848:
 	TESTQ  $0x00000001, DI
-	JZ     without1744
+	JZ     without1849
 	VMOVSS X11, (SI)
 
-without1744:
-stored1740:
-done1738:
+without1849:
+stored1845:
+done1843:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1727
+	JNZ  table1832
 
-done1728:
+done1833:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -21253,153 +24334,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done1747
+	JLT  done1852
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done1747
+	JLT  done1852
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done1747
+	JLT  done1852
 	MOVQ BX, 32(SI)
 
-chunk1745:
+chunk1850:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done1747
+	JZ   done1852
 	CMPQ BX, $0x40
-	JLE  whole1746
+	JLE  whole1851
 	MOVQ $0x00000040, BX
 
-whole1746:
+whole1851:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1748:
+pass1853:
 	CMPQ          R9, BX
-	JGE           passed1750
+	JGE           passed1855
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1749
+	JHI           stop1854
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -21645,13 +24726,13 @@ pass1748:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass1748
+	JMP           pass1853
 
-stop1749:
+stop1854:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1750:
+passed1855:
 	VBROADCASTSD constants<>+3280(SB), Z0
 	VBROADCASTSD constants<>+3312(SB), Z1
 	VMOVUPS      constants<>+2648(SB), Z2
@@ -21659,9 +24740,9 @@ passed1750:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass1751:
+pass1856:
 	CMPQ              R9, BX
-	JGE               passed1753
+	JGE               passed1858
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -21737,18 +24818,18 @@ pass1751:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass1751
+	JMP               pass1856
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1753:
+passed1858:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1754:
+pass1859:
 	CMPQ            R9, BX
-	JGE             passed1756
+	JGE             passed1861
 	VMOVUPS         constants<>+2840(SB), Z0
 	VMOVUPS         constants<>+2904(SB), Z1
 	VMOVUPS         constants<>+2968(SB), Z2
@@ -22102,26 +25183,26 @@ pass1754:
 	VPSUBD.BCST     constants<>+3232(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3360(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop1755
+	JNZ             stop1860
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass1754
+	JMP             pass1859
 
-stop1755:
+stop1860:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1756:
+passed1861:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1757:
+pass1862:
 	CMPQ             R9, BX
-	JGE              passed1759
+	JGE              passed1864
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3240(SB), Y3
@@ -22169,18 +25250,18 @@ pass1757:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass1757
+	JMP              pass1862
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1759:
+passed1864:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1760:
+pass1865:
 	CMPQ            R9, BX
-	JGE             passed1762
+	JGE             passed1867
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -22210,17 +25291,17 @@ pass1760:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass1760
+	JMP             pass1865
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1762:
+passed1867:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk1745
+	JMP  chunk1850
 
-done1747:
+done1852:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -22241,9 +25322,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest1765
+	JLT          rest1870
 
-whole1764:
+whole1869:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -22254,11 +25335,11 @@ whole1764:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1764
+	JGE          whole1869
 
-rest1765:
+rest1870:
 	TESTQ        R11, R11
-	JZ           done1766
+	JZ           done1871
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -22270,7 +25351,7 @@ rest1765:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done1766:
+done1871:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -22283,7 +25364,7 @@ done1766:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector1767:
+vector1872:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -22310,7 +25391,7 @@ vector1767:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector1767
+	JLT               vector1872
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -22318,9 +25399,9 @@ vector1767:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest1769
+	JLT               rest1874
 
-whole1768:
+whole1873:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -22331,11 +25412,11 @@ whole1768:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1768
+	JGE          whole1873
 
-rest1769:
+rest1874:
 	TESTQ        R11, R11
-	JZ           done1770
+	JZ           done1875
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -22347,7 +25428,7 @@ rest1769:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done1770:
+done1875:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -22360,7 +25441,7 @@ done1770:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector1771:
+vector1876:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -22387,7 +25468,7 @@ vector1771:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector1771
+	JLT               vector1876
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -22396,9 +25477,9 @@ vector1771:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest1773
+	JLT               rest1878
 
-panel1772:
+panel1877:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -22419,9 +25500,9 @@ panel1772:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1776
+	JLT    rows1881
 
-row1775:
+row1880:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22450,13 +25531,13 @@ row1775:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row1775
+	JGE              row1880
 
-rows1776:
+rows1881:
 	CMPQ R12, $0x00000001
-	JLT  rows1778
+	JLT  rows1883
 
-row1777:
+row1882:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22473,9 +25554,9 @@ row1777:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row1777
+	JGE              row1882
 
-rows1778:
+rows1883:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22499,13 +25580,13 @@ rows1778:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel1772
+	JGE         panel1877
 
-rest1773:
+rest1878:
 	TESTQ  R11, R11
-	JZ     done1774
+	JZ     done1879
 	CMPQ   R11, $0x00000010
-	JGT    wider1779
+	JGT    wider1884
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -22517,9 +25598,9 @@ rest1773:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1781
+	JLT    rows1886
 
-row1780:
+row1885:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -22530,13 +25611,13 @@ row1780:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1780
+	JGE              row1885
 
-rows1781:
+rows1886:
 	CMPQ R11, $0x00000001
-	JLT  rows1783
+	JLT  rows1888
 
-row1782:
+row1887:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -22544,19 +25625,19 @@ row1782:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1782
+	JGE              row1887
 
-rows1783:
+rows1888:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done1774
+	JMP         done1879
 
-wider1779:
+wider1884:
 	CMPQ   R11, $0x00000020
-	JGT    wider1784
+	JGT    wider1889
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -22573,9 +25654,9 @@ wider1779:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1786
+	JLT    rows1891
 
-row1785:
+row1890:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -22592,13 +25673,13 @@ row1785:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1785
+	JGE              row1890
 
-rows1786:
+rows1891:
 	CMPQ R11, $0x00000001
-	JLT  rows1788
+	JLT  rows1893
 
-row1787:
+row1892:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -22609,9 +25690,9 @@ row1787:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1787
+	JGE              row1892
 
-rows1788:
+rows1893:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22622,11 +25703,11 @@ rows1788:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done1774
+	JMP         done1879
 
-wider1784:
+wider1889:
 	CMPQ   R11, $0x00000030
-	JGT    wider1789
+	JGT    wider1894
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -22647,9 +25728,9 @@ wider1784:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1791
+	JLT    rows1896
 
-row1790:
+row1895:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -22672,13 +25753,13 @@ row1790:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1790
+	JGE              row1895
 
-rows1791:
+rows1896:
 	CMPQ R11, $0x00000001
-	JLT  rows1793
+	JLT  rows1898
 
-row1792:
+row1897:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -22692,9 +25773,9 @@ row1792:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1792
+	JGE              row1897
 
-rows1793:
+rows1898:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22710,9 +25791,9 @@ rows1793:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done1774
+	JMP         done1879
 
-wider1789:
+wider1894:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -22737,9 +25818,9 @@ wider1789:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1796
+	JLT    rows1901
 
-row1795:
+row1900:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22768,13 +25849,13 @@ row1795:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1795
+	JGE              row1900
 
-rows1796:
+rows1901:
 	CMPQ R11, $0x00000001
-	JLT  rows1798
+	JLT  rows1903
 
-row1797:
+row1902:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -22791,9 +25872,9 @@ row1797:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1797
+	JGE              row1902
 
-rows1798:
+rows1903:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -22815,7 +25896,7 @@ rows1798:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done1774:
+done1879:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -22835,7 +25916,7 @@ done1774:
 	VPSUBD.BCST      constants<>+3232(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3360(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe1763
+	JNZ              unsafe1868
 	VMOVSS           constants<>+3240(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -22876,25 +25957,25 @@ done1774:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector1799:
+vector1904:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector1799
+	JLT     vector1904
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row1800:
+row1905:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1802
+	JLT          rest1907
 
-whole1801:
+whole1906:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -22902,11 +25983,11 @@ whole1801:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole1801
+	JGE     whole1906
 
-rest1802:
+rest1907:
 	TESTQ     R11, R11
-	JZ        done1803
+	JZ        done1908
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -22915,59 +25996,59 @@ rest1802:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces1804
+	JGT       pieces1909
 	VMOVUPS   Z1, (R10)
-	JMP       written1805
+	JMP       written1910
 
-pieces1804:
+pieces1909:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1806
+	JNZ     partial1911
 	VMOVUPS Z1, (R10)
-	JMP     stored1807
+	JMP     stored1912
 
-partial1806:
+partial1911:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1808
+	JZ         without1913
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without1808:
+without1913:
 	TESTQ      $0x00000004, R11
-	JZ         without1809
+	JZ         without1914
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without1809:
+without1914:
 	TESTQ     $0x00000002, R11
-	JZ        without1810
+	JZ        without1915
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without1810:
+without1915:
 	TESTQ  $0x00000001, R11
-	JZ     without1811
+	JZ     without1916
 	VMOVSS X0, (R10)
 
-without1811:
-stored1807:
-written1805:
-done1803:
+without1916:
+stored1912:
+written1910:
+done1908:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row1800
+	JNZ  row1905
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1763:
+unsafe1868:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -22984,17 +26065,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest1813
+	JLT  rest1918
 
-panel1812:
+panel1917:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1816
+	JLT  tiles1921
 
-tile1815:
+tile1920:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23023,9 +26104,9 @@ tile1815:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1818
+	JLE    done1923
 
-again1817:
+again1922:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -23069,9 +26150,9 @@ again1817:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1817
+	JNZ          again1922
 
-done1818:
+done1923:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -23107,13 +26188,13 @@ done1818:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1815
+	JGE     tile1920
 
-tiles1816:
+tiles1921:
 	CMPQ R10, $0x00000002
-	JLT  tiles1820
+	JLT  tiles1925
 
-tile1819:
+tile1924:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23126,9 +26207,9 @@ tile1819:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1822
+	JLE    done1927
 
-again1821:
+again1926:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -23148,9 +26229,9 @@ again1821:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1821
+	JNZ          again1926
 
-done1822:
+done1927:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -23166,13 +26247,13 @@ done1822:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1819
+	JGE     tile1924
 
-tiles1820:
+tiles1925:
 	CMPQ R10, $0x00000001
-	JLT  tiles1824
+	JLT  tiles1929
 
-tile1823:
+tile1928:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23181,9 +26262,9 @@ tile1823:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1826
+	JLE    done1931
 
-again1825:
+again1930:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -23197,9 +26278,9 @@ again1825:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1825
+	JNZ          again1930
 
-done1826:
+done1931:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -23207,19 +26288,19 @@ done1826:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1823
+	JGE     tile1928
 
-tiles1824:
+tiles1929:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel1812
+	JGE  panel1917
 
-rest1813:
+rest1918:
 	TESTQ R9, R9
-	JZ    done1814
+	JZ    done1919
 	CMPQ  R9, $0x00000010
-	JGT   wider1827
+	JGT   wider1932
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -23228,9 +26309,9 @@ rest1813:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles1829
+	JLT   tiles1934
 
-tile1828:
+tile1933:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23247,9 +26328,9 @@ tile1828:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1831
+	JLE    done1936
 
-again1830:
+again1935:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -23290,453 +26371,453 @@ again1830:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1830
+	JNZ          again1935
 
-done1831:
+done1936:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1832
+	JNZ     partial1937
 	VMOVUPS Z0, (DI)
-	JMP     stored1833
+	JMP     stored1938
 
-partial1832:
+partial1937:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1834
+	JZ         without1939
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1834:
+without1939:
 	TESTQ      $0x00000004, R9
-	JZ         without1835
+	JZ         without1940
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1835:
+without1940:
 	TESTQ     $0x00000002, R9
-	JZ        without1836
+	JZ        without1941
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1836:
+without1941:
 	TESTQ  $0x00000001, R9
-	JZ     without1837
+	JZ     without1942
 	VMOVSS X0, (BX)
 
-without1837:
-stored1833:
+without1942:
+stored1938:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1838
+	JNZ     partial1943
 	VMOVUPS Z1, (DI)
-	JMP     stored1839
+	JMP     stored1944
 
-partial1838:
+partial1943:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1840
+	JZ         without1945
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1840:
+without1945:
 	TESTQ      $0x00000004, R9
-	JZ         without1841
+	JZ         without1946
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1841:
+without1946:
 	TESTQ     $0x00000002, R9
-	JZ        without1842
+	JZ        without1947
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1842:
+without1947:
 	TESTQ  $0x00000001, R9
-	JZ     without1843
+	JZ     without1948
 	VMOVSS X0, (BX)
 
-without1843:
-stored1839:
+without1948:
+stored1944:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1844
+	JNZ     partial1949
 	VMOVUPS Z2, (DI)
-	JMP     stored1845
+	JMP     stored1950
 
-partial1844:
+partial1949:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1846
+	JZ         without1951
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1846:
+without1951:
 	TESTQ      $0x00000004, R9
-	JZ         without1847
+	JZ         without1952
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1847:
+without1952:
 	TESTQ     $0x00000002, R9
-	JZ        without1848
+	JZ        without1953
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1848:
+without1953:
 	TESTQ  $0x00000001, R9
-	JZ     without1849
+	JZ     without1954
 	VMOVSS X0, (BX)
 
-without1849:
-stored1845:
+without1954:
+stored1950:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1850
+	JNZ     partial1955
 	VMOVUPS Z3, (DI)
-	JMP     stored1851
+	JMP     stored1956
 
-partial1850:
+partial1955:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1852
+	JZ         without1957
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1852:
+without1957:
 	TESTQ      $0x00000004, R9
-	JZ         without1853
+	JZ         without1958
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1853:
+without1958:
 	TESTQ     $0x00000002, R9
-	JZ        without1854
+	JZ        without1959
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1854:
+without1959:
 	TESTQ  $0x00000001, R9
-	JZ     without1855
+	JZ     without1960
 	VMOVSS X0, (BX)
 
-without1855:
-stored1851:
+without1960:
+stored1956:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1856
+	JNZ     partial1961
 	VMOVUPS Z4, (DI)
-	JMP     stored1857
+	JMP     stored1962
 
-partial1856:
+partial1961:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1858
+	JZ         without1963
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1858:
+without1963:
 	TESTQ      $0x00000004, R9
-	JZ         without1859
+	JZ         without1964
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1859:
+without1964:
 	TESTQ     $0x00000002, R9
-	JZ        without1860
+	JZ        without1965
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1860:
+without1965:
 	TESTQ  $0x00000001, R9
-	JZ     without1861
+	JZ     without1966
 	VMOVSS X0, (BX)
 
-without1861:
-stored1857:
+without1966:
+stored1962:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1862
+	JNZ     partial1967
 	VMOVUPS Z5, (DI)
-	JMP     stored1863
+	JMP     stored1968
 
-partial1862:
+partial1967:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1864
+	JZ         without1969
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1864:
+without1969:
 	TESTQ      $0x00000004, R9
-	JZ         without1865
+	JZ         without1970
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1865:
+without1970:
 	TESTQ     $0x00000002, R9
-	JZ        without1866
+	JZ        without1971
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1866:
+without1971:
 	TESTQ  $0x00000001, R9
-	JZ     without1867
+	JZ     without1972
 	VMOVSS X0, (BX)
 
-without1867:
-stored1863:
+without1972:
+stored1968:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1868
+	JNZ     partial1973
 	VMOVUPS Z6, (DI)
-	JMP     stored1869
+	JMP     stored1974
 
-partial1868:
+partial1973:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1870
+	JZ         without1975
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1870:
+without1975:
 	TESTQ      $0x00000004, R9
-	JZ         without1871
+	JZ         without1976
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1871:
+without1976:
 	TESTQ     $0x00000002, R9
-	JZ        without1872
+	JZ        without1977
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1872:
+without1977:
 	TESTQ  $0x00000001, R9
-	JZ     without1873
+	JZ     without1978
 	VMOVSS X0, (BX)
 
-without1873:
-stored1869:
+without1978:
+stored1974:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1874
+	JNZ     partial1979
 	VMOVUPS Z7, (DI)
-	JMP     stored1875
+	JMP     stored1980
 
-partial1874:
+partial1979:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1876
+	JZ         without1981
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1876:
+without1981:
 	TESTQ      $0x00000004, R9
-	JZ         without1877
+	JZ         without1982
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1877:
+without1982:
 	TESTQ     $0x00000002, R9
-	JZ        without1878
+	JZ        without1983
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1878:
+without1983:
 	TESTQ  $0x00000001, R9
-	JZ     without1879
+	JZ     without1984
 	VMOVSS X0, (BX)
 
-without1879:
-stored1875:
+without1984:
+stored1980:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1880
+	JNZ     partial1985
 	VMOVUPS Z8, (DI)
-	JMP     stored1881
+	JMP     stored1986
 
-partial1880:
+partial1985:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1882
+	JZ         without1987
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1882:
+without1987:
 	TESTQ      $0x00000004, R9
-	JZ         without1883
+	JZ         without1988
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1883:
+without1988:
 	TESTQ     $0x00000002, R9
-	JZ        without1884
+	JZ        without1989
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1884:
+without1989:
 	TESTQ  $0x00000001, R9
-	JZ     without1885
+	JZ     without1990
 	VMOVSS X0, (BX)
 
-without1885:
-stored1881:
+without1990:
+stored1986:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1886
+	JNZ     partial1991
 	VMOVUPS Z9, (DI)
-	JMP     stored1887
+	JMP     stored1992
 
-partial1886:
+partial1991:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1888
+	JZ         without1993
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1888:
+without1993:
 	TESTQ      $0x00000004, R9
-	JZ         without1889
+	JZ         without1994
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1889:
+without1994:
 	TESTQ     $0x00000002, R9
-	JZ        without1890
+	JZ        without1995
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1890:
+without1995:
 	TESTQ  $0x00000001, R9
-	JZ     without1891
+	JZ     without1996
 	VMOVSS X0, (BX)
 
-without1891:
-stored1887:
+without1996:
+stored1992:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1892
+	JNZ     partial1997
 	VMOVUPS Z10, (DI)
-	JMP     stored1893
+	JMP     stored1998
 
-partial1892:
+partial1997:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1894
+	JZ         without1999
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1894:
+without1999:
 	TESTQ      $0x00000004, R9
-	JZ         without1895
+	JZ         without2000
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1895:
+without2000:
 	TESTQ     $0x00000002, R9
-	JZ        without1896
+	JZ        without2001
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1896:
+without2001:
 	TESTQ  $0x00000001, R9
-	JZ     without1897
+	JZ     without2002
 	VMOVSS X0, (BX)
 
-without1897:
-stored1893:
+without2002:
+stored1998:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1898
+	JNZ     partial2003
 	VMOVUPS Z11, (DI)
-	JMP     stored1899
+	JMP     stored2004
 
-partial1898:
+partial2003:
 	LEAQ       (DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1900
+	JZ         without2005
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1900:
+without2005:
 	TESTQ      $0x00000004, R9
-	JZ         without1901
+	JZ         without2006
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1901:
+without2006:
 	TESTQ     $0x00000002, R9
-	JZ        without1902
+	JZ        without2007
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1902:
+without2007:
 	TESTQ  $0x00000001, R9
-	JZ     without1903
+	JZ     without2008
 	VMOVSS X0, (BX)
 
-without1903:
-stored1899:
+without2008:
+stored2004:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile1828
+	JGE  tile1933
 
-tiles1829:
+tiles1934:
 	CMPQ R10, $0x00000004
-	JLT  tiles1905
+	JLT  tiles2010
 
-tile1904:
+tile2009:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23745,9 +26826,9 @@ tile1904:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1907
+	JLE    done2012
 
-again1906:
+again2011:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -23764,173 +26845,173 @@ again1906:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1906
+	JNZ          again2011
 
-done1907:
+done2012:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1908
+	JNZ     partial2013
 	VMOVUPS Z0, (DI)
-	JMP     stored1909
+	JMP     stored2014
 
-partial1908:
+partial2013:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1910
+	JZ         without2015
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1910:
+without2015:
 	TESTQ      $0x00000004, R9
-	JZ         without1911
+	JZ         without2016
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1911:
+without2016:
 	TESTQ     $0x00000002, R9
-	JZ        without1912
+	JZ        without2017
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1912:
+without2017:
 	TESTQ  $0x00000001, R9
-	JZ     without1913
+	JZ     without2018
 	VMOVSS X0, (BX)
 
-without1913:
-stored1909:
+without2018:
+stored2014:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1914
+	JNZ     partial2019
 	VMOVUPS Z1, (DI)
-	JMP     stored1915
+	JMP     stored2020
 
-partial1914:
+partial2019:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1916
+	JZ         without2021
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1916:
+without2021:
 	TESTQ      $0x00000004, R9
-	JZ         without1917
+	JZ         without2022
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1917:
+without2022:
 	TESTQ     $0x00000002, R9
-	JZ        without1918
+	JZ        without2023
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1918:
+without2023:
 	TESTQ  $0x00000001, R9
-	JZ     without1919
+	JZ     without2024
 	VMOVSS X0, (BX)
 
-without1919:
-stored1915:
+without2024:
+stored2020:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1920
+	JNZ     partial2025
 	VMOVUPS Z2, (DI)
-	JMP     stored1921
+	JMP     stored2026
 
-partial1920:
+partial2025:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1922
+	JZ         without2027
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1922:
+without2027:
 	TESTQ      $0x00000004, R9
-	JZ         without1923
+	JZ         without2028
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1923:
+without2028:
 	TESTQ     $0x00000002, R9
-	JZ        without1924
+	JZ        without2029
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1924:
+without2029:
 	TESTQ  $0x00000001, R9
-	JZ     without1925
+	JZ     without2030
 	VMOVSS X0, (BX)
 
-without1925:
-stored1921:
+without2030:
+stored2026:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1926
+	JNZ     partial2031
 	VMOVUPS Z3, (DI)
-	JMP     stored1927
+	JMP     stored2032
 
-partial1926:
+partial2031:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1928
+	JZ         without2033
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1928:
+without2033:
 	TESTQ      $0x00000004, R9
-	JZ         without1929
+	JZ         without2034
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1929:
+without2034:
 	TESTQ     $0x00000002, R9
-	JZ        without1930
+	JZ        without2035
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1930:
+without2035:
 	TESTQ  $0x00000001, R9
-	JZ     without1931
+	JZ     without2036
 	VMOVSS X0, (BX)
 
-without1931:
-stored1927:
+without2036:
+stored2032:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile1904
+	JGE  tile2009
 
-tiles1905:
+tiles2010:
 	CMPQ R10, $0x00000001
-	JLT  tiles1933
+	JLT  tiles2038
 
-tile1932:
+tile2037:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1935
+	JLE    done2040
 
-again1934:
+again2039:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -23938,55 +27019,55 @@ again1934:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1934
+	JNZ          again2039
 
-done1935:
+done2040:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1936
+	JNZ     partial2041
 	VMOVUPS Z0, (DI)
-	JMP     stored1937
+	JMP     stored2042
 
-partial1936:
+partial2041:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1938
+	JZ         without2043
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without1938:
+without2043:
 	TESTQ      $0x00000004, R9
-	JZ         without1939
+	JZ         without2044
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without1939:
+without2044:
 	TESTQ     $0x00000002, R9
-	JZ        without1940
+	JZ        without2045
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without1940:
+without2045:
 	TESTQ  $0x00000001, R9
-	JZ     without1941
+	JZ     without2046
 	VMOVSS X0, (CX)
 
-without1941:
-stored1937:
+without2046:
+stored2042:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1932
+	JGE  tile2037
 
-tiles1933:
-	JMP done1814
+tiles2038:
+	JMP done1919
 
-wider1827:
+wider1932:
 	CMPQ  R9, $0x00000020
-	JGT   wider1942
+	JGT   wider2047
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -23996,9 +27077,9 @@ wider1827:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles1944
+	JLT   tiles2049
 
-tile1943:
+tile2048:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24019,9 +27100,9 @@ tile1943:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1946
+	JLE    done2051
 
-again1945:
+again2050:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -24059,317 +27140,317 @@ again1945:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1945
+	JNZ          again2050
 
-done1946:
+done2051:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1947
+	JNZ     partial2052
 	VMOVUPS Z1, 64(DI)
-	JMP     stored1948
+	JMP     stored2053
 
-partial1947:
+partial2052:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1949
+	JZ         without2054
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1949:
+without2054:
 	TESTQ      $0x00000004, R9
-	JZ         without1950
+	JZ         without2055
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1950:
+without2055:
 	TESTQ     $0x00000002, R9
-	JZ        without1951
+	JZ        without2056
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1951:
+without2056:
 	TESTQ  $0x00000001, R9
-	JZ     without1952
+	JZ     without2057
 	VMOVSS X0, (BX)
 
-without1952:
-stored1948:
+without2057:
+stored2053:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1953
+	JNZ     partial2058
 	VMOVUPS Z3, 64(DI)
-	JMP     stored1954
+	JMP     stored2059
 
-partial1953:
+partial2058:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1955
+	JZ         without2060
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1955:
+without2060:
 	TESTQ      $0x00000004, R9
-	JZ         without1956
+	JZ         without2061
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1956:
+without2061:
 	TESTQ     $0x00000002, R9
-	JZ        without1957
+	JZ        without2062
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1957:
+without2062:
 	TESTQ  $0x00000001, R9
-	JZ     without1958
+	JZ     without2063
 	VMOVSS X0, (BX)
 
-without1958:
-stored1954:
+without2063:
+stored2059:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1959
+	JNZ     partial2064
 	VMOVUPS Z5, 64(DI)
-	JMP     stored1960
+	JMP     stored2065
 
-partial1959:
+partial2064:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1961
+	JZ         without2066
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1961:
+without2066:
 	TESTQ      $0x00000004, R9
-	JZ         without1962
+	JZ         without2067
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1962:
+without2067:
 	TESTQ     $0x00000002, R9
-	JZ        without1963
+	JZ        without2068
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1963:
+without2068:
 	TESTQ  $0x00000001, R9
-	JZ     without1964
+	JZ     without2069
 	VMOVSS X0, (BX)
 
-without1964:
-stored1960:
+without2069:
+stored2065:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1965
+	JNZ     partial2070
 	VMOVUPS Z7, 64(DI)
-	JMP     stored1966
+	JMP     stored2071
 
-partial1965:
+partial2070:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1967
+	JZ         without2072
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1967:
+without2072:
 	TESTQ      $0x00000004, R9
-	JZ         without1968
+	JZ         without2073
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1968:
+without2073:
 	TESTQ     $0x00000002, R9
-	JZ        without1969
+	JZ        without2074
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1969:
+without2074:
 	TESTQ  $0x00000001, R9
-	JZ     without1970
+	JZ     without2075
 	VMOVSS X0, (BX)
 
-without1970:
-stored1966:
+without2075:
+stored2071:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1971
+	JNZ     partial2076
 	VMOVUPS Z9, 64(DI)
-	JMP     stored1972
+	JMP     stored2077
 
-partial1971:
+partial2076:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1973
+	JZ         without2078
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1973:
+without2078:
 	TESTQ      $0x00000004, R9
-	JZ         without1974
+	JZ         without2079
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1974:
+without2079:
 	TESTQ     $0x00000002, R9
-	JZ        without1975
+	JZ        without2080
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1975:
+without2080:
 	TESTQ  $0x00000001, R9
-	JZ     without1976
+	JZ     without2081
 	VMOVSS X0, (BX)
 
-without1976:
-stored1972:
+without2081:
+stored2077:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1977
+	JNZ     partial2082
 	VMOVUPS Z11, 64(DI)
-	JMP     stored1978
+	JMP     stored2083
 
-partial1977:
+partial2082:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1979
+	JZ         without2084
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1979:
+without2084:
 	TESTQ      $0x00000004, R9
-	JZ         without1980
+	JZ         without2085
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1980:
+without2085:
 	TESTQ     $0x00000002, R9
-	JZ        without1981
+	JZ        without2086
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1981:
+without2086:
 	TESTQ  $0x00000001, R9
-	JZ     without1982
+	JZ     without2087
 	VMOVSS X0, (BX)
 
-without1982:
-stored1978:
+without2087:
+stored2083:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1983
+	JNZ     partial2088
 	VMOVUPS Z13, 64(DI)
-	JMP     stored1984
+	JMP     stored2089
 
-partial1983:
+partial2088:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1985
+	JZ         without2090
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1985:
+without2090:
 	TESTQ      $0x00000004, R9
-	JZ         without1986
+	JZ         without2091
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1986:
+without2091:
 	TESTQ     $0x00000002, R9
-	JZ        without1987
+	JZ        without2092
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1987:
+without2092:
 	TESTQ  $0x00000001, R9
-	JZ     without1988
+	JZ     without2093
 	VMOVSS X0, (BX)
 
-without1988:
-stored1984:
+without2093:
+stored2089:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1989
+	JNZ     partial2094
 	VMOVUPS Z15, 64(DI)
-	JMP     stored1990
+	JMP     stored2095
 
-partial1989:
+partial2094:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1991
+	JZ         without2096
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1991:
+without2096:
 	TESTQ      $0x00000004, R9
-	JZ         without1992
+	JZ         without2097
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1992:
+without2097:
 	TESTQ     $0x00000002, R9
-	JZ        without1993
+	JZ        without2098
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1993:
+without2098:
 	TESTQ  $0x00000001, R9
-	JZ     without1994
+	JZ     without2099
 	VMOVSS X0, (BX)
 
-without1994:
-stored1990:
+without2099:
+stored2095:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile1943
+	JGE  tile2048
 
-tiles1944:
+tiles2049:
 	CMPQ R10, $0x00000004
-	JLT  tiles1996
+	JLT  tiles2101
 
-tile1995:
+tile2100:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24382,9 +27463,9 @@ tile1995:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1998
+	JLE    done2103
 
-again1997:
+again2102:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -24406,178 +27487,178 @@ again1997:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1997
+	JNZ          again2102
 
-done1998:
+done2103:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1999
+	JNZ     partial2104
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2000
+	JMP     stored2105
 
-partial1999:
+partial2104:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2001
+	JZ         without2106
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2001:
+without2106:
 	TESTQ      $0x00000004, R9
-	JZ         without2002
+	JZ         without2107
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2002:
+without2107:
 	TESTQ     $0x00000002, R9
-	JZ        without2003
+	JZ        without2108
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2003:
+without2108:
 	TESTQ  $0x00000001, R9
-	JZ     without2004
+	JZ     without2109
 	VMOVSS X0, (BX)
 
-without2004:
-stored2000:
+without2109:
+stored2105:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2005
+	JNZ     partial2110
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2006
+	JMP     stored2111
 
-partial2005:
+partial2110:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2007
+	JZ         without2112
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2007:
+without2112:
 	TESTQ      $0x00000004, R9
-	JZ         without2008
+	JZ         without2113
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2008:
+without2113:
 	TESTQ     $0x00000002, R9
-	JZ        without2009
+	JZ        without2114
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2009:
+without2114:
 	TESTQ  $0x00000001, R9
-	JZ     without2010
+	JZ     without2115
 	VMOVSS X0, (BX)
 
-without2010:
-stored2006:
+without2115:
+stored2111:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2011
+	JNZ     partial2116
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2012
+	JMP     stored2117
 
-partial2011:
+partial2116:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2013
+	JZ         without2118
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2013:
+without2118:
 	TESTQ      $0x00000004, R9
-	JZ         without2014
+	JZ         without2119
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2014:
+without2119:
 	TESTQ     $0x00000002, R9
-	JZ        without2015
+	JZ        without2120
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2015:
+without2120:
 	TESTQ  $0x00000001, R9
-	JZ     without2016
+	JZ     without2121
 	VMOVSS X0, (BX)
 
-without2016:
-stored2012:
+without2121:
+stored2117:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2017
+	JNZ     partial2122
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2018
+	JMP     stored2123
 
-partial2017:
+partial2122:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2019
+	JZ         without2124
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2019:
+without2124:
 	TESTQ      $0x00000004, R9
-	JZ         without2020
+	JZ         without2125
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2020:
+without2125:
 	TESTQ     $0x00000002, R9
-	JZ        without2021
+	JZ        without2126
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2021:
+without2126:
 	TESTQ  $0x00000001, R9
-	JZ     without2022
+	JZ     without2127
 	VMOVSS X0, (BX)
 
-without2022:
-stored2018:
+without2127:
+stored2123:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile1995
+	JGE  tile2100
 
-tiles1996:
+tiles2101:
 	CMPQ R10, $0x00000001
-	JLT  tiles2024
+	JLT  tiles2129
 
-tile2023:
+tile2128:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2026
+	JLE    done2131
 
-again2025:
+again2130:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -24587,56 +27668,56 @@ again2025:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2025
+	JNZ          again2130
 
-done2026:
+done2131:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2027
+	JNZ     partial2132
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2028
+	JMP     stored2133
 
-partial2027:
+partial2132:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2029
+	JZ         without2134
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2029:
+without2134:
 	TESTQ      $0x00000004, R9
-	JZ         without2030
+	JZ         without2135
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2030:
+without2135:
 	TESTQ     $0x00000002, R9
-	JZ        without2031
+	JZ        without2136
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2031:
+without2136:
 	TESTQ  $0x00000001, R9
-	JZ     without2032
+	JZ     without2137
 	VMOVSS X0, (CX)
 
-without2032:
-stored2028:
+without2137:
+stored2133:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2023
+	JGE  tile2128
 
-tiles2024:
-	JMP done1814
+tiles2129:
+	JMP done1919
 
-wider1942:
+wider2047:
 	CMPQ  R9, $0x00000030
-	JGT   wider2033
+	JGT   wider2138
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -24646,9 +27727,9 @@ wider1942:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2035
+	JLT   tiles2140
 
-tile2034:
+tile2139:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -24677,9 +27758,9 @@ tile2034:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2037
+	JLE    done2142
 
-again2036:
+again2141:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -24726,325 +27807,325 @@ again2036:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2036
+	JNZ          again2141
 
-done2037:
+done2142:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2038
+	JNZ     partial2143
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2039
+	JMP     stored2144
 
-partial2038:
+partial2143:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2040
+	JZ         without2145
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2040:
+without2145:
 	TESTQ      $0x00000004, R9
-	JZ         without2041
+	JZ         without2146
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2041:
+without2146:
 	TESTQ     $0x00000002, R9
-	JZ        without2042
+	JZ        without2147
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2042:
+without2147:
 	TESTQ  $0x00000001, R9
-	JZ     without2043
+	JZ     without2148
 	VMOVSS X0, (BX)
 
-without2043:
-stored2039:
+without2148:
+stored2144:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2044
+	JNZ     partial2149
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2045
+	JMP     stored2150
 
-partial2044:
+partial2149:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2046
+	JZ         without2151
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2046:
+without2151:
 	TESTQ      $0x00000004, R9
-	JZ         without2047
+	JZ         without2152
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2047:
+without2152:
 	TESTQ     $0x00000002, R9
-	JZ        without2048
+	JZ        without2153
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2048:
+without2153:
 	TESTQ  $0x00000001, R9
-	JZ     without2049
+	JZ     without2154
 	VMOVSS X0, (BX)
 
-without2049:
-stored2045:
+without2154:
+stored2150:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2050
+	JNZ     partial2155
 	VMOVUPS Z8, 128(DI)
-	JMP     stored2051
+	JMP     stored2156
 
-partial2050:
+partial2155:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2052
+	JZ         without2157
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2052:
+without2157:
 	TESTQ      $0x00000004, R9
-	JZ         without2053
+	JZ         without2158
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2053:
+without2158:
 	TESTQ     $0x00000002, R9
-	JZ        without2054
+	JZ        without2159
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2054:
+without2159:
 	TESTQ  $0x00000001, R9
-	JZ     without2055
+	JZ     without2160
 	VMOVSS X0, (BX)
 
-without2055:
-stored2051:
+without2160:
+stored2156:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2056
+	JNZ     partial2161
 	VMOVUPS Z11, 128(DI)
-	JMP     stored2057
+	JMP     stored2162
 
-partial2056:
+partial2161:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2058
+	JZ         without2163
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2058:
+without2163:
 	TESTQ      $0x00000004, R9
-	JZ         without2059
+	JZ         without2164
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2059:
+without2164:
 	TESTQ     $0x00000002, R9
-	JZ        without2060
+	JZ        without2165
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2060:
+without2165:
 	TESTQ  $0x00000001, R9
-	JZ     without2061
+	JZ     without2166
 	VMOVSS X0, (BX)
 
-without2061:
-stored2057:
+without2166:
+stored2162:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2062
+	JNZ     partial2167
 	VMOVUPS Z14, 128(DI)
-	JMP     stored2063
+	JMP     stored2168
 
-partial2062:
+partial2167:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2064
+	JZ         without2169
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2064:
+without2169:
 	TESTQ      $0x00000004, R9
-	JZ         without2065
+	JZ         without2170
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2065:
+without2170:
 	TESTQ     $0x00000002, R9
-	JZ        without2066
+	JZ        without2171
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2066:
+without2171:
 	TESTQ  $0x00000001, R9
-	JZ     without2067
+	JZ     without2172
 	VMOVSS X0, (BX)
 
-without2067:
-stored2063:
+without2172:
+stored2168:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2068
+	JNZ     partial2173
 	VMOVUPS Z17, 128(DI)
-	JMP     stored2069
+	JMP     stored2174
 
-partial2068:
+partial2173:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2070
+	JZ         without2175
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2070:
+without2175:
 	TESTQ      $0x00000004, R9
-	JZ         without2071
+	JZ         without2176
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2071:
+without2176:
 	TESTQ     $0x00000002, R9
-	JZ        without2072
+	JZ        without2177
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2072:
+without2177:
 	TESTQ  $0x00000001, R9
-	JZ     without2073
+	JZ     without2178
 	VMOVSS X0, (BX)
 
-without2073:
-stored2069:
+without2178:
+stored2174:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2074
+	JNZ     partial2179
 	VMOVUPS Z20, 128(DI)
-	JMP     stored2075
+	JMP     stored2180
 
-partial2074:
+partial2179:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2076
+	JZ         without2181
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2076:
+without2181:
 	TESTQ      $0x00000004, R9
-	JZ         without2077
+	JZ         without2182
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2077:
+without2182:
 	TESTQ     $0x00000002, R9
-	JZ        without2078
+	JZ        without2183
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2078:
+without2183:
 	TESTQ  $0x00000001, R9
-	JZ     without2079
+	JZ     without2184
 	VMOVSS X0, (BX)
 
-without2079:
-stored2075:
+without2184:
+stored2180:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2080
+	JNZ     partial2185
 	VMOVUPS Z23, 128(DI)
-	JMP     stored2081
+	JMP     stored2186
 
-partial2080:
+partial2185:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2082
+	JZ         without2187
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2082:
+without2187:
 	TESTQ      $0x00000004, R9
-	JZ         without2083
+	JZ         without2188
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2083:
+without2188:
 	TESTQ     $0x00000002, R9
-	JZ        without2084
+	JZ        without2189
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2084:
+without2189:
 	TESTQ  $0x00000001, R9
-	JZ     without2085
+	JZ     without2190
 	VMOVSS X0, (BX)
 
-without2085:
-stored2081:
+without2190:
+stored2186:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2034
+	JGE  tile2139
 
-tiles2035:
+tiles2140:
 	CMPQ R10, $0x00000002
-	JLT  tiles2087
+	JLT  tiles2192
 
-tile2086:
+tile2191:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25055,9 +28136,9 @@ tile2086:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2089
+	JLE    done2194
 
-again2088:
+again2193:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -25074,97 +28155,97 @@ again2088:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2088
+	JNZ          again2193
 
-done2089:
+done2194:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2090
+	JNZ     partial2195
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2091
+	JMP     stored2196
 
-partial2090:
+partial2195:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2092
+	JZ         without2197
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2092:
+without2197:
 	TESTQ      $0x00000004, R9
-	JZ         without2093
+	JZ         without2198
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2093:
+without2198:
 	TESTQ     $0x00000002, R9
-	JZ        without2094
+	JZ        without2199
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2094:
+without2199:
 	TESTQ  $0x00000001, R9
-	JZ     without2095
+	JZ     without2200
 	VMOVSS X0, (BX)
 
-without2095:
-stored2091:
+without2200:
+stored2196:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2096
+	JNZ     partial2201
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2097
+	JMP     stored2202
 
-partial2096:
+partial2201:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2098
+	JZ         without2203
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2098:
+without2203:
 	TESTQ      $0x00000004, R9
-	JZ         without2099
+	JZ         without2204
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2099:
+without2204:
 	TESTQ     $0x00000002, R9
-	JZ        without2100
+	JZ        without2205
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2100:
+without2205:
 	TESTQ  $0x00000001, R9
-	JZ     without2101
+	JZ     without2206
 	VMOVSS X0, (BX)
 
-without2101:
-stored2097:
+without2206:
+stored2202:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2086
+	JGE  tile2191
 
-tiles2087:
+tiles2192:
 	CMPQ R10, $0x00000001
-	JLT  tiles2103
+	JLT  tiles2208
 
-tile2102:
+tile2207:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25172,9 +28253,9 @@ tile2102:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2105
+	JLE    done2210
 
-again2104:
+again2209:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -25186,55 +28267,55 @@ again2104:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2104
+	JNZ          again2209
 
-done2105:
+done2210:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2106
+	JNZ     partial2211
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2107
+	JMP     stored2212
 
-partial2106:
+partial2211:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2108
+	JZ         without2213
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2108:
+without2213:
 	TESTQ      $0x00000004, R9
-	JZ         without2109
+	JZ         without2214
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2109:
+without2214:
 	TESTQ     $0x00000002, R9
-	JZ        without2110
+	JZ        without2215
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2110:
+without2215:
 	TESTQ  $0x00000001, R9
-	JZ     without2111
+	JZ     without2216
 	VMOVSS X0, (CX)
 
-without2111:
-stored2107:
+without2216:
+stored2212:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2102
+	JGE  tile2207
 
-tiles2103:
-	JMP done1814
+tiles2208:
+	JMP done1919
 
-wider2033:
+wider2138:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -25244,9 +28325,9 @@ wider2033:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2114
+	JLT   tiles2219
 
-tile2113:
+tile2218:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25275,9 +28356,9 @@ tile2113:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2116
+	JLE    done2221
 
-again2115:
+again2220:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -25321,9 +28402,9 @@ again2115:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2115
+	JNZ          again2220
 
-done2116:
+done2221:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -25331,245 +28412,245 @@ done2116:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2117
+	JNZ     partial2222
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2118
+	JMP     stored2223
 
-partial2117:
+partial2222:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2119
+	JZ         without2224
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2119:
+without2224:
 	TESTQ      $0x00000004, R9
-	JZ         without2120
+	JZ         without2225
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2120:
+without2225:
 	TESTQ     $0x00000002, R9
-	JZ        without2121
+	JZ        without2226
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2121:
+without2226:
 	TESTQ  $0x00000001, R9
-	JZ     without2122
+	JZ     without2227
 	VMOVSS X0, (BX)
 
-without2122:
-stored2118:
+without2227:
+stored2223:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2123
+	JNZ     partial2228
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2124
+	JMP     stored2229
 
-partial2123:
+partial2228:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2125
+	JZ         without2230
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2125:
+without2230:
 	TESTQ      $0x00000004, R9
-	JZ         without2126
+	JZ         without2231
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2126:
+without2231:
 	TESTQ     $0x00000002, R9
-	JZ        without2127
+	JZ        without2232
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2127:
+without2232:
 	TESTQ  $0x00000001, R9
-	JZ     without2128
+	JZ     without2233
 	VMOVSS X0, (BX)
 
-without2128:
-stored2124:
+without2233:
+stored2229:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2129
+	JNZ     partial2234
 	VMOVUPS Z11, 192(DI)
-	JMP     stored2130
+	JMP     stored2235
 
-partial2129:
+partial2234:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2131
+	JZ         without2236
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2131:
+without2236:
 	TESTQ      $0x00000004, R9
-	JZ         without2132
+	JZ         without2237
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2132:
+without2237:
 	TESTQ     $0x00000002, R9
-	JZ        without2133
+	JZ        without2238
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2133:
+without2238:
 	TESTQ  $0x00000001, R9
-	JZ     without2134
+	JZ     without2239
 	VMOVSS X0, (BX)
 
-without2134:
-stored2130:
+without2239:
+stored2235:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2135
+	JNZ     partial2240
 	VMOVUPS Z15, 192(DI)
-	JMP     stored2136
+	JMP     stored2241
 
-partial2135:
+partial2240:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2137
+	JZ         without2242
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2137:
+without2242:
 	TESTQ      $0x00000004, R9
-	JZ         without2138
+	JZ         without2243
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2138:
+without2243:
 	TESTQ     $0x00000002, R9
-	JZ        without2139
+	JZ        without2244
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2139:
+without2244:
 	TESTQ  $0x00000001, R9
-	JZ     without2140
+	JZ     without2245
 	VMOVSS X0, (BX)
 
-without2140:
-stored2136:
+without2245:
+stored2241:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2141
+	JNZ     partial2246
 	VMOVUPS Z19, 192(DI)
-	JMP     stored2142
+	JMP     stored2247
 
-partial2141:
+partial2246:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2143
+	JZ         without2248
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2143:
+without2248:
 	TESTQ      $0x00000004, R9
-	JZ         without2144
+	JZ         without2249
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2144:
+without2249:
 	TESTQ     $0x00000002, R9
-	JZ        without2145
+	JZ        without2250
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2145:
+without2250:
 	TESTQ  $0x00000001, R9
-	JZ     without2146
+	JZ     without2251
 	VMOVSS X0, (BX)
 
-without2146:
-stored2142:
+without2251:
+stored2247:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2147
+	JNZ     partial2252
 	VMOVUPS Z23, 192(DI)
-	JMP     stored2148
+	JMP     stored2253
 
-partial2147:
+partial2252:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2149
+	JZ         without2254
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2149:
+without2254:
 	TESTQ      $0x00000004, R9
-	JZ         without2150
+	JZ         without2255
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2150:
+without2255:
 	TESTQ     $0x00000002, R9
-	JZ        without2151
+	JZ        without2256
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2151:
+without2256:
 	TESTQ  $0x00000001, R9
-	JZ     without2152
+	JZ     without2257
 	VMOVSS X0, (BX)
 
-without2152:
-stored2148:
+without2257:
+stored2253:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2113
+	JGE  tile2218
 
-tiles2114:
+tiles2219:
 	CMPQ R10, $0x00000002
-	JLT  tiles2154
+	JLT  tiles2259
 
-tile2153:
+tile2258:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25582,9 +28663,9 @@ tile2153:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2156
+	JLE    done2261
 
-again2155:
+again2260:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -25604,9 +28685,9 @@ again2155:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2155
+	JNZ          again2260
 
-done2156:
+done2261:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -25614,89 +28695,89 @@ done2156:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2157
+	JNZ     partial2262
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2158
+	JMP     stored2263
 
-partial2157:
+partial2262:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2159
+	JZ         without2264
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2159:
+without2264:
 	TESTQ      $0x00000004, R9
-	JZ         without2160
+	JZ         without2265
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2160:
+without2265:
 	TESTQ     $0x00000002, R9
-	JZ        without2161
+	JZ        without2266
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2161:
+without2266:
 	TESTQ  $0x00000001, R9
-	JZ     without2162
+	JZ     without2267
 	VMOVSS X0, (BX)
 
-without2162:
-stored2158:
+without2267:
+stored2263:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2163
+	JNZ     partial2268
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2164
+	JMP     stored2269
 
-partial2163:
+partial2268:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2165
+	JZ         without2270
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2165:
+without2270:
 	TESTQ      $0x00000004, R9
-	JZ         without2166
+	JZ         without2271
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2166:
+without2271:
 	TESTQ     $0x00000002, R9
-	JZ        without2167
+	JZ        without2272
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2167:
+without2272:
 	TESTQ  $0x00000001, R9
-	JZ     without2168
+	JZ     without2273
 	VMOVSS X0, (BX)
 
-without2168:
-stored2164:
+without2273:
+stored2269:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2153
+	JGE  tile2258
 
-tiles2154:
+tiles2259:
 	CMPQ R10, $0x00000001
-	JLT  tiles2170
+	JLT  tiles2275
 
-tile2169:
+tile2274:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25705,9 +28786,9 @@ tile2169:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2172
+	JLE    done2277
 
-again2171:
+again2276:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -25721,54 +28802,54 @@ again2171:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2171
+	JNZ          again2276
 
-done2172:
+done2277:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2173
+	JNZ     partial2278
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2174
+	JMP     stored2279
 
-partial2173:
+partial2278:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2175
+	JZ         without2280
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2175:
+without2280:
 	TESTQ      $0x00000004, R9
-	JZ         without2176
+	JZ         without2281
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2176:
+without2281:
 	TESTQ     $0x00000002, R9
-	JZ        without2177
+	JZ        without2282
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2177:
+without2282:
 	TESTQ  $0x00000001, R9
-	JZ     without2178
+	JZ     without2283
 	VMOVSS X0, (CX)
 
-without2178:
-stored2174:
+without2283:
+stored2279:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2169
+	JGE  tile2274
 
-tiles2170:
-done1814:
+tiles2275:
+done1919:
 	VZEROUPPER
 	RET
 
@@ -25785,18 +28866,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest2180
+	JLT  rest2285
 
-panel2179:
+panel2284:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2183
+	JLT  tiles2288
 
-tile2182:
+tile2287:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -25822,9 +28903,9 @@ tile2182:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2185
+	JLE    done2290
 
-again2184:
+again2289:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -25857,9 +28938,9 @@ again2184:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2184
+	JNZ          again2289
 
-done2185:
+done2290:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -26008,13 +29089,13 @@ done2185:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile2182
+	JGE           tile2287
 
-tiles2183:
+tiles2288:
 	CMPQ R11, $0x00000002
-	JLT  tiles2187
+	JLT  tiles2292
 
-tile2186:
+tile2291:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26028,9 +29109,9 @@ tile2186:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2189
+	JLE    done2294
 
-again2188:
+again2293:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -26048,9 +29129,9 @@ again2188:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2188
+	JNZ          again2293
 
-done2189:
+done2294:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -26112,13 +29193,13 @@ done2189:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile2186
+	JGE           tile2291
 
-tiles2187:
+tiles2292:
 	CMPQ R11, $0x00000001
-	JLT  tiles2191
+	JLT  tiles2296
 
-tile2190:
+tile2295:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26128,9 +29209,9 @@ tile2190:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2193
+	JLE    done2298
 
-again2192:
+again2297:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -26143,9 +29224,9 @@ again2192:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2192
+	JNZ          again2297
 
-done2193:
+done2298:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -26178,19 +29259,19 @@ done2193:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile2190
+	JGE           tile2295
 
-tiles2191:
+tiles2296:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel2179
+	JGE  panel2284
 
-rest2180:
+rest2285:
 	TESTQ R10, R10
-	JZ    done2181
+	JZ    done2286
 	CMPQ  R10, $0x00000010
-	JGT   wider2194
+	JGT   wider2299
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -26200,9 +29281,9 @@ rest2180:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2196
+	JLT   tiles2301
 
-tile2195:
+tile2300:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26213,9 +29294,9 @@ tile2195:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2198
+	JLE    done2303
 
-again2197:
+again2302:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -26230,14 +29311,14 @@ again2197:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2197
+	JNZ          again2302
 
-done2198:
+done2303:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2199
+	JLE           few2304
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -26247,74 +29328,74 @@ done2198:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2201
+	JNZ           partial2306
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2204
+	JMP           stored2309
 
-partial2201:
+partial2306:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2202
+	JZ         noFour2307
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2202:
+noFour2307:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2203
+	JZ         noTwo2308
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2203:
+noTwo2308:
 	TESTQ  $0x00000001, SI
-	JZ     stored2204
+	JZ     stored2309
 	VMOVSD X0, (DI)
 
-stored2204:
-	JMP added2200
+stored2309:
+	JMP added2305
 
-few2199:
+few2304:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial2205
+	JNZ       partial2310
 	VMOVUPD   Z5, (R8)
-	JMP       stored2208
+	JMP       stored2313
 
-partial2205:
+partial2310:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2206
+	JZ         noFour2311
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2206:
+noFour2311:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2207
+	JZ         noTwo2312
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2207:
+noTwo2312:
 	TESTQ  $0x00000001, R10
-	JZ     stored2208
+	JZ     stored2313
 	VMOVSD X0, (SI)
 
-stored2208:
-added2200:
+stored2313:
+added2305:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2209
+	JLE           few2314
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26324,74 +29405,74 @@ added2200:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2211
+	JNZ           partial2316
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2214
+	JMP           stored2319
 
-partial2211:
+partial2316:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2212
+	JZ         noFour2317
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2212:
+noFour2317:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2213
+	JZ         noTwo2318
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2213:
+noTwo2318:
 	TESTQ  $0x00000001, SI
-	JZ     stored2214
+	JZ     stored2319
 	VMOVSD X0, (DI)
 
-stored2214:
-	JMP added2210
+stored2319:
+	JMP added2315
 
-few2209:
+few2314:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2215
+	JNZ       partial2320
 	VMOVUPD   Z0, (R8)
-	JMP       stored2218
+	JMP       stored2323
 
-partial2215:
+partial2320:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2216
+	JZ         noFour2321
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2216:
+noFour2321:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2217
+	JZ         noTwo2322
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2217:
+noTwo2322:
 	TESTQ  $0x00000001, R10
-	JZ     stored2218
+	JZ     stored2323
 	VMOVSD X0, (SI)
 
-stored2218:
-added2210:
+stored2323:
+added2315:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2219
+	JLE           few2324
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26401,74 +29482,74 @@ added2210:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2221
+	JNZ           partial2326
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2224
+	JMP           stored2329
 
-partial2221:
+partial2326:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2222
+	JZ         noFour2327
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2222:
+noFour2327:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2223
+	JZ         noTwo2328
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2223:
+noTwo2328:
 	TESTQ  $0x00000001, SI
-	JZ     stored2224
+	JZ     stored2329
 	VMOVSD X0, (DI)
 
-stored2224:
-	JMP added2220
+stored2329:
+	JMP added2325
 
-few2219:
+few2324:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2225
+	JNZ       partial2330
 	VMOVUPD   Z0, (R8)
-	JMP       stored2228
+	JMP       stored2333
 
-partial2225:
+partial2330:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2226
+	JZ         noFour2331
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2226:
+noFour2331:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2227
+	JZ         noTwo2332
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2227:
+noTwo2332:
 	TESTQ  $0x00000001, R10
-	JZ     stored2228
+	JZ     stored2333
 	VMOVSD X0, (SI)
 
-stored2228:
-added2220:
+stored2333:
+added2325:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2229
+	JLE           few2334
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26478,74 +29559,74 @@ added2220:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2231
+	JNZ           partial2336
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2234
+	JMP           stored2339
 
-partial2231:
+partial2336:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2232
+	JZ         noFour2337
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2232:
+noFour2337:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2233
+	JZ         noTwo2338
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2233:
+noTwo2338:
 	TESTQ  $0x00000001, SI
-	JZ     stored2234
+	JZ     stored2339
 	VMOVSD X0, (DI)
 
-stored2234:
-	JMP added2230
+stored2339:
+	JMP added2335
 
-few2229:
+few2334:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2235
+	JNZ       partial2340
 	VMOVUPD   Z0, (R8)
-	JMP       stored2238
+	JMP       stored2343
 
-partial2235:
+partial2340:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2236
+	JZ         noFour2341
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2236:
+noFour2341:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2237
+	JZ         noTwo2342
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2237:
+noTwo2342:
 	TESTQ  $0x00000001, R10
-	JZ     stored2238
+	JZ     stored2343
 	VMOVSD X0, (SI)
 
-stored2238:
-added2230:
+stored2343:
+added2335:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2239
+	JLE           few2344
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26555,79 +29636,79 @@ added2230:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2241
+	JNZ           partial2346
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2244
+	JMP           stored2349
 
-partial2241:
+partial2346:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2242
+	JZ         noFour2347
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2242:
+noFour2347:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2243
+	JZ         noTwo2348
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2243:
+noTwo2348:
 	TESTQ  $0x00000001, SI
-	JZ     stored2244
+	JZ     stored2349
 	VMOVSD X0, (DI)
 
-stored2244:
-	JMP added2240
+stored2349:
+	JMP added2345
 
-few2239:
+few2344:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2245
+	JNZ       partial2350
 	VMOVUPD   Z0, (R8)
-	JMP       stored2248
+	JMP       stored2353
 
-partial2245:
+partial2350:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2246
+	JZ         noFour2351
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2246:
+noFour2351:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2247
+	JZ         noTwo2352
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2247:
+noTwo2352:
 	TESTQ  $0x00000001, R10
-	JZ     stored2248
+	JZ     stored2353
 	VMOVSD X0, (SI)
 
-stored2248:
-added2240:
+stored2353:
+added2345:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2195
+	JGE  tile2300
 
-tiles2196:
+tiles2301:
 	CMPQ R11, $0x00000002
-	JLT  tiles2250
+	JLT  tiles2355
 
-tile2249:
+tile2354:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -26635,9 +29716,9 @@ tile2249:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2252
+	JLE    done2357
 
-again2251:
+again2356:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -26646,14 +29727,14 @@ again2251:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2251
+	JNZ          again2356
 
-done2252:
+done2357:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2253
+	JLE           few2358
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -26663,74 +29744,74 @@ done2252:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2255
+	JNZ           partial2360
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2258
+	JMP           stored2363
 
-partial2255:
+partial2360:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2256
+	JZ         noFour2361
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2256:
+noFour2361:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2257
+	JZ         noTwo2362
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2257:
+noTwo2362:
 	TESTQ  $0x00000001, SI
-	JZ     stored2258
+	JZ     stored2363
 	VMOVSD X0, (DI)
 
-stored2258:
-	JMP added2254
+stored2363:
+	JMP added2359
 
-few2253:
+few2358:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial2259
+	JNZ       partial2364
 	VMOVUPD   Z2, (R8)
-	JMP       stored2262
+	JMP       stored2367
 
-partial2259:
+partial2364:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2260
+	JZ         noFour2365
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2260:
+noFour2365:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2261
+	JZ         noTwo2366
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2261:
+noTwo2366:
 	TESTQ  $0x00000001, R10
-	JZ     stored2262
+	JZ     stored2367
 	VMOVSD X0, (SI)
 
-stored2262:
-added2254:
+stored2367:
+added2359:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2263
+	JLE           few2368
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -26740,102 +29821,102 @@ added2254:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2265
+	JNZ           partial2370
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2268
+	JMP           stored2373
 
-partial2265:
+partial2370:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2266
+	JZ         noFour2371
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2266:
+noFour2371:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2267
+	JZ         noTwo2372
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2267:
+noTwo2372:
 	TESTQ  $0x00000001, SI
-	JZ     stored2268
+	JZ     stored2373
 	VMOVSD X0, (DI)
 
-stored2268:
-	JMP added2264
+stored2373:
+	JMP added2369
 
-few2263:
+few2368:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2269
+	JNZ       partial2374
 	VMOVUPD   Z0, (R8)
-	JMP       stored2272
+	JMP       stored2377
 
-partial2269:
+partial2374:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2270
+	JZ         noFour2375
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2270:
+noFour2375:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2271
+	JZ         noTwo2376
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2271:
+noTwo2376:
 	TESTQ  $0x00000001, R10
-	JZ     stored2272
+	JZ     stored2377
 	VMOVSD X0, (SI)
 
-stored2272:
-added2264:
+stored2377:
+added2369:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2249
+	JGE  tile2354
 
-tiles2250:
+tiles2355:
 	CMPQ R11, $0x00000001
-	JLT  tiles2274
+	JLT  tiles2379
 
-tile2273:
+tile2378:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2276
+	JLE    done2381
 
-again2275:
+again2380:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2275
+	JNZ          again2380
 
-done2276:
+done2381:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2277
+	JLE           few2382
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -26845,80 +29926,80 @@ done2276:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2279
+	JNZ           partial2384
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2282
+	JMP           stored2387
 
-partial2279:
+partial2384:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2280
+	JZ         noFour2385
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2280:
+noFour2385:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2281
+	JZ         noTwo2386
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2281:
+noTwo2386:
 	TESTQ  $0x00000001, SI
-	JZ     stored2282
+	JZ     stored2387
 	VMOVSD X0, (DI)
 
-stored2282:
-	JMP added2278
+stored2387:
+	JMP added2383
 
-few2277:
+few2382:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial2283
+	JNZ       partial2388
 	VMOVUPD   Z1, (R8)
-	JMP       stored2286
+	JMP       stored2391
 
-partial2283:
+partial2388:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2284
+	JZ         noFour2389
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2284:
+noFour2389:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2285
+	JZ         noTwo2390
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2285:
+noTwo2390:
 	TESTQ  $0x00000001, R10
-	JZ     stored2286
+	JZ     stored2391
 	VMOVSD X0, (SI)
 
-stored2286:
-added2278:
+stored2391:
+added2383:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2273
+	JGE  tile2378
 
-tiles2274:
-	JMP done2181
+tiles2379:
+	JMP done2286
 
-wider2194:
+wider2299:
 	CMPQ  R10, $0x00000020
-	JGT   wider2287
+	JGT   wider2392
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -26929,9 +30010,9 @@ wider2194:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2289
+	JLT   tiles2394
 
-tile2288:
+tile2393:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26947,9 +30028,9 @@ tile2288:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2291
+	JLE    done2396
 
-again2290:
+again2395:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -26970,9 +30051,9 @@ again2290:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2290
+	JNZ          again2395
 
-done2291:
+done2396:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -26984,7 +30065,7 @@ done2291:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2292
+	JLE           few2397
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -26994,68 +30075,68 @@ done2291:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2294
+	JNZ           partial2399
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2297
+	JMP           stored2402
 
-partial2294:
+partial2399:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2295
+	JZ         noFour2400
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2295:
+noFour2400:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2296
+	JZ         noTwo2401
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2296:
+noTwo2401:
 	TESTQ  $0x00000001, SI
-	JZ     stored2297
+	JZ     stored2402
 	VMOVSD X0, (DI)
 
-stored2297:
-	JMP added2293
+stored2402:
+	JMP added2398
 
-few2292:
+few2397:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2298
+	JNZ       partial2403
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2301
+	JMP       stored2406
 
-partial2298:
+partial2403:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2299
+	JZ         noFour2404
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2299:
+noFour2404:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2300
+	JZ         noTwo2405
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2300:
+noTwo2405:
 	TESTQ  $0x00000001, R10
-	JZ     stored2301
+	JZ     stored2406
 	VMOVSD X0, (SI)
 
-stored2301:
-added2293:
+stored2406:
+added2398:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -27068,7 +30149,7 @@ added2293:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2302
+	JLE           few2407
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27078,68 +30159,68 @@ added2293:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2304
+	JNZ           partial2409
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2307
+	JMP           stored2412
 
-partial2304:
+partial2409:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2305
+	JZ         noFour2410
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2305:
+noFour2410:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2306
+	JZ         noTwo2411
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2306:
+noTwo2411:
 	TESTQ  $0x00000001, SI
-	JZ     stored2307
+	JZ     stored2412
 	VMOVSD X0, (DI)
 
-stored2307:
-	JMP added2303
+stored2412:
+	JMP added2408
 
-few2302:
+few2407:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2308
+	JNZ       partial2413
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2311
+	JMP       stored2416
 
-partial2308:
+partial2413:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2309
+	JZ         noFour2414
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2309:
+noFour2414:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2310
+	JZ         noTwo2415
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2310:
+noTwo2415:
 	TESTQ  $0x00000001, R10
-	JZ     stored2311
+	JZ     stored2416
 	VMOVSD X0, (SI)
 
-stored2311:
-added2303:
+stored2416:
+added2408:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -27152,7 +30233,7 @@ added2303:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2312
+	JLE           few2417
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27162,68 +30243,68 @@ added2303:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2314
+	JNZ           partial2419
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2317
+	JMP           stored2422
 
-partial2314:
+partial2419:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2315
+	JZ         noFour2420
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2315:
+noFour2420:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2316
+	JZ         noTwo2421
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2316:
+noTwo2421:
 	TESTQ  $0x00000001, SI
-	JZ     stored2317
+	JZ     stored2422
 	VMOVSD X0, (DI)
 
-stored2317:
-	JMP added2313
+stored2422:
+	JMP added2418
 
-few2312:
+few2417:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2318
+	JNZ       partial2423
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2321
+	JMP       stored2426
 
-partial2318:
+partial2423:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2319
+	JZ         noFour2424
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2319:
+noFour2424:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2320
+	JZ         noTwo2425
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2320:
+noTwo2425:
 	TESTQ  $0x00000001, R10
-	JZ     stored2321
+	JZ     stored2426
 	VMOVSD X0, (SI)
 
-stored2321:
-added2313:
+stored2426:
+added2418:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -27236,7 +30317,7 @@ added2313:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2322
+	JLE           few2427
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27246,68 +30327,68 @@ added2313:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2324
+	JNZ           partial2429
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2327
+	JMP           stored2432
 
-partial2324:
+partial2429:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2325
+	JZ         noFour2430
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2325:
+noFour2430:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2326
+	JZ         noTwo2431
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2326:
+noTwo2431:
 	TESTQ  $0x00000001, SI
-	JZ     stored2327
+	JZ     stored2432
 	VMOVSD X0, (DI)
 
-stored2327:
-	JMP added2323
+stored2432:
+	JMP added2428
 
-few2322:
+few2427:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2328
+	JNZ       partial2433
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2331
+	JMP       stored2436
 
-partial2328:
+partial2433:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2329
+	JZ         noFour2434
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2329:
+noFour2434:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2330
+	JZ         noTwo2435
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2330:
+noTwo2435:
 	TESTQ  $0x00000001, R10
-	JZ     stored2331
+	JZ     stored2436
 	VMOVSD X0, (SI)
 
-stored2331:
-added2323:
+stored2436:
+added2428:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -27320,7 +30401,7 @@ added2323:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2332
+	JLE           few2437
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27330,79 +30411,79 @@ added2323:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2334
+	JNZ           partial2439
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2337
+	JMP           stored2442
 
-partial2334:
+partial2439:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2335
+	JZ         noFour2440
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2335:
+noFour2440:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2336
+	JZ         noTwo2441
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2336:
+noTwo2441:
 	TESTQ  $0x00000001, SI
-	JZ     stored2337
+	JZ     stored2442
 	VMOVSD X0, (DI)
 
-stored2337:
-	JMP added2333
+stored2442:
+	JMP added2438
 
-few2332:
+few2437:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2338
+	JNZ       partial2443
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2341
+	JMP       stored2446
 
-partial2338:
+partial2443:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2339
+	JZ         noFour2444
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2339:
+noFour2444:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2340
+	JZ         noTwo2445
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2340:
+noTwo2445:
 	TESTQ  $0x00000001, R10
-	JZ     stored2341
+	JZ     stored2446
 	VMOVSD X0, (SI)
 
-stored2341:
-added2333:
+stored2446:
+added2438:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2288
+	JGE  tile2393
 
-tiles2289:
+tiles2394:
 	CMPQ R11, $0x00000002
-	JLT  tiles2343
+	JLT  tiles2448
 
-tile2342:
+tile2447:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27412,9 +30493,9 @@ tile2342:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2345
+	JLE    done2450
 
-again2344:
+again2449:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -27426,9 +30507,9 @@ again2344:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2344
+	JNZ          again2449
 
-done2345:
+done2450:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -27440,7 +30521,7 @@ done2345:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2346
+	JLE           few2451
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27450,68 +30531,68 @@ done2345:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2348
+	JNZ           partial2453
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2351
+	JMP           stored2456
 
-partial2348:
+partial2453:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2349
+	JZ         noFour2454
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2349:
+noFour2454:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2350
+	JZ         noTwo2455
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2350:
+noTwo2455:
 	TESTQ  $0x00000001, SI
-	JZ     stored2351
+	JZ     stored2456
 	VMOVSD X0, (DI)
 
-stored2351:
-	JMP added2347
+stored2456:
+	JMP added2452
 
-few2346:
+few2451:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2352
+	JNZ       partial2457
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2355
+	JMP       stored2460
 
-partial2352:
+partial2457:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2353
+	JZ         noFour2458
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2353:
+noFour2458:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2354
+	JZ         noTwo2459
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2354:
+noTwo2459:
 	TESTQ  $0x00000001, R10
-	JZ     stored2355
+	JZ     stored2460
 	VMOVSD X0, (SI)
 
-stored2355:
-added2347:
+stored2460:
+added2452:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -27524,7 +30605,7 @@ added2347:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2356
+	JLE           few2461
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27534,79 +30615,79 @@ added2347:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2358
+	JNZ           partial2463
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2361
+	JMP           stored2466
 
-partial2358:
+partial2463:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2359
+	JZ         noFour2464
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2359:
+noFour2464:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2360
+	JZ         noTwo2465
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2360:
+noTwo2465:
 	TESTQ  $0x00000001, SI
-	JZ     stored2361
+	JZ     stored2466
 	VMOVSD X0, (DI)
 
-stored2361:
-	JMP added2357
+stored2466:
+	JMP added2462
 
-few2356:
+few2461:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2362
+	JNZ       partial2467
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2365
+	JMP       stored2470
 
-partial2362:
+partial2467:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2363
+	JZ         noFour2468
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2363:
+noFour2468:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2364
+	JZ         noTwo2469
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2364:
+noTwo2469:
 	TESTQ  $0x00000001, R10
-	JZ     stored2365
+	JZ     stored2470
 	VMOVSD X0, (SI)
 
-stored2365:
-added2357:
+stored2470:
+added2462:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2342
+	JGE  tile2447
 
-tiles2343:
+tiles2448:
 	CMPQ R11, $0x00000001
-	JLT  tiles2367
+	JLT  tiles2472
 
-tile2366:
+tile2471:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -27614,9 +30695,9 @@ tile2366:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2369
+	JLE    done2474
 
-again2368:
+again2473:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -27625,9 +30706,9 @@ again2368:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2368
+	JNZ          again2473
 
-done2369:
+done2474:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -27639,7 +30720,7 @@ done2369:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2370
+	JLE           few2475
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -27649,80 +30730,80 @@ done2369:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2372
+	JNZ           partial2477
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2375
+	JMP           stored2480
 
-partial2372:
+partial2477:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2373
+	JZ         noFour2478
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2373:
+noFour2478:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2374
+	JZ         noTwo2479
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2374:
+noTwo2479:
 	TESTQ  $0x00000001, SI
-	JZ     stored2375
+	JZ     stored2480
 	VMOVSD X0, (DI)
 
-stored2375:
-	JMP added2371
+stored2480:
+	JMP added2476
 
-few2370:
+few2475:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2376
+	JNZ       partial2481
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2379
+	JMP       stored2484
 
-partial2376:
+partial2481:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2377
+	JZ         noFour2482
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2377:
+noFour2482:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2378
+	JZ         noTwo2483
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2378:
+noTwo2483:
 	TESTQ  $0x00000001, R10
-	JZ     stored2379
+	JZ     stored2484
 	VMOVSD X0, (SI)
 
-stored2379:
-added2371:
+stored2484:
+added2476:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2366
+	JGE  tile2471
 
-tiles2367:
-	JMP done2181
+tiles2472:
+	JMP done2286
 
-wider2287:
+wider2392:
 	CMPQ  R10, $0x00000030
-	JGT   wider2380
+	JGT   wider2485
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -27733,9 +30814,9 @@ wider2287:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2382
+	JLT   tiles2487
 
-tile2381:
+tile2486:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27756,9 +30837,9 @@ tile2381:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2384
+	JLE    done2489
 
-again2383:
+again2488:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -27785,9 +30866,9 @@ again2383:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2383
+	JNZ          again2488
 
-done2384:
+done2489:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -27806,7 +30887,7 @@ done2384:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2385
+	JLE           few2490
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27816,68 +30897,68 @@ done2384:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2387
+	JNZ           partial2492
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2390
+	JMP           stored2495
 
-partial2387:
+partial2492:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2388
+	JZ         noFour2493
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2388:
+noFour2493:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2389
+	JZ         noTwo2494
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2389:
+noTwo2494:
 	TESTQ  $0x00000001, SI
-	JZ     stored2390
+	JZ     stored2495
 	VMOVSD X0, (DI)
 
-stored2390:
-	JMP added2386
+stored2495:
+	JMP added2491
 
-few2385:
+few2490:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2391
+	JNZ       partial2496
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2394
+	JMP       stored2499
 
-partial2391:
+partial2496:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2392
+	JZ         noFour2497
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2392:
+noFour2497:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2393
+	JZ         noTwo2498
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2393:
+noTwo2498:
 	TESTQ  $0x00000001, R10
-	JZ     stored2394
+	JZ     stored2499
 	VMOVSD X0, (SI)
 
-stored2394:
-added2386:
+stored2499:
+added2491:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -27897,7 +30978,7 @@ added2386:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2395
+	JLE           few2500
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27907,68 +30988,68 @@ added2386:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2397
+	JNZ           partial2502
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2400
+	JMP           stored2505
 
-partial2397:
+partial2502:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2398
+	JZ         noFour2503
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2398:
+noFour2503:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2399
+	JZ         noTwo2504
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2399:
+noTwo2504:
 	TESTQ  $0x00000001, SI
-	JZ     stored2400
+	JZ     stored2505
 	VMOVSD X0, (DI)
 
-stored2400:
-	JMP added2396
+stored2505:
+	JMP added2501
 
-few2395:
+few2500:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2401
+	JNZ       partial2506
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2404
+	JMP       stored2509
 
-partial2401:
+partial2506:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2402
+	JZ         noFour2507
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2402:
+noFour2507:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2403
+	JZ         noTwo2508
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2403:
+noTwo2508:
 	TESTQ  $0x00000001, R10
-	JZ     stored2404
+	JZ     stored2509
 	VMOVSD X0, (SI)
 
-stored2404:
-added2396:
+stored2509:
+added2501:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -27988,7 +31069,7 @@ added2396:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2405
+	JLE           few2510
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -27998,68 +31079,68 @@ added2396:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2407
+	JNZ           partial2512
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2410
+	JMP           stored2515
 
-partial2407:
+partial2512:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2408
+	JZ         noFour2513
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2408:
+noFour2513:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2409
+	JZ         noTwo2514
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2409:
+noTwo2514:
 	TESTQ  $0x00000001, SI
-	JZ     stored2410
+	JZ     stored2515
 	VMOVSD X0, (DI)
 
-stored2410:
-	JMP added2406
+stored2515:
+	JMP added2511
 
-few2405:
+few2510:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2411
+	JNZ       partial2516
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2414
+	JMP       stored2519
 
-partial2411:
+partial2516:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2412
+	JZ         noFour2517
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2412:
+noFour2517:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2413
+	JZ         noTwo2518
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2413:
+noTwo2518:
 	TESTQ  $0x00000001, R10
-	JZ     stored2414
+	JZ     stored2519
 	VMOVSD X0, (SI)
 
-stored2414:
-added2406:
+stored2519:
+added2511:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -28079,7 +31160,7 @@ added2406:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2415
+	JLE           few2520
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28089,68 +31170,68 @@ added2406:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2417
+	JNZ           partial2522
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2420
+	JMP           stored2525
 
-partial2417:
+partial2522:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2418
+	JZ         noFour2523
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2418:
+noFour2523:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2419
+	JZ         noTwo2524
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2419:
+noTwo2524:
 	TESTQ  $0x00000001, SI
-	JZ     stored2420
+	JZ     stored2525
 	VMOVSD X0, (DI)
 
-stored2420:
-	JMP added2416
+stored2525:
+	JMP added2521
 
-few2415:
+few2520:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2421
+	JNZ       partial2526
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2424
+	JMP       stored2529
 
-partial2421:
+partial2526:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2422
+	JZ         noFour2527
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2422:
+noFour2527:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2423
+	JZ         noTwo2528
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2423:
+noTwo2528:
 	TESTQ  $0x00000001, R10
-	JZ     stored2424
+	JZ     stored2529
 	VMOVSD X0, (SI)
 
-stored2424:
-added2416:
+stored2529:
+added2521:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -28170,7 +31251,7 @@ added2416:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2425
+	JLE           few2530
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28180,79 +31261,79 @@ added2416:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2427
+	JNZ           partial2532
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2430
+	JMP           stored2535
 
-partial2427:
+partial2532:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2428
+	JZ         noFour2533
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2428:
+noFour2533:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2429
+	JZ         noTwo2534
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2429:
+noTwo2534:
 	TESTQ  $0x00000001, SI
-	JZ     stored2430
+	JZ     stored2535
 	VMOVSD X0, (DI)
 
-stored2430:
-	JMP added2426
+stored2535:
+	JMP added2531
 
-few2425:
+few2530:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2431
+	JNZ       partial2536
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2434
+	JMP       stored2539
 
-partial2431:
+partial2536:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2432
+	JZ         noFour2537
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2432:
+noFour2537:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2433
+	JZ         noTwo2538
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2433:
+noTwo2538:
 	TESTQ  $0x00000001, R10
-	JZ     stored2434
+	JZ     stored2539
 	VMOVSD X0, (SI)
 
-stored2434:
-added2426:
+stored2539:
+added2531:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2381
+	JGE  tile2486
 
-tiles2382:
+tiles2487:
 	CMPQ R11, $0x00000002
-	JLT  tiles2436
+	JLT  tiles2541
 
-tile2435:
+tile2540:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28264,9 +31345,9 @@ tile2435:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2438
+	JLE    done2543
 
-again2437:
+again2542:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -28281,9 +31362,9 @@ again2437:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2437
+	JNZ          again2542
 
-done2438:
+done2543:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -28302,7 +31383,7 @@ done2438:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2439
+	JLE           few2544
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28312,68 +31393,68 @@ done2438:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2441
+	JNZ           partial2546
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2444
+	JMP           stored2549
 
-partial2441:
+partial2546:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2442
+	JZ         noFour2547
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2442:
+noFour2547:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2443
+	JZ         noTwo2548
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2443:
+noTwo2548:
 	TESTQ  $0x00000001, SI
-	JZ     stored2444
+	JZ     stored2549
 	VMOVSD X0, (DI)
 
-stored2444:
-	JMP added2440
+stored2549:
+	JMP added2545
 
-few2439:
+few2544:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2445
+	JNZ       partial2550
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2448
+	JMP       stored2553
 
-partial2445:
+partial2550:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2446
+	JZ         noFour2551
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2446:
+noFour2551:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2447
+	JZ         noTwo2552
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2447:
+noTwo2552:
 	TESTQ  $0x00000001, R10
-	JZ     stored2448
+	JZ     stored2553
 	VMOVSD X0, (SI)
 
-stored2448:
-added2440:
+stored2553:
+added2545:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -28393,7 +31474,7 @@ added2440:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2449
+	JLE           few2554
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28403,79 +31484,79 @@ added2440:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2451
+	JNZ           partial2556
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2454
+	JMP           stored2559
 
-partial2451:
+partial2556:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2452
+	JZ         noFour2557
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2452:
+noFour2557:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2453
+	JZ         noTwo2558
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2453:
+noTwo2558:
 	TESTQ  $0x00000001, SI
-	JZ     stored2454
+	JZ     stored2559
 	VMOVSD X0, (DI)
 
-stored2454:
-	JMP added2450
+stored2559:
+	JMP added2555
 
-few2449:
+few2554:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2455
+	JNZ       partial2560
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2458
+	JMP       stored2563
 
-partial2455:
+partial2560:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2456
+	JZ         noFour2561
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2456:
+noFour2561:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2457
+	JZ         noTwo2562
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2457:
+noTwo2562:
 	TESTQ  $0x00000001, R10
-	JZ     stored2458
+	JZ     stored2563
 	VMOVSD X0, (SI)
 
-stored2458:
-added2450:
+stored2563:
+added2555:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2435
+	JGE  tile2540
 
-tiles2436:
+tiles2541:
 	CMPQ R11, $0x00000001
-	JLT  tiles2460
+	JLT  tiles2565
 
-tile2459:
+tile2564:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28484,9 +31565,9 @@ tile2459:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2462
+	JLE    done2567
 
-again2461:
+again2566:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -28497,9 +31578,9 @@ again2461:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2461
+	JNZ          again2566
 
-done2462:
+done2567:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -28518,7 +31599,7 @@ done2462:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2463
+	JLE           few2568
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -28528,78 +31609,78 @@ done2462:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2465
+	JNZ           partial2570
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2468
+	JMP           stored2573
 
-partial2465:
+partial2570:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2466
+	JZ         noFour2571
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2466:
+noFour2571:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2467
+	JZ         noTwo2572
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2467:
+noTwo2572:
 	TESTQ  $0x00000001, SI
-	JZ     stored2468
+	JZ     stored2573
 	VMOVSD X0, (DI)
 
-stored2468:
-	JMP added2464
+stored2573:
+	JMP added2569
 
-few2463:
+few2568:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2469
+	JNZ       partial2574
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2472
+	JMP       stored2577
 
-partial2469:
+partial2574:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2470
+	JZ         noFour2575
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2470:
+noFour2575:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2471
+	JZ         noTwo2576
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2471:
+noTwo2576:
 	TESTQ  $0x00000001, R10
-	JZ     stored2472
+	JZ     stored2577
 	VMOVSD X0, (SI)
 
-stored2472:
-added2464:
+stored2577:
+added2569:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2459
+	JGE  tile2564
 
-tiles2460:
-	JMP done2181
+tiles2565:
+	JMP done2286
 
-wider2380:
+wider2485:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -28610,9 +31691,9 @@ wider2380:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2475
+	JLT   tiles2580
 
-tile2474:
+tile2579:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28638,9 +31719,9 @@ tile2474:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2477
+	JLE    done2582
 
-again2476:
+again2581:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -28673,9 +31754,9 @@ again2476:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2476
+	JNZ          again2581
 
-done2477:
+done2582:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -28701,7 +31782,7 @@ done2477:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2478
+	JLE           few2583
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28711,68 +31792,68 @@ done2477:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2480
+	JNZ           partial2585
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2483
+	JMP           stored2588
 
-partial2480:
+partial2585:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2481
+	JZ         noFour2586
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2481:
+noFour2586:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2482
+	JZ         noTwo2587
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2482:
+noTwo2587:
 	TESTQ  $0x00000001, SI
-	JZ     stored2483
+	JZ     stored2588
 	VMOVSD X0, (DI)
 
-stored2483:
-	JMP added2479
+stored2588:
+	JMP added2584
 
-few2478:
+few2583:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2484
+	JNZ       partial2589
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2487
+	JMP       stored2592
 
-partial2484:
+partial2589:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2485
+	JZ         noFour2590
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2485:
+noFour2590:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2486
+	JZ         noTwo2591
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2486:
+noTwo2591:
 	TESTQ  $0x00000001, R10
-	JZ     stored2487
+	JZ     stored2592
 	VMOVSD X0, (SI)
 
-stored2487:
-added2479:
+stored2592:
+added2584:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -28799,7 +31880,7 @@ added2479:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2488
+	JLE           few2593
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28809,68 +31890,68 @@ added2479:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2490
+	JNZ           partial2595
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2493
+	JMP           stored2598
 
-partial2490:
+partial2595:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2491
+	JZ         noFour2596
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2491:
+noFour2596:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2492
+	JZ         noTwo2597
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2492:
+noTwo2597:
 	TESTQ  $0x00000001, SI
-	JZ     stored2493
+	JZ     stored2598
 	VMOVSD X0, (DI)
 
-stored2493:
-	JMP added2489
+stored2598:
+	JMP added2594
 
-few2488:
+few2593:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2494
+	JNZ       partial2599
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2497
+	JMP       stored2602
 
-partial2494:
+partial2599:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2495
+	JZ         noFour2600
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2495:
+noFour2600:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2496
+	JZ         noTwo2601
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2496:
+noTwo2601:
 	TESTQ  $0x00000001, R10
-	JZ     stored2497
+	JZ     stored2602
 	VMOVSD X0, (SI)
 
-stored2497:
-added2489:
+stored2602:
+added2594:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -28897,7 +31978,7 @@ added2489:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2498
+	JLE           few2603
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -28907,68 +31988,68 @@ added2489:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2500
+	JNZ           partial2605
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2503
+	JMP           stored2608
 
-partial2500:
+partial2605:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2501
+	JZ         noFour2606
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2501:
+noFour2606:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2502
+	JZ         noTwo2607
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2502:
+noTwo2607:
 	TESTQ  $0x00000001, SI
-	JZ     stored2503
+	JZ     stored2608
 	VMOVSD X0, (DI)
 
-stored2503:
-	JMP added2499
+stored2608:
+	JMP added2604
 
-few2498:
+few2603:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2504
+	JNZ       partial2609
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2507
+	JMP       stored2612
 
-partial2504:
+partial2609:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2505
+	JZ         noFour2610
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2505:
+noFour2610:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2506
+	JZ         noTwo2611
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2506:
+noTwo2611:
 	TESTQ  $0x00000001, R10
-	JZ     stored2507
+	JZ     stored2612
 	VMOVSD X0, (SI)
 
-stored2507:
-added2499:
+stored2612:
+added2604:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -28995,7 +32076,7 @@ added2499:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2508
+	JLE           few2613
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -29005,68 +32086,68 @@ added2499:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2510
+	JNZ           partial2615
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2513
+	JMP           stored2618
 
-partial2510:
+partial2615:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2511
+	JZ         noFour2616
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2511:
+noFour2616:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2512
+	JZ         noTwo2617
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2512:
+noTwo2617:
 	TESTQ  $0x00000001, SI
-	JZ     stored2513
+	JZ     stored2618
 	VMOVSD X0, (DI)
 
-stored2513:
-	JMP added2509
+stored2618:
+	JMP added2614
 
-few2508:
+few2613:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2514
+	JNZ       partial2619
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2517
+	JMP       stored2622
 
-partial2514:
+partial2619:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2515
+	JZ         noFour2620
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2515:
+noFour2620:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2516
+	JZ         noTwo2621
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2516:
+noTwo2621:
 	TESTQ  $0x00000001, R10
-	JZ     stored2517
+	JZ     stored2622
 	VMOVSD X0, (SI)
 
-stored2517:
-added2509:
+stored2622:
+added2614:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -29093,7 +32174,7 @@ added2509:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2518
+	JLE           few2623
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -29103,79 +32184,79 @@ added2509:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2520
+	JNZ           partial2625
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2523
+	JMP           stored2628
 
-partial2520:
+partial2625:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2521
+	JZ         noFour2626
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2521:
+noFour2626:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2522
+	JZ         noTwo2627
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2522:
+noTwo2627:
 	TESTQ  $0x00000001, SI
-	JZ     stored2523
+	JZ     stored2628
 	VMOVSD X0, (DI)
 
-stored2523:
-	JMP added2519
+stored2628:
+	JMP added2624
 
-few2518:
+few2623:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2524
+	JNZ       partial2629
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2527
+	JMP       stored2632
 
-partial2524:
+partial2629:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2525
+	JZ         noFour2630
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2525:
+noFour2630:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2526
+	JZ         noTwo2631
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2526:
+noTwo2631:
 	TESTQ  $0x00000001, R10
-	JZ     stored2527
+	JZ     stored2632
 	VMOVSD X0, (SI)
 
-stored2527:
-added2519:
+stored2632:
+added2624:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2474
+	JGE  tile2579
 
-tiles2475:
+tiles2580:
 	CMPQ R11, $0x00000002
-	JLT  tiles2529
+	JLT  tiles2634
 
-tile2528:
+tile2633:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29189,9 +32270,9 @@ tile2528:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2531
+	JLE    done2636
 
-again2530:
+again2635:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -29209,9 +32290,9 @@ again2530:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2530
+	JNZ          again2635
 
-done2531:
+done2636:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -29237,7 +32318,7 @@ done2531:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2532
+	JLE           few2637
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -29247,68 +32328,68 @@ done2531:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2534
+	JNZ           partial2639
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2537
+	JMP           stored2642
 
-partial2534:
+partial2639:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2535
+	JZ         noFour2640
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2535:
+noFour2640:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2536
+	JZ         noTwo2641
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2536:
+noTwo2641:
 	TESTQ  $0x00000001, SI
-	JZ     stored2537
+	JZ     stored2642
 	VMOVSD X0, (DI)
 
-stored2537:
-	JMP added2533
+stored2642:
+	JMP added2638
 
-few2532:
+few2637:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2538
+	JNZ       partial2643
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2541
+	JMP       stored2646
 
-partial2538:
+partial2643:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2539
+	JZ         noFour2644
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2539:
+noFour2644:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2540
+	JZ         noTwo2645
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2540:
+noTwo2645:
 	TESTQ  $0x00000001, R10
-	JZ     stored2541
+	JZ     stored2646
 	VMOVSD X0, (SI)
 
-stored2541:
-added2533:
+stored2646:
+added2638:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -29335,7 +32416,7 @@ added2533:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2542
+	JLE           few2647
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -29345,79 +32426,79 @@ added2533:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2544
+	JNZ           partial2649
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2547
+	JMP           stored2652
 
-partial2544:
+partial2649:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2545
+	JZ         noFour2650
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2545:
+noFour2650:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2546
+	JZ         noTwo2651
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2546:
+noTwo2651:
 	TESTQ  $0x00000001, SI
-	JZ     stored2547
+	JZ     stored2652
 	VMOVSD X0, (DI)
 
-stored2547:
-	JMP added2543
+stored2652:
+	JMP added2648
 
-few2542:
+few2647:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2548
+	JNZ       partial2653
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2551
+	JMP       stored2656
 
-partial2548:
+partial2653:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2549
+	JZ         noFour2654
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2549:
+noFour2654:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2550
+	JZ         noTwo2655
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2550:
+noTwo2655:
 	TESTQ  $0x00000001, R10
-	JZ     stored2551
+	JZ     stored2656
 	VMOVSD X0, (SI)
 
-stored2551:
-added2543:
+stored2656:
+added2648:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2528
+	JGE  tile2633
 
-tiles2529:
+tiles2634:
 	CMPQ R11, $0x00000001
-	JLT  tiles2553
+	JLT  tiles2658
 
-tile2552:
+tile2657:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29427,9 +32508,9 @@ tile2552:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2555
+	JLE    done2660
 
-again2554:
+again2659:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -29442,9 +32523,9 @@ again2554:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2554
+	JNZ          again2659
 
-done2555:
+done2660:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -29470,7 +32551,7 @@ done2555:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2556
+	JLE           few2661
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -29480,75 +32561,75 @@ done2555:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2558
+	JNZ           partial2663
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2561
+	JMP           stored2666
 
-partial2558:
+partial2663:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2559
+	JZ         noFour2664
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2559:
+noFour2664:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2560
+	JZ         noTwo2665
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2560:
+noTwo2665:
 	TESTQ  $0x00000001, SI
-	JZ     stored2561
+	JZ     stored2666
 	VMOVSD X0, (DI)
 
-stored2561:
-	JMP added2557
+stored2666:
+	JMP added2662
 
-few2556:
+few2661:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2562
+	JNZ       partial2667
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2565
+	JMP       stored2670
 
-partial2562:
+partial2667:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2563
+	JZ         noFour2668
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2563:
+noFour2668:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2564
+	JZ         noTwo2669
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2564:
+noTwo2669:
 	TESTQ  $0x00000001, R10
-	JZ     stored2565
+	JZ     stored2670
 	VMOVSD X0, (SI)
 
-stored2565:
-added2557:
+stored2670:
+added2662:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2552
+	JGE  tile2657
 
-tiles2553:
-done2181:
+tiles2658:
+done2286:
 	VZEROUPPER
 	RET

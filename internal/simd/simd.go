@@ -29,6 +29,7 @@ type implementation struct {
 	totals         func(totals, weights []float64, list []Node)
 	settle         func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
 	exponentials   func(tables []float64, size int, inverse []float64) (done int)
+	regular        regular // all or none
 	single         implementation32
 }
 

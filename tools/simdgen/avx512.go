@@ -247,6 +247,7 @@ func (g *generator) avx512() {
 	g.edgeBelief512()
 	g.matrix512()
 	g.batch512()
+	g.regular512()
 	g.edgeBeliefs512()
 }
 

@@ -1,0 +1,88 @@
+package bp
+
+import (
+	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// regularMessages is how many messages are updated together where there are kernels
+// without lists: few enough for a row of scratch for each, and for the messages
+// themselves, to stay in the nearest cache.
+const regularMessages = 128
+
+// nearTables is how many numbers in tables are taken to be in the second-level cache.
+const nearTables = 1 << 17
+
+// regular is a block of which all nodes have the same few states, so that it needs no
+// lists.
+type regular struct {
+	on    bool // for the block at hand
+	parts simd.Regular
+	rho   [1]float64 // of every edge, where that is one number
+}
+
+// fitRegular decides whether a block can do without lists, and says where its parts
+// are.
+func (w *Workspace) fitRegular(net *Net, st *State, block *partition.Block, damping float64) {
+	r, u := &w.regular, &w.regular.parts
+	r.on = net.uniform > 0 && net.uniform <= simd.RegularStates() && !w.single.on && !w.logarithms
+	if !r.on {
+		return
+	}
+	if n := 8 * (regularMessages + simd.RegularPadding); len(u.Rows) < n {
+		u.Rows, u.Sums = make([]float64, n), make([]float64, n)
+		u.Totals = make([]float64, regularMessages+simd.RegularPadding)
+	}
+	u.States, u.Damping = net.uniform, damping
+	u.Beliefs, u.Messages, u.Tables, u.At = st.LogBelief, st.LogMessage, w.arena, w.at
+	u.Potentials, u.RhoNode = w.Potentials.Node, net.Counting.rhoNode
+	u.PerEdge, u.Rho = -1, net.Counting.Edge
+	if r.rho[0] = net.Counting.same; r.rho[0] != 0 {
+		u.PerEdge, u.Rho = 0, r.rho[:]
+	}
+	u.Far = 0
+	if len(u.Tables) > nearTables {
+		u.Far = 1
+	}
+	u.Nodes, u.Order, u.InStart = block.Nodes, block.Order, block.InStart
+	u.In, u.InEdge, u.InSource = block.In, block.InEdge, block.InSource
+}
+
+// updateRegular updates the nodes lo ≤ i < hi of a run.
+func (w *Workspace) updateRegular(net *Net, st *State, block *partition.Block, lo, hi int32, damping float64) (residual float64, err error) {
+	for lo < hi {
+		end := lo
+		for first := block.InStart[lo]; end < hi && end-lo < regularMessages && block.InStart[end+1]-first <= regularMessages; {
+			end++
+		}
+		change, done := w.regularBatch(block, int(lo), int(end))
+		if !done {
+			// A node with very many neighbours, or a sum that needs logarithms.
+			end = max(end, lo+1)
+			change, err = w.updateRun(net, st, block, lo, end, damping)
+		}
+		residual = larger(residual, change)
+		if err != nil {
+			return residual, err
+		}
+		lo = end
+	}
+	return residual, nil
+}
+
+// regularBatch updates nodes of a run together. It reports false, and has changed
+// nothing, where that can't be done without logarithms.
+func (w *Workspace) regularBatch(block *partition.Block, lo, hi int) (residual float64, done bool) {
+	u := &w.regular.parts
+	from, to := int(block.InStart[lo]), int(block.InStart[hi])
+	if lo == hi || from == to || !u.Products(from, to) {
+		return 0, false
+	}
+	residual = u.Absorb(from, to)
+	if u.Shift(lo, hi) < hi-lo {
+		return 0, false
+	}
+	totals := u.Totals[:hi-lo]
+	simd.Log(totals, totals)
+	return larger(residual, u.Settle(lo, hi)), true
+}

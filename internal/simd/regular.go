@@ -1,0 +1,68 @@
+package simd
+
+// Regular is a part of a network whose nodes all have the same number of states, up
+// to RegularStates, and none of whose tables needs logarithms. Where things are then
+// follows from the numbers of nodes and edges. The kernels for it are those of a
+// batch, fused, without lists.
+type Regular struct {
+	States int // k
+	// PerEdge is −1 if edge e has the factor Rho[e], and 0 if all have Rho[0].
+	PerEdge int
+	Damping float64 // the weight of old messages
+	// Beliefs has the log-belief of node s from Beliefs[s*k] on, and Messages the
+	// log-message of directed edge d from Messages[d*k] on.
+	Beliefs, Messages []float64
+	Tables            []float64 // exponentiated
+	At                []int     // [edges of the block] where in Tables each begins
+	Rho               []float64
+	// Potentials has those of the p-th node of the block from Potentials[p*k] on.
+	Potentials []float64
+	RhoNode    []float64 // by number of the node
+	// Nodes, Order, InStart, In, InEdge and InSource are those of a partition.Block.
+	Nodes, Order, InStart, In, InEdge, InSource []int32
+
+	// Scratch: a row of eight for each message and for each node, and a number for
+	// each node; and RegularPadding more of each.
+	Rows, Sums, Totals []float64
+	// Far is 1 if the tables are too many for the second-level cache and have to be
+	// asked for early, and 0 if that would only take time.
+	Far int
+}
+
+// RegularPadding is how many rows of scratch must follow those that are used: kernels
+// fill up groups of four.
+const RegularPadding = 4
+
+// RegularStates returns the largest number of states for which there are kernels for
+// a Regular: 0 if there are none.
+func RegularStates() int { return active.regular.states }
+
+// regular are the kernels for a Regular. Messages are places lo ≤ i < hi in In, nodes
+// are places in Order; neither list may be empty. Offsets are not checked.
+type regular struct {
+	states   int
+	products func(u *Regular, lo, hi int) (safe bool)
+	absorb   func(u *Regular, lo, hi int) (residual float64)
+	shift    func(u *Regular, lo, hi int) (done int)
+	settle   func(u *Regular, lo, hi int) (residual float64)
+}
+
+// Products computes the sums of the messages lo ≤ i < hi of In: Cavities, Exp,
+// Products and AllSafe. It changes nothing but Rows, of which the first is that of
+// message lo.
+func (u *Regular) Products(lo, hi int) (safe bool) { return active.regular.products(u, lo, hi) }
+
+// Absorb takes the sums over into the messages, as Log and AbsorbAll do, leaves the
+// new messages in Rows, and returns the residual.
+func (u *Regular) Absorb(lo, hi int) (residual float64) { return active.regular.absorb(u, lo, hi) }
+
+// Shift computes from the new messages the Sums and Totals of the nodes lo ≤ i < hi of
+// Order, as Shift, Exp and Totals of a batch do; Rows begin with the first message into the first
+// of them. It returns how many are done: all, or less than that where the next, or one
+// of three after it, has a sum that Shift does not accept, and its sums are left as
+// they were before they were shifted.
+func (u *Regular) Shift(lo, hi int) (done int) { return min(active.regular.shift(u, lo, hi), hi-lo) }
+
+// Settle computes the beliefs of the nodes lo ≤ i < hi of Order from their Sums and
+// the logarithms of their totals, which are in Totals, and returns the residual.
+func (u *Regular) Settle(lo, hi int) (residual float64) { return active.regular.settle(u, lo, hi) }

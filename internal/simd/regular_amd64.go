@@ -1,0 +1,16 @@
+//go:build !purego
+
+package simd
+
+import "unsafe"
+
+var regular512 = regular{
+	states:   8,
+	products: func(u *Regular, lo, hi int) bool { return regularProducts512(first(u), lo, hi) },
+	absorb:   func(u *Regular, lo, hi int) float64 { return regularAbsorb512(first(u), lo, hi) },
+	shift:    func(u *Regular, lo, hi int) int { return regularShift512(first(u), lo, hi) },
+	settle:   func(u *Regular, lo, hi int) float64 { return regularSettle512(first(u), lo, hi) },
+}
+
+// first is how the generator, which knows no types of ours, is given a Regular.
+func first(u *Regular) *int { return (*int)(unsafe.Pointer(u)) }

@@ -1,0 +1,60 @@
+package simd
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// benchmarkRegular returns a Regular of nodes with four messages each.
+func benchmarkRegular(k, nodes int) *Regular {
+	r := rand.New(rand.NewPCG(5, 6))
+	messages := 4 * nodes
+	u := &Regular{States: k, Rho: []float64{1},
+		Beliefs: make([]float64, nodes*k), Messages: make([]float64, 2*messages*k), Tables: make([]float64, messages*k*k), Potentials: make([]float64, nodes*k),
+		Rows: make([]float64, 8*(messages+RegularPadding)), Sums: make([]float64, 8*(nodes+RegularPadding)), Totals: make([]float64, nodes+RegularPadding),
+		InStart: []int32{0},
+	}
+	fillUniform(u.Tables, r)
+	for s := range int32(nodes) {
+		u.Nodes, u.Order, u.InStart = append(u.Nodes, s), append(u.Order, s), append(u.InStart, 4*(s+1))
+		u.RhoNode = append(u.RhoNode, 5)
+		for j := range int32(4) {
+			e := 4*s + j
+			u.In, u.InEdge, u.InSource = append(u.In, 2*e+j%2), append(u.InEdge, e), append(u.InSource, int32(r.IntN(nodes)))
+			u.At = append(u.At, int(e)*k*k)
+		}
+	}
+	return u
+}
+
+// BenchmarkRegular is BenchmarkSteps for a network of which all nodes have the same
+// few states.
+func BenchmarkRegular(b *testing.B) {
+	for _, k := range []int{2, 3, 4, 8} {
+		const nodes = 32
+		for _, step := range []struct {
+			name string
+			do   func(u *Regular)
+		}{
+			{"Products", func(u *Regular) { u.Products(0, 4*nodes) }},
+			{"Absorb", func(u *Regular) {
+				copy(u.Rows, u.Tables)
+				u.Absorb(0, 4*nodes)
+			}},
+			{"Shift", func(u *Regular) { u.Shift(0, nodes) }},
+			{"Settle", func(u *Regular) { u.Settle(0, nodes) }},
+		} {
+			b.Run(fmt.Sprintf("k=%d/%s", k, step.name), func(b *testing.B) {
+				if RegularStates() < k {
+					b.Skip("no kernel for so many states on this processor")
+				}
+				u := benchmarkRegular(k, nodes)
+				for b.Loop() {
+					step.do(u)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(4*nodes*b.N), "ns/message")
+			})
+		}
+	}
+}
