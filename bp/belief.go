@@ -104,20 +104,48 @@ func (w *Workspace) logPair(dst, left, right []float64, q int32) (total, shift f
 	return total, shift
 }
 
+// Padding is how many entries more than those of beliefs computed together a slice
+// for them should have. Without, they are slower to come.
+const Padding = simd.Padding
+
 // EdgeBeliefs writes the beliefs of the edges lo ≤ q < hi of the block, all with
-// as many states at U and as many at V, into dst, one behind the other, and
-// returns the sum of what EdgeBelief returns.
-func (w *Workspace) EdgeBeliefs(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
+// as many states at U and as many at V, into dst, one behind the other, adds them to
+// sum [states of U × states of V] unless that is nil, and returns the sum of what EdgeBelief returns.
+// dst may be longer by Padding; what is written there is of no use.
+func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
+	first := block.Edges[lo]
+	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
+	if freeEnergy, done := w.regularEdges(dst, sum, net, st, block, lo, hi); done {
+		return freeEnergy, nil
+	}
+	dst = dst[:(hi-lo)*ku*kv]
 	if w.single.on {
 		w.single.beliefs = fit(w.single.beliefs, len(dst))
 		freeEnergy, err = w.EdgeBeliefs32(w.single.beliefs, net, st, block, lo, hi)
 		for i, x := range w.single.beliefs {
 			dst[i] = float64(x)
 		}
-		return freeEnergy, err
+	} else {
+		freeEnergy, err = w.listedEdges(dst, net, st, block, lo, hi, ku, kv)
 	}
-	first := block.Edges[lo]
-	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
+	addRows(sum, dst)
+	return freeEnergy, err
+}
+
+// addRows adds the rows of a matrix to sum, the length of which is theirs, unless it
+// is nil.
+func addRows(sum, matrix []float64) {
+	for n := len(sum); n > 0 && len(matrix) > 0; {
+		rows := min(len(ones), len(matrix)/n)
+		simd.ScatterMatrix(sum, ones[:rows], matrix[:rows*n], rows, 1, n)
+		matrix = matrix[rows*n:]
+	}
+}
+
+var ones = [16]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+
+// listedEdges is EdgeBeliefs with a list of the edges.
+func (w *Workspace) listedEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku, kv int) (freeEnergy float64, err error) {
 	for q := lo; q < hi; q++ {
 		// The kernel takes edges up to one that needs logarithms.
 		w.gatherEdges(net, block, q, hi, max(ku, kv))
@@ -176,9 +204,21 @@ func fit[T float32 | float64](s []T, n int) []T {
 }
 
 // NodeBeliefs writes the beliefs of the nodes lo ≤ p < hi of the block, all with as
-// many states, into dst, one behind the other, and returns the sum of what
-// NodeBelief returns.
-func (w *Workspace) NodeBeliefs(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64) {
+// many states, into dst, one behind the other, adds them to sum [states] unless that is
+// nil, and returns the sum of what NodeBelief returns. dst may be longer by Padding.
+func (w *Workspace) NodeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64) {
+	if freeEnergy, done := w.regularNodes(dst, sum, net, st, block, lo, hi); done {
+		return freeEnergy
+	}
+	k := int(net.Card[block.Nodes[lo]])
+	dst = dst[:(hi-lo)*k]
+	freeEnergy = w.listedNodes(dst, net, st, block, lo, hi)
+	addRows(sum, dst)
+	return freeEnergy
+}
+
+// listedNodes is NodeBeliefs one by one.
+func (w *Workspace) listedNodes(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64) {
 	k := int(net.Card[block.Nodes[lo]])
 	for i, u := range block.Nodes[lo:hi] {
 		copy(dst[i*k:][:k], net.belief(st, u)) // nothing, if it is observed
@@ -211,5 +251,5 @@ func (w *Workspace) nodeFreeEnergy(tau []float64, net *Net, st *State, u int32, 
 // NodeBelief writes τ_u of the p-th node of the block into dst and returns the
 // node's share of the free energy, ⟨θ_u,τ_u⟩ + c_u H(τ_u).
 func (w *Workspace) NodeBelief(dst []float64, net *Net, st *State, block *partition.Block, p int) (freeEnergy float64) {
-	return w.NodeBeliefs(dst[:net.Card[block.Nodes[p]]], net, st, block, p, p+1)
+	return w.listedNodes(dst[:net.Card[block.Nodes[p]]], net, st, block, p, p+1)
 }

@@ -16,36 +16,43 @@ const nearTables = 1 << 17
 // regular is a block of which all nodes have the same few states, so that it needs no
 // lists.
 type regular struct {
-	on    bool // for the block at hand
 	parts simd.Regular
 	rho   [1]float64 // of every edge, where that is one number
+	// unwanted takes sums that nobody asks for.
+	unwanted [64]float64
 }
 
 // fitRegular decides whether a block can do without lists, and says where its parts
 // are.
-func (w *Workspace) fitRegular(net *Net, st *State, block *partition.Block, damping float64) {
-	r, u := &w.regular, &w.regular.parts
-	r.on = net.uniform > 0 && net.uniform <= simd.RegularStates() && !w.single.on && !w.logarithms
-	if !r.on {
-		return
+func (w *Workspace) fitRegular(net *Net, st *State, block *partition.Block) bool {
+	if !(net.uniform > 0 && net.uniform <= simd.RegularStates()) || w.single.on || w.logarithms {
+		return false
 	}
+	u := &w.regular.parts
+	u.States = net.uniform
+	u.Beliefs, u.Messages, u.Tables, u.At = st.LogBelief, st.LogMessage, w.arena, w.at
+	u.Potentials, u.RhoNode, u.Count = w.Potentials.Node, net.Counting.rhoNode, net.Counting.Node
+	u.PerEdge, u.Rho = -1, net.Counting.Edge
+	if w.regular.rho[0] = net.Counting.same; w.regular.rho[0] != 0 {
+		u.PerEdge, u.Rho = 0, w.regular.rho[:]
+	}
+	u.Nodes, u.Edges, u.Order, u.InStart = block.Nodes, block.Edges, block.Order, block.InStart
+	u.In, u.InEdge, u.InSource = block.In, block.InEdge, block.InSource
+	u.U, u.V = net.Graph.Ends()
+	return true
+}
+
+// beginRegular makes what a sweep needs on top.
+func (w *Workspace) beginRegular(damping float64) {
+	u := &w.regular.parts
 	if n := 8 * (regularMessages + simd.RegularPadding); len(u.Rows) < n {
 		u.Rows, u.Sums = make([]float64, n), make([]float64, n)
 		u.Totals = make([]float64, regularMessages+simd.RegularPadding)
 	}
-	u.States, u.Damping = net.uniform, damping
-	u.Beliefs, u.Messages, u.Tables, u.At = st.LogBelief, st.LogMessage, w.arena, w.at
-	u.Potentials, u.RhoNode = w.Potentials.Node, net.Counting.rhoNode
-	u.PerEdge, u.Rho = -1, net.Counting.Edge
-	if r.rho[0] = net.Counting.same; r.rho[0] != 0 {
-		u.PerEdge, u.Rho = 0, r.rho[:]
-	}
-	u.Far = 0
+	u.Damping, u.Far = damping, 0
 	if len(u.Tables) > nearTables {
 		u.Far = 1
 	}
-	u.Nodes, u.Order, u.InStart = block.Nodes, block.Order, block.InStart
-	u.In, u.InEdge, u.InSource = block.In, block.InEdge, block.InSource
 }
 
 // updateRegular updates the nodes lo ≤ i < hi of a run.
@@ -85,4 +92,35 @@ func (w *Workspace) regularBatch(block *partition.Block, lo, hi int) (residual f
 	totals := u.Totals[:hi-lo]
 	simd.Log(totals, totals)
 	return larger(residual, u.Settle(lo, hi)), true
+}
+
+// regularEdges is EdgeBeliefs without lists. It reports false where that can't be done:
+// a table has a shift, or an edge is far from even.
+func (w *Workspace) regularEdges(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, done bool) {
+	if len(w.forms) > 0 || !w.fitRegular(net, st, block) {
+		return 0, false
+	}
+	u := &w.regular.parts
+	if len(dst) < u.Room(hi-lo, u.States*u.States) {
+		return 0, false
+	}
+	if sum == nil {
+		sum = w.regular.unwanted[:]
+	}
+	return u.WriteEdges(dst, sum, lo, hi)
+}
+
+// regularNodes is NodeBeliefs without lists.
+func (w *Workspace) regularNodes(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, done bool) {
+	if !w.fitRegular(net, st, block) {
+		return 0, false
+	}
+	u := &w.regular.parts
+	if len(dst) < u.Room(hi-lo, u.States) {
+		return 0, false
+	}
+	if sum == nil {
+		sum = w.regular.unwanted[:]
+	}
+	return u.WriteNodes(dst, sum, lo, hi), true
 }

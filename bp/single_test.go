@@ -72,7 +72,7 @@ func (c precisionCase) solve(t *testing.T, p Precision) (st *State, beliefs []fl
 			x := make([]float64, k*len(block.Edges))
 			for lo := 0; lo < len(block.Edges); lo += 5 {
 				hi := min(lo+5, len(block.Edges))
-				f, err := w.EdgeBeliefs(x[lo*k:hi*k], c.net, st, block, lo, hi)
+				f, err := w.EdgeBeliefs(x[lo*k:hi*k], nil, c.net, st, block, lo, hi)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -20,9 +20,9 @@ import (
 // themselves. The error is a *NumericalError.
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
 	w.batch.fit(net.maxCard)
-	w.fitRegular(net, st, block, damping)
 	update := w.updateRun
-	if w.regular.on {
+	if w.fitRegular(net, st, block) {
+		w.beginRegular(damping)
 		update = w.updateRegular
 	}
 	for r := range len(block.Runs) - 1 {

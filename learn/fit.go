@@ -174,14 +174,14 @@ func (l *learner) hopeful() float64 {
 	return l.tolerance() * math.Max(math.Pow(0.5, float64(l.at.FailedChecks)), 0.01)
 }
 
-// roundingShare of the norm of the data's statistics M w̄ is the smallest gradient
-// norm that means anything: rounding leaves about as much in their difference to
+// roundingShare of the norm of the data's statistics M w̄, with hidden labels taken for
+// the first, is the smallest gradient norm that means anything: rounding leaves about as much in their difference to
 // the model's. Without it a run that starts at its optimum would never end.
 const roundingShare = 1e-13
 
 // tolerance returns the gradient norm at which the run stops.
 func (l *learner) tolerance() float64 {
-	return max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.at.First, roundingShare*math.Sqrt(dot(l.data, l.data)))
+	return max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.at.First, roundingShare*l.magnitude)
 }
 
 // resumEvery is the number of passes after which totals are summed anew.

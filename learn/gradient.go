@@ -188,7 +188,7 @@ func (l *learner) contributeNodes(w *worker, s *share, u *unit, share []float64,
 	t := u.in.NodeType(nodes[0])
 	span := &l.model.Layout.Node[t]
 	beliefs := w.belief[:len(nodes)*span.States]
-	share[l.stride-1] += w.space.NodeBeliefs(beliefs, u.net, u.state, block, lo, hi)
+	share[l.stride-1] += w.space.NodeBeliefs(w.belief, moments(share, l.nodeMoment[t], span), u.net, u.state, block, lo, hi)
 	if span.Untied {
 		for i, node := range nodes {
 			share[l.stride-1] -= l.untiedChange(s, u, span, u.in.NodeRow(node), beliefs[i*span.States:][:span.States])
@@ -196,7 +196,6 @@ func (l *learner) contributeNodes(w *worker, s *share, u *unit, share []float64,
 		return
 	}
 	w.adjoint.ScatterNodes(share[span.Part:][:span.Len], u.in, nodes, beliefs)
-	simd.ScatterMatrix(share[l.nodeMoment[t]:], ones[:], beliefs, len(nodes), 1, span.States)
 }
 
 // contributeEdges adds the edges lo ≤ q < hi of the block, all of one type.
@@ -209,7 +208,7 @@ func (l *learner) contributeEdges(w *worker, s *share, u *unit, share []float64,
 		return l.contributeEdges32(w, u, share, block, lo, hi)
 	}
 	beliefs := w.belief[:len(edges)*span.States]
-	free, err := w.space.EdgeBeliefs(beliefs, u.net, u.state, block, lo, hi)
+	free, err := w.space.EdgeBeliefs(w.belief, moments(share, l.edgeMoment[t], span), u.net, u.state, block, lo, hi)
 	if err != nil {
 		return err
 	}
@@ -221,8 +220,16 @@ func (l *learner) contributeEdges(w *worker, s *share, u *unit, share []float64,
 		return nil
 	}
 	w.adjoint.ScatterEdges(share[span.Part:][:span.Len], u.in, edges, beliefs)
-	simd.ScatterMatrix(share[l.edgeMoment[t]:], ones[:], beliefs, len(edges), 1, span.States)
 	return nil
+}
+
+// moments returns where in a share the beliefs of a type are added up, nil for untied
+// types.
+func moments(share []float64, at int, span *crf.Span) []float64 {
+	if span.Untied {
+		return nil
+	}
+	return share[at:][:span.States]
 }
 
 // contributeEdges32 is contributeEdges in single precision, for a tied type.
@@ -241,8 +248,7 @@ func (l *learner) contributeEdges32(w *worker, u *unit, share []float64, block *
 	return nil
 }
 
-// ones and ones32 sum the rows of a matrix.
-var ones = [crf.RowsPerBatch]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+// ones32 sums the rows of a matrix.
 var ones32 = [crf.RowsPerBatch]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
 // beliefsTogether bounds how many numbers the beliefs of edges have that are

@@ -19,12 +19,13 @@ type learner struct {
 	blocks   int     // D
 	samples  float64 // N of (8): the sum of the samples' weights
 
-	data     []float64 // [weights] M w̄, with the observed parts of partly observed samples
-	total    []float64 // [weights] Σ contributions: M τ
-	moments  []float64 // sums of the beliefs of tied types, then Σ c H(τ)
-	gradient []float64 // [weights]
-	watched  []float64 // [weights] the gradient at the pass end before, in a check
-	tied     []crf.Span
+	data      []float64 // [weights] M w̄, with the observed parts of partly observed samples
+	magnitude float64   // norm of M w̄, as of samples without hidden labels
+	total     []float64 // [weights] Σ contributions: M τ
+	moments   []float64 // sums of the beliefs of tied types, then Σ c H(τ)
+	gradient  []float64 // [weights]
+	watched   []float64 // [weights] the gradient at the pass end before, in a check
+	tied      []crf.Span
 
 	stride, perLoose       int   // lengths of a contribution, and of what is kept of a loose edge
 	nodeMoment, edgeMoment []int // [types] offset in a contribution, −1 if untied
@@ -138,7 +139,7 @@ func (l *learner) mostBeliefs() int {
 	for _, span := range l.model.Layout.Node {
 		most = max(most, crf.RowsPerBatch*span.States)
 	}
-	return most
+	return most + bp.Padding
 }
 
 func (l *learner) largestTable() int {
@@ -169,7 +170,10 @@ func (l *learner) measureWork() {
 }
 
 // sumData computes M w̄ of everything observed.
-func (l *learner) sumData() { l.data = sumStatistics(l.model, l.problem.Data, l.samples) }
+func (l *learner) sumData() {
+	l.data = sumStatistics(l.model, l.problem.Data, l.samples)
+	l.magnitude = magnitude(l.model, l.problem.Data, l.samples)
+}
 
 func (l *learner) stepProblem() StepProblem {
 	weightOf := map[*crf.Instance]float64{}

@@ -147,7 +147,7 @@ func (l *learner) contributeLoose(w *worker, s *share, u *unit, blockIndex, g in
 		to := u.in.EdgeRun(block.Edges, q, min(q+l.edgesTogether, hi))
 		span := &l.model.Layout.Edge[u.in.EdgeType(block.Edges[q])]
 		belief := w.belief[:(to-q)*span.States]
-		if _, err := w.space.EdgeBeliefs(belief, u.net, u.state, block, q, to); err != nil {
+		if _, err := w.space.EdgeBeliefs(w.belief, nil, u.net, u.state, block, q, to); err != nil {
 			return end, err
 		}
 		for ; q < to; q++ {

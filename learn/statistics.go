@@ -1,6 +1,11 @@
 package learn
 
-import "github.com/blockbp/blockbp/crf"
+import (
+	"math"
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+)
 
 // totalWeight returns N of (8): the sum of the weights of all samples, which is
 // their number unless instances were given weights of their own.
@@ -11,9 +16,32 @@ func totalWeight(data []*crf.Instance) (total float64) {
 	return total
 }
 
+// magnitude returns the norm of M w̄ with every hidden label taken for the first: how
+// large the sums are of which a gradient is the difference.
+func magnitude(m *crf.Model, data []*crf.Instance, total float64) float64 {
+	sum := addStatistics(m, data, total, func(labels []int32) []int32 {
+		if !slices.Contains(labels, crf.Unobserved) {
+			return labels
+		}
+		labels = slices.Clone(labels)
+		for s, y := range labels {
+			if y == crf.Unobserved {
+				labels[s] = 0
+			}
+		}
+		return labels
+	})
+	return math.Sqrt(dot(sum, sum))
+}
+
 // sumStatistics returns M w̄ [weights]: the mean statistics of everything observed,
 // weighted as in (8). total is that of totalWeight.
 func sumStatistics(m *crf.Model, data []*crf.Instance, total float64) []float64 {
+	return addStatistics(m, data, total, func(labels []int32) []int32 { return labels })
+}
+
+// addStatistics adds up the statistics of every sample, of labels as changed.
+func addStatistics(m *crf.Model, data []*crf.Instance, total float64, changed func(labels []int32) []int32) []float64 {
 	sum := make([]float64, m.Layout.Size)
 	adjoint := crf.NewAdjoint(m)
 	largest := 1
@@ -25,7 +53,7 @@ func sumStatistics(m *crf.Model, data []*crf.Instance, total float64) []float64 
 	one := make([]float64, largest)
 	for _, in := range data {
 		for _, labels := range in.Samples() {
-			crf.AddStatistics(sum, m, adjoint, in, labels, in.Weight()/total, one)
+			crf.AddStatistics(sum, m, adjoint, in, changed(labels), in.Weight()/total, one)
 		}
 	}
 	return sum

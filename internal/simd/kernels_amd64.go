@@ -134,6 +134,16 @@ func regularShift512(u *int, lo int, hi int) (done int)
 //go:noescape
 func regularSettle512(u *int, lo int, hi int) (residual float64)
 
+// regularNodes512 is Regular.WriteNodes.
+//
+//go:noescape
+func regularNodes512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64)
+
+// regularEdges512 is Regular.WriteEdges.
+//
+//go:noescape
+func regularEdges512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64, safe bool)
+
 // edgeBeliefs512 is EdgeBeliefs for 8 states at both ends, as far as whole groups of four edges are safe and inside the slices.
 //
 //go:noescape

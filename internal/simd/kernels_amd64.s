@@ -99,334 +99,337 @@ DATA constants<>+728(SB)/8, $0x03b8f2b061aea072
 DATA constants<>+736(SB)/8, $0x7fefffffffffffff
 DATA constants<>+744(SB)/8, $0x7c370d4f9e515f8d
 DATA constants<>+752(SB)/8, $0x7fffffffffffffff
-DATA constants<>+760(SB)/8, $0x3ff0000000000000
-DATA constants<>+768(SB)/8, $0x4000000000000000
-DATA constants<>+776(SB)/8, $0x3fe0000000000000
-DATA constants<>+784(SB)/8, $0x4086200000000000
-DATA constants<>+792(SB)/8, $0xc086200000000000
-DATA constants<>+800(SB)/8, $0x4072c00000000000
-DATA constants<>+808(SB)/8, $0xc089000000000000
-DATA constants<>+816(SB)/8, $0x4089000000000000
-DATA constants<>+824(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+832(SB)/8, $0x42f8000000000000
-DATA constants<>+840(SB)/8, $0x4338000000000000
-DATA constants<>+848(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+856(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+864(SB)/8, $0x3fe0000000000004
-DATA constants<>+872(SB)/8, $0x3fc5555555555557
-DATA constants<>+880(SB)/8, $0x3fa555555547135a
-DATA constants<>+888(SB)/8, $0x3f811111110abadb
-DATA constants<>+896(SB)/8, $0x3f56c185142ac2a7
-DATA constants<>+904(SB)/8, $0x3f2a01b65096352e
-DATA constants<>+912(SB)/8, $0x3fe0000000000009
-DATA constants<>+920(SB)/8, $0x3fc5555555555558
-DATA constants<>+928(SB)/8, $0x3fa55555555503f4
-DATA constants<>+936(SB)/8, $0x3f8111111110f808
-DATA constants<>+944(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+952(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+960(SB)/8, $0x3efa01993bea2625
-DATA constants<>+968(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+976(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+984(SB)/8, $0x3e5af631de754d99
-DATA constants<>+992(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+1000(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+1008(SB)/8, $0xbfe0000000000000
-DATA constants<>+1016(SB)/8, $0x3fd5555555555e73
-DATA constants<>+1024(SB)/8, $0xbfcfffffffffa6ad
-DATA constants<>+1032(SB)/8, $0x3fc99999982191f4
-DATA constants<>+1040(SB)/8, $0xbfc55555497b6b01
-DATA constants<>+1048(SB)/8, $0x3fc2492d25ef1a7c
-DATA constants<>+1056(SB)/8, $0xbfc0009bb3f03ea7
-DATA constants<>+1064(SB)/8, $0x3fbc583cc055a893
-DATA constants<>+1072(SB)/8, $0xbfb667869ce0549d
-DATA constants<>+1080(SB)/8, $0x0000000003530400
-DATA constants<>+1088(SB)/8, $0x3fe5555555555593
-DATA constants<>+1096(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1104(SB)/8, $0x3fd2492494229359
-DATA constants<>+1112(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1120(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1128(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1136(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+1144(SB)/8, $0x0010000000000000
-DATA constants<>+1152(SB)/8, $0x4350000000000000
-DATA constants<>+1160(SB)/8, $0xc04b000000000000
-DATA constants<>+1168(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+1176(SB)/8, $0x00095f619980c433
-DATA constants<>+1184(SB)/8, $0x000fffffffffffff
-DATA constants<>+1192(SB)/8, $0x4330000000000000
-DATA constants<>+1200(SB)/8, $0x43300000000003ff
-DATA constants<>+1208(SB)/8, $0x3fe0000000000009
-DATA constants<>+1216(SB)/8, $0x3fe0000000000009
-DATA constants<>+1224(SB)/8, $0x3fe0000000000009
+DATA constants<>+760(SB)/8, $0x404e000000000000
+DATA constants<>+768(SB)/8, $0x24f1bebdf578b2f4
+DATA constants<>+776(SB)/8, $0x5afe41420a874d0b
+DATA constants<>+784(SB)/8, $0x3ff0000000000000
+DATA constants<>+792(SB)/8, $0x4000000000000000
+DATA constants<>+800(SB)/8, $0x3fe0000000000000
+DATA constants<>+808(SB)/8, $0x4086200000000000
+DATA constants<>+816(SB)/8, $0xc086200000000000
+DATA constants<>+824(SB)/8, $0x4072c00000000000
+DATA constants<>+832(SB)/8, $0xc089000000000000
+DATA constants<>+840(SB)/8, $0x4089000000000000
+DATA constants<>+848(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+856(SB)/8, $0x42f8000000000000
+DATA constants<>+864(SB)/8, $0x4338000000000000
+DATA constants<>+872(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+880(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+888(SB)/8, $0x3fe0000000000004
+DATA constants<>+896(SB)/8, $0x3fc5555555555557
+DATA constants<>+904(SB)/8, $0x3fa555555547135a
+DATA constants<>+912(SB)/8, $0x3f811111110abadb
+DATA constants<>+920(SB)/8, $0x3f56c185142ac2a7
+DATA constants<>+928(SB)/8, $0x3f2a01b65096352e
+DATA constants<>+936(SB)/8, $0x3fe0000000000009
+DATA constants<>+944(SB)/8, $0x3fc5555555555558
+DATA constants<>+952(SB)/8, $0x3fa55555555503f4
+DATA constants<>+960(SB)/8, $0x3f8111111110f808
+DATA constants<>+968(SB)/8, $0x3f56c16c185fdf71
+DATA constants<>+976(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+984(SB)/8, $0x3efa01993bea2625
+DATA constants<>+992(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+1000(SB)/8, $0x3e928b40653e0bc5
+DATA constants<>+1008(SB)/8, $0x3e5af631de754d99
+DATA constants<>+1016(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+1024(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+1032(SB)/8, $0xbfe0000000000000
+DATA constants<>+1040(SB)/8, $0x3fd5555555555e73
+DATA constants<>+1048(SB)/8, $0xbfcfffffffffa6ad
+DATA constants<>+1056(SB)/8, $0x3fc99999982191f4
+DATA constants<>+1064(SB)/8, $0xbfc55555497b6b01
+DATA constants<>+1072(SB)/8, $0x3fc2492d25ef1a7c
+DATA constants<>+1080(SB)/8, $0xbfc0009bb3f03ea7
+DATA constants<>+1088(SB)/8, $0x3fbc583cc055a893
+DATA constants<>+1096(SB)/8, $0xbfb667869ce0549d
+DATA constants<>+1104(SB)/8, $0x0000000003530400
+DATA constants<>+1112(SB)/8, $0x3fe5555555555593
+DATA constants<>+1120(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1128(SB)/8, $0x3fd2492494229359
+DATA constants<>+1136(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1144(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+1152(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+1160(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+1168(SB)/8, $0x0010000000000000
+DATA constants<>+1176(SB)/8, $0x4350000000000000
+DATA constants<>+1184(SB)/8, $0xc04b000000000000
+DATA constants<>+1192(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+1200(SB)/8, $0x00095f619980c433
+DATA constants<>+1208(SB)/8, $0x000fffffffffffff
+DATA constants<>+1216(SB)/8, $0x4330000000000000
+DATA constants<>+1224(SB)/8, $0x43300000000003ff
 DATA constants<>+1232(SB)/8, $0x3fe0000000000009
-DATA constants<>+1240(SB)/8, $0x3fc5555555555558
-DATA constants<>+1248(SB)/8, $0x3fc5555555555558
-DATA constants<>+1256(SB)/8, $0x3fc5555555555558
+DATA constants<>+1240(SB)/8, $0x3fe0000000000009
+DATA constants<>+1248(SB)/8, $0x3fe0000000000009
+DATA constants<>+1256(SB)/8, $0x3fe0000000000009
 DATA constants<>+1264(SB)/8, $0x3fc5555555555558
-DATA constants<>+1272(SB)/8, $0x3fa55555555503f4
-DATA constants<>+1280(SB)/8, $0x3fa55555555503f4
-DATA constants<>+1288(SB)/8, $0x3fa55555555503f4
+DATA constants<>+1272(SB)/8, $0x3fc5555555555558
+DATA constants<>+1280(SB)/8, $0x3fc5555555555558
+DATA constants<>+1288(SB)/8, $0x3fc5555555555558
 DATA constants<>+1296(SB)/8, $0x3fa55555555503f4
-DATA constants<>+1304(SB)/8, $0x3f8111111110f808
-DATA constants<>+1312(SB)/8, $0x3f8111111110f808
-DATA constants<>+1320(SB)/8, $0x3f8111111110f808
+DATA constants<>+1304(SB)/8, $0x3fa55555555503f4
+DATA constants<>+1312(SB)/8, $0x3fa55555555503f4
+DATA constants<>+1320(SB)/8, $0x3fa55555555503f4
 DATA constants<>+1328(SB)/8, $0x3f8111111110f808
-DATA constants<>+1336(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+1344(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+1352(SB)/8, $0x3f56c16c185fdf71
+DATA constants<>+1336(SB)/8, $0x3f8111111110f808
+DATA constants<>+1344(SB)/8, $0x3f8111111110f808
+DATA constants<>+1352(SB)/8, $0x3f8111111110f808
 DATA constants<>+1360(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+1368(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+1376(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+1384(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+1368(SB)/8, $0x3f56c16c185fdf71
+DATA constants<>+1376(SB)/8, $0x3f56c16c185fdf71
+DATA constants<>+1384(SB)/8, $0x3f56c16c185fdf71
 DATA constants<>+1392(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+1400(SB)/8, $0x3efa01993bea2625
-DATA constants<>+1408(SB)/8, $0x3efa01993bea2625
-DATA constants<>+1416(SB)/8, $0x3efa01993bea2625
+DATA constants<>+1400(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+1408(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+1416(SB)/8, $0x3f2a01a01b009bf4
 DATA constants<>+1424(SB)/8, $0x3efa01993bea2625
-DATA constants<>+1432(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+1440(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+1448(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+1432(SB)/8, $0x3efa01993bea2625
+DATA constants<>+1440(SB)/8, $0x3efa01993bea2625
+DATA constants<>+1448(SB)/8, $0x3efa01993bea2625
 DATA constants<>+1456(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+1464(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+1472(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+1480(SB)/8, $0x3e928b40653e0bc5
+DATA constants<>+1464(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+1472(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+1480(SB)/8, $0x3ec71ddf6bacdde1
 DATA constants<>+1488(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+1496(SB)/8, $0x3e5af631de754d99
-DATA constants<>+1504(SB)/8, $0x3e5af631de754d99
-DATA constants<>+1512(SB)/8, $0x3e5af631de754d99
+DATA constants<>+1496(SB)/8, $0x3e928b40653e0bc5
+DATA constants<>+1504(SB)/8, $0x3e928b40653e0bc5
+DATA constants<>+1512(SB)/8, $0x3e928b40653e0bc5
 DATA constants<>+1520(SB)/8, $0x3e5af631de754d99
-DATA constants<>+1528(SB)/8, $0x3fe5555555555593
-DATA constants<>+1536(SB)/8, $0x3fe5555555555593
-DATA constants<>+1544(SB)/8, $0x3fe5555555555593
+DATA constants<>+1528(SB)/8, $0x3e5af631de754d99
+DATA constants<>+1536(SB)/8, $0x3e5af631de754d99
+DATA constants<>+1544(SB)/8, $0x3e5af631de754d99
 DATA constants<>+1552(SB)/8, $0x3fe5555555555593
-DATA constants<>+1560(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1568(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1576(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1560(SB)/8, $0x3fe5555555555593
+DATA constants<>+1568(SB)/8, $0x3fe5555555555593
+DATA constants<>+1576(SB)/8, $0x3fe5555555555593
 DATA constants<>+1584(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1592(SB)/8, $0x3fd2492494229359
-DATA constants<>+1600(SB)/8, $0x3fd2492494229359
-DATA constants<>+1608(SB)/8, $0x3fd2492494229359
+DATA constants<>+1592(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1600(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1608(SB)/8, $0x3fd999999997fa04
 DATA constants<>+1616(SB)/8, $0x3fd2492494229359
-DATA constants<>+1624(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1632(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1640(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1624(SB)/8, $0x3fd2492494229359
+DATA constants<>+1632(SB)/8, $0x3fd2492494229359
+DATA constants<>+1640(SB)/8, $0x3fd2492494229359
 DATA constants<>+1648(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1656(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1664(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1672(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+1656(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1664(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1672(SB)/8, $0x3fcc71c51d8e78af
 DATA constants<>+1680(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1688(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1696(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1704(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+1688(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+1696(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+1704(SB)/8, $0x3fc7466496cb03de
 DATA constants<>+1712(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1720(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+1728(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+1736(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+1720(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+1728(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+1736(SB)/8, $0x3fc39a09d078c69f
 DATA constants<>+1744(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+1752(SB)/8, $0xfff0000000000000
-DATA constants<>+1760(SB)/8, $0xfff0000000000000
-DATA constants<>+1768(SB)/8, $0xfff0000000000000
+DATA constants<>+1752(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+1760(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+1768(SB)/8, $0x3fc2f112df3e5244
 DATA constants<>+1776(SB)/8, $0xfff0000000000000
-DATA constants<>+1784(SB)/8, $0x7ff0000000000000
-DATA constants<>+1792(SB)/8, $0x7ff0000000000000
-DATA constants<>+1800(SB)/8, $0x7ff0000000000000
+DATA constants<>+1784(SB)/8, $0xfff0000000000000
+DATA constants<>+1792(SB)/8, $0xfff0000000000000
+DATA constants<>+1800(SB)/8, $0xfff0000000000000
 DATA constants<>+1808(SB)/8, $0x7ff0000000000000
-DATA constants<>+1816(SB)/8, $0x7ff8000000000001
-DATA constants<>+1824(SB)/8, $0x7ff8000000000001
-DATA constants<>+1832(SB)/8, $0x7ff8000000000001
+DATA constants<>+1816(SB)/8, $0x7ff0000000000000
+DATA constants<>+1824(SB)/8, $0x7ff0000000000000
+DATA constants<>+1832(SB)/8, $0x7ff0000000000000
 DATA constants<>+1840(SB)/8, $0x7ff8000000000001
-DATA constants<>+1848(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1856(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1864(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1848(SB)/8, $0x7ff8000000000001
+DATA constants<>+1856(SB)/8, $0x7ff8000000000001
+DATA constants<>+1864(SB)/8, $0x7ff8000000000001
 DATA constants<>+1872(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1880(SB)/8, $0x4072c00000000000
-DATA constants<>+1888(SB)/8, $0x4072c00000000000
-DATA constants<>+1896(SB)/8, $0x4072c00000000000
+DATA constants<>+1880(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1888(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1896(SB)/8, $0x03b8f2b061aea072
 DATA constants<>+1904(SB)/8, $0x4072c00000000000
-DATA constants<>+1912(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1920(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1928(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1912(SB)/8, $0x4072c00000000000
+DATA constants<>+1920(SB)/8, $0x4072c00000000000
+DATA constants<>+1928(SB)/8, $0x4072c00000000000
 DATA constants<>+1936(SB)/8, $0x7fefffffffffffff
-DATA constants<>+1944(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1952(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1960(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1944(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1952(SB)/8, $0x7fefffffffffffff
+DATA constants<>+1960(SB)/8, $0x7fefffffffffffff
 DATA constants<>+1968(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1976(SB)/8, $0x3ff0000000000000
-DATA constants<>+1984(SB)/8, $0x3ff0000000000000
-DATA constants<>+1992(SB)/8, $0x3ff0000000000000
+DATA constants<>+1976(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1984(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1992(SB)/8, $0x7fffffffffffffff
 DATA constants<>+2000(SB)/8, $0x3ff0000000000000
-DATA constants<>+2008(SB)/8, $0x4000000000000000
-DATA constants<>+2016(SB)/8, $0x4000000000000000
-DATA constants<>+2024(SB)/8, $0x4000000000000000
+DATA constants<>+2008(SB)/8, $0x3ff0000000000000
+DATA constants<>+2016(SB)/8, $0x3ff0000000000000
+DATA constants<>+2024(SB)/8, $0x3ff0000000000000
 DATA constants<>+2032(SB)/8, $0x4000000000000000
-DATA constants<>+2040(SB)/8, $0x3fe0000000000000
-DATA constants<>+2048(SB)/8, $0x3fe0000000000000
-DATA constants<>+2056(SB)/8, $0x3fe0000000000000
+DATA constants<>+2040(SB)/8, $0x4000000000000000
+DATA constants<>+2048(SB)/8, $0x4000000000000000
+DATA constants<>+2056(SB)/8, $0x4000000000000000
 DATA constants<>+2064(SB)/8, $0x3fe0000000000000
-DATA constants<>+2072(SB)/8, $0x4086200000000000
-DATA constants<>+2080(SB)/8, $0x4086200000000000
-DATA constants<>+2088(SB)/8, $0x4086200000000000
+DATA constants<>+2072(SB)/8, $0x3fe0000000000000
+DATA constants<>+2080(SB)/8, $0x3fe0000000000000
+DATA constants<>+2088(SB)/8, $0x3fe0000000000000
 DATA constants<>+2096(SB)/8, $0x4086200000000000
-DATA constants<>+2104(SB)/8, $0xc086200000000000
-DATA constants<>+2112(SB)/8, $0xc086200000000000
-DATA constants<>+2120(SB)/8, $0xc086200000000000
+DATA constants<>+2104(SB)/8, $0x4086200000000000
+DATA constants<>+2112(SB)/8, $0x4086200000000000
+DATA constants<>+2120(SB)/8, $0x4086200000000000
 DATA constants<>+2128(SB)/8, $0xc086200000000000
-DATA constants<>+2136(SB)/8, $0xc089000000000000
-DATA constants<>+2144(SB)/8, $0xc089000000000000
-DATA constants<>+2152(SB)/8, $0xc089000000000000
+DATA constants<>+2136(SB)/8, $0xc086200000000000
+DATA constants<>+2144(SB)/8, $0xc086200000000000
+DATA constants<>+2152(SB)/8, $0xc086200000000000
 DATA constants<>+2160(SB)/8, $0xc089000000000000
-DATA constants<>+2168(SB)/8, $0x4089000000000000
-DATA constants<>+2176(SB)/8, $0x4089000000000000
-DATA constants<>+2184(SB)/8, $0x4089000000000000
+DATA constants<>+2168(SB)/8, $0xc089000000000000
+DATA constants<>+2176(SB)/8, $0xc089000000000000
+DATA constants<>+2184(SB)/8, $0xc089000000000000
 DATA constants<>+2192(SB)/8, $0x4089000000000000
-DATA constants<>+2200(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+2208(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+2216(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+2200(SB)/8, $0x4089000000000000
+DATA constants<>+2208(SB)/8, $0x4089000000000000
+DATA constants<>+2216(SB)/8, $0x4089000000000000
 DATA constants<>+2224(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+2232(SB)/8, $0x4338000000000000
-DATA constants<>+2240(SB)/8, $0x4338000000000000
-DATA constants<>+2248(SB)/8, $0x4338000000000000
+DATA constants<>+2232(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+2240(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+2248(SB)/8, $0x3ff71547652b82fe
 DATA constants<>+2256(SB)/8, $0x4338000000000000
-DATA constants<>+2264(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+2272(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+2280(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+2264(SB)/8, $0x4338000000000000
+DATA constants<>+2272(SB)/8, $0x4338000000000000
+DATA constants<>+2280(SB)/8, $0x4338000000000000
 DATA constants<>+2288(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+2296(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+2304(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+2312(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+2296(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+2304(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+2312(SB)/8, $0x3fe62e42fefa0000
 DATA constants<>+2320(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+2328(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+2336(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+2344(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+2328(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+2336(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+2344(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+2352(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+2360(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+2368(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+2376(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+2360(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+2368(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+2376(SB)/8, $0x3fe62e42fefa3800
 DATA constants<>+2384(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+2392(SB)/8, $0x0010000000000000
-DATA constants<>+2400(SB)/8, $0x0010000000000000
-DATA constants<>+2408(SB)/8, $0x0010000000000000
+DATA constants<>+2392(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+2400(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+2408(SB)/8, $0x3d2ef35793c76730
 DATA constants<>+2416(SB)/8, $0x0010000000000000
-DATA constants<>+2424(SB)/8, $0x4350000000000000
-DATA constants<>+2432(SB)/8, $0x4350000000000000
-DATA constants<>+2440(SB)/8, $0x4350000000000000
+DATA constants<>+2424(SB)/8, $0x0010000000000000
+DATA constants<>+2432(SB)/8, $0x0010000000000000
+DATA constants<>+2440(SB)/8, $0x0010000000000000
 DATA constants<>+2448(SB)/8, $0x4350000000000000
-DATA constants<>+2456(SB)/8, $0xc04b000000000000
-DATA constants<>+2464(SB)/8, $0xc04b000000000000
-DATA constants<>+2472(SB)/8, $0xc04b000000000000
+DATA constants<>+2456(SB)/8, $0x4350000000000000
+DATA constants<>+2464(SB)/8, $0x4350000000000000
+DATA constants<>+2472(SB)/8, $0x4350000000000000
 DATA constants<>+2480(SB)/8, $0xc04b000000000000
-DATA constants<>+2488(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2496(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2504(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2488(SB)/8, $0xc04b000000000000
+DATA constants<>+2496(SB)/8, $0xc04b000000000000
+DATA constants<>+2504(SB)/8, $0xc04b000000000000
 DATA constants<>+2512(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+2520(SB)/8, $0x00095f619980c433
-DATA constants<>+2528(SB)/8, $0x00095f619980c433
-DATA constants<>+2536(SB)/8, $0x00095f619980c433
+DATA constants<>+2520(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2528(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+2536(SB)/8, $0x3fe6a09e667f3bcd
 DATA constants<>+2544(SB)/8, $0x00095f619980c433
-DATA constants<>+2552(SB)/8, $0x000fffffffffffff
-DATA constants<>+2560(SB)/8, $0x000fffffffffffff
-DATA constants<>+2568(SB)/8, $0x000fffffffffffff
+DATA constants<>+2552(SB)/8, $0x00095f619980c433
+DATA constants<>+2560(SB)/8, $0x00095f619980c433
+DATA constants<>+2568(SB)/8, $0x00095f619980c433
 DATA constants<>+2576(SB)/8, $0x000fffffffffffff
-DATA constants<>+2584(SB)/8, $0x4330000000000000
-DATA constants<>+2592(SB)/8, $0x4330000000000000
-DATA constants<>+2600(SB)/8, $0x4330000000000000
+DATA constants<>+2584(SB)/8, $0x000fffffffffffff
+DATA constants<>+2592(SB)/8, $0x000fffffffffffff
+DATA constants<>+2600(SB)/8, $0x000fffffffffffff
 DATA constants<>+2608(SB)/8, $0x4330000000000000
-DATA constants<>+2616(SB)/8, $0x43300000000003ff
-DATA constants<>+2624(SB)/8, $0x43300000000003ff
-DATA constants<>+2632(SB)/8, $0x43300000000003ff
+DATA constants<>+2616(SB)/8, $0x4330000000000000
+DATA constants<>+2624(SB)/8, $0x4330000000000000
+DATA constants<>+2632(SB)/8, $0x4330000000000000
 DATA constants<>+2640(SB)/8, $0x43300000000003ff
-DATA constants<>+2648(SB)/8, $0x3f85aac33f800000
-DATA constants<>+2656(SB)/8, $0x3f91c3d33f8b95c2
-DATA constants<>+2664(SB)/8, $0x3f9ef5323f9837f0
-DATA constants<>+2672(SB)/8, $0x3fad583f3fa5fed7
-DATA constants<>+2680(SB)/8, $0x3fbd08a43fb504f3
-DATA constants<>+2688(SB)/8, $0x3fce248c3fc5672a
-DATA constants<>+2696(SB)/8, $0x3fe0ccdf3fd744fd
-DATA constants<>+2704(SB)/8, $0x3ff5257d3feac0c7
-DATA constants<>+2712(SB)/8, $0x3f6a07a73f800000
-DATA constants<>+2720(SB)/8, $0x3f5216d83f5d6f7f
-DATA constants<>+2728(SB)/8, $0x3f3e78db3f47cb84
-DATA constants<>+2736(SB)/8, $0x3f2e575c3f3609c0
-DATA constants<>+2744(SB)/8, $0x3fa0a92d3fa72fbf
-DATA constants<>+2752(SB)/8, $0x3f94f1b43f9a924b
-DATA constants<>+2760(SB)/8, $0x3f8acd573f8fc0f7
-DATA constants<>+2768(SB)/8, $0x3f8000003f8656e6
-DATA constants<>+2776(SB)/8, $0x3db7c3a000000000
-DATA constants<>+2784(SB)/8, $0x3e4a63793e1486ed
-DATA constants<>+2792(SB)/8, $0x3e97624a3e7dd5bf
-DATA constants<>+2800(SB)/8, $0x3ec4b0ff3eae9282
-DATA constants<>+2808(SB)/8, $0xbe68b83dbe88bead
-DATA constants<>+2816(SB)/8, $0xbe1b2d9bbe41273c
-DATA constants<>+2824(SB)/8, $0xbda5ed47bdedb6f7
-DATA constants<>+2832(SB)/8, $0x00000000bd45ffa9
-DATA constants<>+2840(SB)/8, $0x0000000000000000
-DATA constants<>+2848(SB)/8, $0x0000000000000000
-DATA constants<>+2856(SB)/8, $0x0000000000000000
+DATA constants<>+2648(SB)/8, $0x43300000000003ff
+DATA constants<>+2656(SB)/8, $0x43300000000003ff
+DATA constants<>+2664(SB)/8, $0x43300000000003ff
+DATA constants<>+2672(SB)/8, $0x3f85aac33f800000
+DATA constants<>+2680(SB)/8, $0x3f91c3d33f8b95c2
+DATA constants<>+2688(SB)/8, $0x3f9ef5323f9837f0
+DATA constants<>+2696(SB)/8, $0x3fad583f3fa5fed7
+DATA constants<>+2704(SB)/8, $0x3fbd08a43fb504f3
+DATA constants<>+2712(SB)/8, $0x3fce248c3fc5672a
+DATA constants<>+2720(SB)/8, $0x3fe0ccdf3fd744fd
+DATA constants<>+2728(SB)/8, $0x3ff5257d3feac0c7
+DATA constants<>+2736(SB)/8, $0x3f6a07a73f800000
+DATA constants<>+2744(SB)/8, $0x3f5216d83f5d6f7f
+DATA constants<>+2752(SB)/8, $0x3f3e78db3f47cb84
+DATA constants<>+2760(SB)/8, $0x3f2e575c3f3609c0
+DATA constants<>+2768(SB)/8, $0x3fa0a92d3fa72fbf
+DATA constants<>+2776(SB)/8, $0x3f94f1b43f9a924b
+DATA constants<>+2784(SB)/8, $0x3f8acd573f8fc0f7
+DATA constants<>+2792(SB)/8, $0x3f8000003f8656e6
+DATA constants<>+2800(SB)/8, $0x3db7c3a000000000
+DATA constants<>+2808(SB)/8, $0x3e4a63793e1486ed
+DATA constants<>+2816(SB)/8, $0x3e97624a3e7dd5bf
+DATA constants<>+2824(SB)/8, $0x3ec4b0ff3eae9282
+DATA constants<>+2832(SB)/8, $0xbe68b83dbe88bead
+DATA constants<>+2840(SB)/8, $0xbe1b2d9bbe41273c
+DATA constants<>+2848(SB)/8, $0xbda5ed47bdedb6f7
+DATA constants<>+2856(SB)/8, $0x00000000bd45ffa9
 DATA constants<>+2864(SB)/8, $0x0000000000000000
-DATA constants<>+2872(SB)/8, $0x0000000100000001
-DATA constants<>+2880(SB)/8, $0x0000000100000001
-DATA constants<>+2888(SB)/8, $0x0000000100000001
+DATA constants<>+2872(SB)/8, $0x0000000000000000
+DATA constants<>+2880(SB)/8, $0x0000000000000000
+DATA constants<>+2888(SB)/8, $0x0000000000000000
 DATA constants<>+2896(SB)/8, $0x0000000100000001
-DATA constants<>+2904(SB)/8, $0x0000000200000002
-DATA constants<>+2912(SB)/8, $0x0000000200000002
-DATA constants<>+2920(SB)/8, $0x0000000200000002
+DATA constants<>+2904(SB)/8, $0x0000000100000001
+DATA constants<>+2912(SB)/8, $0x0000000100000001
+DATA constants<>+2920(SB)/8, $0x0000000100000001
 DATA constants<>+2928(SB)/8, $0x0000000200000002
-DATA constants<>+2936(SB)/8, $0x0000000300000003
-DATA constants<>+2944(SB)/8, $0x0000000300000003
-DATA constants<>+2952(SB)/8, $0x0000000300000003
+DATA constants<>+2936(SB)/8, $0x0000000200000002
+DATA constants<>+2944(SB)/8, $0x0000000200000002
+DATA constants<>+2952(SB)/8, $0x0000000200000002
 DATA constants<>+2960(SB)/8, $0x0000000300000003
-DATA constants<>+2968(SB)/8, $0x0000000400000004
-DATA constants<>+2976(SB)/8, $0x0000000400000004
-DATA constants<>+2984(SB)/8, $0x0000000400000004
+DATA constants<>+2968(SB)/8, $0x0000000300000003
+DATA constants<>+2976(SB)/8, $0x0000000300000003
+DATA constants<>+2984(SB)/8, $0x0000000300000003
 DATA constants<>+2992(SB)/8, $0x0000000400000004
-DATA constants<>+3000(SB)/8, $0x0000000500000005
-DATA constants<>+3008(SB)/8, $0x0000000500000005
-DATA constants<>+3016(SB)/8, $0x0000000500000005
+DATA constants<>+3000(SB)/8, $0x0000000400000004
+DATA constants<>+3008(SB)/8, $0x0000000400000004
+DATA constants<>+3016(SB)/8, $0x0000000400000004
 DATA constants<>+3024(SB)/8, $0x0000000500000005
-DATA constants<>+3032(SB)/8, $0x0000000600000006
-DATA constants<>+3040(SB)/8, $0x0000000600000006
-DATA constants<>+3048(SB)/8, $0x0000000600000006
+DATA constants<>+3032(SB)/8, $0x0000000500000005
+DATA constants<>+3040(SB)/8, $0x0000000500000005
+DATA constants<>+3048(SB)/8, $0x0000000500000005
 DATA constants<>+3056(SB)/8, $0x0000000600000006
-DATA constants<>+3064(SB)/8, $0x0000000700000007
-DATA constants<>+3072(SB)/8, $0x0000000700000007
-DATA constants<>+3080(SB)/8, $0x0000000700000007
+DATA constants<>+3064(SB)/8, $0x0000000600000006
+DATA constants<>+3072(SB)/8, $0x0000000600000006
+DATA constants<>+3080(SB)/8, $0x0000000600000006
 DATA constants<>+3088(SB)/8, $0x0000000700000007
-DATA constants<>+3096(SB)/8, $0x0000000800000000
-DATA constants<>+3104(SB)/8, $0x0000000900000001
-DATA constants<>+3112(SB)/8, $0x0000000a00000002
-DATA constants<>+3120(SB)/8, $0x0000000b00000003
-DATA constants<>+3128(SB)/8, $0x0000000800000000
-DATA constants<>+3136(SB)/8, $0x0000000900000001
-DATA constants<>+3144(SB)/8, $0x0000000a00000002
-DATA constants<>+3152(SB)/8, $0x0000000b00000003
-DATA constants<>+3160(SB)/8, $0x0000000c00000004
-DATA constants<>+3168(SB)/8, $0x0000000d00000005
-DATA constants<>+3176(SB)/8, $0x0000000e00000006
-DATA constants<>+3184(SB)/8, $0x0000000f00000007
-DATA constants<>+3192(SB)/8, $0x0000000c00000004
-DATA constants<>+3200(SB)/8, $0x0000000d00000005
-DATA constants<>+3208(SB)/8, $0x0000000e00000006
-DATA constants<>+3216(SB)/8, $0x0000000f00000007
-DATA constants<>+3224(SB)/8, $0xff800000ff800000
-DATA constants<>+3232(SB)/8, $0x0da242600da24260
-DATA constants<>+3240(SB)/8, $0x3f8000003f800000
-DATA constants<>+3248(SB)/8, $0xc2aeac4fc2aeac4f
-DATA constants<>+3256(SB)/8, $0x42b2000042b20000
-DATA constants<>+3264(SB)/8, $0x4220000042200000
-DATA constants<>+3272(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA constants<>+3280(SB)/8, $0x4940000049400000
-DATA constants<>+3288(SB)/8, $0x3f3172183f317218
-DATA constants<>+3296(SB)/8, $0xb102e308b102e308
-DATA constants<>+3304(SB)/8, $0x3f0001103f000110
-DATA constants<>+3312(SB)/8, $0x3e2aaba43e2aaba4
-DATA constants<>+3320(SB)/8, $0xbf000000bf000000
-DATA constants<>+3328(SB)/8, $0x3eaaac203eaaac20
-DATA constants<>+3336(SB)/8, $0xbe8008bebe8008be
-DATA constants<>+3344(SB)/8, $0x3e4113db3e4113db
-DATA constants<>+3352(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+3360(SB)/8, $0x71ddbd9f71ddbd9f
-DATA constants<>+3368(SB)/8, $0x0353040003530400
-GLOBL constants<>(SB), RODATA|NOPTR, $3376
+DATA constants<>+3096(SB)/8, $0x0000000700000007
+DATA constants<>+3104(SB)/8, $0x0000000700000007
+DATA constants<>+3112(SB)/8, $0x0000000700000007
+DATA constants<>+3120(SB)/8, $0x0000000800000000
+DATA constants<>+3128(SB)/8, $0x0000000900000001
+DATA constants<>+3136(SB)/8, $0x0000000a00000002
+DATA constants<>+3144(SB)/8, $0x0000000b00000003
+DATA constants<>+3152(SB)/8, $0x0000000800000000
+DATA constants<>+3160(SB)/8, $0x0000000900000001
+DATA constants<>+3168(SB)/8, $0x0000000a00000002
+DATA constants<>+3176(SB)/8, $0x0000000b00000003
+DATA constants<>+3184(SB)/8, $0x0000000c00000004
+DATA constants<>+3192(SB)/8, $0x0000000d00000005
+DATA constants<>+3200(SB)/8, $0x0000000e00000006
+DATA constants<>+3208(SB)/8, $0x0000000f00000007
+DATA constants<>+3216(SB)/8, $0x0000000c00000004
+DATA constants<>+3224(SB)/8, $0x0000000d00000005
+DATA constants<>+3232(SB)/8, $0x0000000e00000006
+DATA constants<>+3240(SB)/8, $0x0000000f00000007
+DATA constants<>+3248(SB)/8, $0xff800000ff800000
+DATA constants<>+3256(SB)/8, $0x0da242600da24260
+DATA constants<>+3264(SB)/8, $0x3f8000003f800000
+DATA constants<>+3272(SB)/8, $0xc2aeac4fc2aeac4f
+DATA constants<>+3280(SB)/8, $0x42b2000042b20000
+DATA constants<>+3288(SB)/8, $0x4220000042200000
+DATA constants<>+3296(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA constants<>+3304(SB)/8, $0x4940000049400000
+DATA constants<>+3312(SB)/8, $0x3f3172183f317218
+DATA constants<>+3320(SB)/8, $0xb102e308b102e308
+DATA constants<>+3328(SB)/8, $0x3f0001103f000110
+DATA constants<>+3336(SB)/8, $0x3e2aaba43e2aaba4
+DATA constants<>+3344(SB)/8, $0xbf000000bf000000
+DATA constants<>+3352(SB)/8, $0x3eaaac203eaaac20
+DATA constants<>+3360(SB)/8, $0xbe8008bebe8008be
+DATA constants<>+3368(SB)/8, $0x3e4113db3e4113db
+DATA constants<>+3376(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+3384(SB)/8, $0x71ddbd9f71ddbd9f
+DATA constants<>+3392(SB)/8, $0x0353040003530400
+GLOBL constants<>(SB), RODATA|NOPTR, $3400
 
 // func exp512(dst []float64, x []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
@@ -434,10 +437,10 @@ TEXT ·exp512(SB), $0-48
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+808(SB), Z0
-	VBROADCASTSD constants<>+816(SB), Z1
-	VBROADCASTSD constants<>+832(SB), Z2
-	VBROADCASTSD constants<>+824(SB), Z3
+	VBROADCASTSD constants<>+832(SB), Z0
+	VBROADCASTSD constants<>+840(SB), Z1
+	VBROADCASTSD constants<>+856(SB), Z2
+	VBROADCASTSD constants<>+848(SB), Z3
 	VMOVUPD      constants<>+256(SB), Z4
 	VMOVUPD      constants<>+320(SB), Z5
 	VMOVUPD      constants<>+128(SB), Z6
@@ -465,12 +468,12 @@ panel1:
 	VSUBPD            Z2, Z17, Z11
 	VSUBPD            Z2, Z18, Z12
 	VSUBPD            Z2, Z19, Z13
-	VFNMADD231PD.BCST constants<>+848(SB), Z11, Z8
-	VFNMADD231PD.BCST constants<>+848(SB), Z12, Z9
-	VFNMADD231PD.BCST constants<>+848(SB), Z13, Z10
-	VFNMADD231PD.BCST constants<>+856(SB), Z11, Z8
-	VFNMADD231PD.BCST constants<>+856(SB), Z12, Z9
-	VFNMADD231PD.BCST constants<>+856(SB), Z13, Z10
+	VFNMADD231PD.BCST constants<>+872(SB), Z11, Z8
+	VFNMADD231PD.BCST constants<>+872(SB), Z12, Z9
+	VFNMADD231PD.BCST constants<>+872(SB), Z13, Z10
+	VFNMADD231PD.BCST constants<>+880(SB), Z11, Z8
+	VFNMADD231PD.BCST constants<>+880(SB), Z12, Z9
+	VFNMADD231PD.BCST constants<>+880(SB), Z13, Z10
 	VMOVAPD           Z17, Z14
 	VPERMI2PD         Z5, Z4, Z14
 	VMOVAPD           Z18, Z15
@@ -483,27 +486,27 @@ panel1:
 	VMULPD            Z8, Z8, Z20
 	VMULPD            Z9, Z9, Z21
 	VMULPD            Z10, Z10, Z22
-	VBROADCASTSD      constants<>+896(SB), Z23
-	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z23
-	VBROADCASTSD      constants<>+896(SB), Z24
-	VFMADD231PD.BCST  constants<>+904(SB), Z9, Z24
-	VBROADCASTSD      constants<>+896(SB), Z25
-	VFMADD231PD.BCST  constants<>+904(SB), Z10, Z25
-	VBROADCASTSD      constants<>+880(SB), Z26
-	VFMADD231PD.BCST  constants<>+888(SB), Z8, Z26
-	VBROADCASTSD      constants<>+880(SB), Z27
-	VFMADD231PD.BCST  constants<>+888(SB), Z9, Z27
-	VBROADCASTSD      constants<>+880(SB), Z28
-	VFMADD231PD.BCST  constants<>+888(SB), Z10, Z28
+	VBROADCASTSD      constants<>+920(SB), Z23
+	VFMADD231PD.BCST  constants<>+928(SB), Z8, Z23
+	VBROADCASTSD      constants<>+920(SB), Z24
+	VFMADD231PD.BCST  constants<>+928(SB), Z9, Z24
+	VBROADCASTSD      constants<>+920(SB), Z25
+	VFMADD231PD.BCST  constants<>+928(SB), Z10, Z25
+	VBROADCASTSD      constants<>+904(SB), Z26
+	VFMADD231PD.BCST  constants<>+912(SB), Z8, Z26
+	VBROADCASTSD      constants<>+904(SB), Z27
+	VFMADD231PD.BCST  constants<>+912(SB), Z9, Z27
+	VBROADCASTSD      constants<>+904(SB), Z28
+	VFMADD231PD.BCST  constants<>+912(SB), Z10, Z28
 	VFMADD213PD       Z26, Z20, Z23
 	VFMADD213PD       Z27, Z21, Z24
 	VFMADD213PD       Z28, Z22, Z25
-	VBROADCASTSD      constants<>+864(SB), Z26
-	VFMADD231PD.BCST  constants<>+872(SB), Z8, Z26
-	VBROADCASTSD      constants<>+864(SB), Z27
-	VFMADD231PD.BCST  constants<>+872(SB), Z9, Z27
-	VBROADCASTSD      constants<>+864(SB), Z28
-	VFMADD231PD.BCST  constants<>+872(SB), Z10, Z28
+	VBROADCASTSD      constants<>+888(SB), Z26
+	VFMADD231PD.BCST  constants<>+896(SB), Z8, Z26
+	VBROADCASTSD      constants<>+888(SB), Z27
+	VFMADD231PD.BCST  constants<>+896(SB), Z9, Z27
+	VBROADCASTSD      constants<>+888(SB), Z28
+	VFMADD231PD.BCST  constants<>+896(SB), Z10, Z28
 	VADDPD            Z8, Z14, Z14
 	VADDPD            Z9, Z15, Z15
 	VADDPD            Z10, Z16, Z16
@@ -541,19 +544,19 @@ rest2:
 	VMOVAPD           Z2, Z0
 	VFMADD231PD       Z3, Z8, Z0
 	VSUBPD            Z2, Z0, Z1
-	VFNMADD231PD.BCST constants<>+848(SB), Z1, Z8
-	VFNMADD231PD.BCST constants<>+856(SB), Z1, Z8
+	VFNMADD231PD.BCST constants<>+872(SB), Z1, Z8
+	VFNMADD231PD.BCST constants<>+880(SB), Z1, Z8
 	VMOVAPD           Z0, Z2
 	VPERMI2PD         Z5, Z4, Z2
 	VPERMI2PD         Z7, Z6, Z0
 	VMULPD            Z8, Z8, Z3
-	VBROADCASTSD      constants<>+896(SB), Z4
-	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z4
-	VBROADCASTSD      constants<>+880(SB), Z5
-	VFMADD231PD.BCST  constants<>+888(SB), Z8, Z5
+	VBROADCASTSD      constants<>+920(SB), Z4
+	VFMADD231PD.BCST  constants<>+928(SB), Z8, Z4
+	VBROADCASTSD      constants<>+904(SB), Z5
+	VFMADD231PD.BCST  constants<>+912(SB), Z8, Z5
 	VFMADD213PD       Z5, Z3, Z4
-	VBROADCASTSD      constants<>+864(SB), Z5
-	VFMADD231PD.BCST  constants<>+872(SB), Z8, Z5
+	VBROADCASTSD      constants<>+888(SB), Z5
+	VFMADD231PD.BCST  constants<>+896(SB), Z8, Z5
 	VADDPD            Z8, Z2, Z2
 	VFMADD213PD       Z5, Z3, Z4
 	VFMADD213PD       Z2, Z3, Z4
@@ -607,10 +610,10 @@ wider4:
 	VFMADD231PD       Z3, Z9, Z1
 	VSUBPD            Z2, Z0, Z3
 	VSUBPD            Z2, Z1, Z2
-	VFNMADD231PD.BCST constants<>+848(SB), Z3, Z8
-	VFNMADD231PD.BCST constants<>+848(SB), Z2, Z9
-	VFNMADD231PD.BCST constants<>+856(SB), Z3, Z8
-	VFNMADD231PD.BCST constants<>+856(SB), Z2, Z9
+	VFNMADD231PD.BCST constants<>+872(SB), Z3, Z8
+	VFNMADD231PD.BCST constants<>+872(SB), Z2, Z9
+	VFNMADD231PD.BCST constants<>+880(SB), Z3, Z8
+	VFNMADD231PD.BCST constants<>+880(SB), Z2, Z9
 	VMOVAPD           Z0, Z10
 	VPERMI2PD         Z5, Z4, Z10
 	VMOVAPD           Z1, Z11
@@ -619,20 +622,20 @@ wider4:
 	VPERMI2PD         Z7, Z6, Z1
 	VMULPD            Z8, Z8, Z4
 	VMULPD            Z9, Z9, Z5
-	VBROADCASTSD      constants<>+896(SB), Z6
-	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z6
-	VBROADCASTSD      constants<>+896(SB), Z7
-	VFMADD231PD.BCST  constants<>+904(SB), Z9, Z7
-	VBROADCASTSD      constants<>+880(SB), Z12
-	VFMADD231PD.BCST  constants<>+888(SB), Z8, Z12
-	VBROADCASTSD      constants<>+880(SB), Z13
-	VFMADD231PD.BCST  constants<>+888(SB), Z9, Z13
+	VBROADCASTSD      constants<>+920(SB), Z6
+	VFMADD231PD.BCST  constants<>+928(SB), Z8, Z6
+	VBROADCASTSD      constants<>+920(SB), Z7
+	VFMADD231PD.BCST  constants<>+928(SB), Z9, Z7
+	VBROADCASTSD      constants<>+904(SB), Z12
+	VFMADD231PD.BCST  constants<>+912(SB), Z8, Z12
+	VBROADCASTSD      constants<>+904(SB), Z13
+	VFMADD231PD.BCST  constants<>+912(SB), Z9, Z13
 	VFMADD213PD       Z12, Z4, Z6
 	VFMADD213PD       Z13, Z5, Z7
-	VBROADCASTSD      constants<>+864(SB), Z12
-	VFMADD231PD.BCST  constants<>+872(SB), Z8, Z12
-	VBROADCASTSD      constants<>+864(SB), Z13
-	VFMADD231PD.BCST  constants<>+872(SB), Z9, Z13
+	VBROADCASTSD      constants<>+888(SB), Z12
+	VFMADD231PD.BCST  constants<>+896(SB), Z8, Z12
+	VBROADCASTSD      constants<>+888(SB), Z13
+	VFMADD231PD.BCST  constants<>+896(SB), Z9, Z13
 	VADDPD            Z8, Z10, Z10
 	VADDPD            Z9, Z11, Z11
 	VFMADD213PD       Z12, Z4, Z6
@@ -696,12 +699,12 @@ wider9:
 	VSUBPD            Z2, Z0, Z3
 	VSUBPD            Z2, Z1, Z12
 	VSUBPD            Z2, Z11, Z2
-	VFNMADD231PD.BCST constants<>+848(SB), Z3, Z8
-	VFNMADD231PD.BCST constants<>+848(SB), Z12, Z9
-	VFNMADD231PD.BCST constants<>+848(SB), Z2, Z10
-	VFNMADD231PD.BCST constants<>+856(SB), Z3, Z8
-	VFNMADD231PD.BCST constants<>+856(SB), Z12, Z9
-	VFNMADD231PD.BCST constants<>+856(SB), Z2, Z10
+	VFNMADD231PD.BCST constants<>+872(SB), Z3, Z8
+	VFNMADD231PD.BCST constants<>+872(SB), Z12, Z9
+	VFNMADD231PD.BCST constants<>+872(SB), Z2, Z10
+	VFNMADD231PD.BCST constants<>+880(SB), Z3, Z8
+	VFNMADD231PD.BCST constants<>+880(SB), Z12, Z9
+	VFNMADD231PD.BCST constants<>+880(SB), Z2, Z10
 	VMOVAPD           Z0, Z13
 	VPERMI2PD         Z5, Z4, Z13
 	VMOVAPD           Z1, Z14
@@ -714,27 +717,27 @@ wider9:
 	VMULPD            Z8, Z8, Z4
 	VMULPD            Z9, Z9, Z5
 	VMULPD            Z10, Z10, Z6
-	VBROADCASTSD      constants<>+896(SB), Z7
-	VFMADD231PD.BCST  constants<>+904(SB), Z8, Z7
-	VBROADCASTSD      constants<>+896(SB), Z16
-	VFMADD231PD.BCST  constants<>+904(SB), Z9, Z16
-	VBROADCASTSD      constants<>+896(SB), Z17
-	VFMADD231PD.BCST  constants<>+904(SB), Z10, Z17
-	VBROADCASTSD      constants<>+880(SB), Z18
-	VFMADD231PD.BCST  constants<>+888(SB), Z8, Z18
-	VBROADCASTSD      constants<>+880(SB), Z19
-	VFMADD231PD.BCST  constants<>+888(SB), Z9, Z19
-	VBROADCASTSD      constants<>+880(SB), Z20
-	VFMADD231PD.BCST  constants<>+888(SB), Z10, Z20
+	VBROADCASTSD      constants<>+920(SB), Z7
+	VFMADD231PD.BCST  constants<>+928(SB), Z8, Z7
+	VBROADCASTSD      constants<>+920(SB), Z16
+	VFMADD231PD.BCST  constants<>+928(SB), Z9, Z16
+	VBROADCASTSD      constants<>+920(SB), Z17
+	VFMADD231PD.BCST  constants<>+928(SB), Z10, Z17
+	VBROADCASTSD      constants<>+904(SB), Z18
+	VFMADD231PD.BCST  constants<>+912(SB), Z8, Z18
+	VBROADCASTSD      constants<>+904(SB), Z19
+	VFMADD231PD.BCST  constants<>+912(SB), Z9, Z19
+	VBROADCASTSD      constants<>+904(SB), Z20
+	VFMADD231PD.BCST  constants<>+912(SB), Z10, Z20
 	VFMADD213PD       Z18, Z4, Z7
 	VFMADD213PD       Z19, Z5, Z16
 	VFMADD213PD       Z20, Z6, Z17
-	VBROADCASTSD      constants<>+864(SB), Z18
-	VFMADD231PD.BCST  constants<>+872(SB), Z8, Z18
-	VBROADCASTSD      constants<>+864(SB), Z19
-	VFMADD231PD.BCST  constants<>+872(SB), Z9, Z19
-	VBROADCASTSD      constants<>+864(SB), Z20
-	VFMADD231PD.BCST  constants<>+872(SB), Z10, Z20
+	VBROADCASTSD      constants<>+888(SB), Z18
+	VFMADD231PD.BCST  constants<>+896(SB), Z8, Z18
+	VBROADCASTSD      constants<>+888(SB), Z19
+	VFMADD231PD.BCST  constants<>+896(SB), Z9, Z19
+	VBROADCASTSD      constants<>+888(SB), Z20
+	VFMADD231PD.BCST  constants<>+896(SB), Z10, Z20
 	VADDPD            Z8, Z13, Z13
 	VADDPD            Z9, Z14, Z14
 	VADDPD            Z10, Z15, Z15
@@ -789,12 +792,12 @@ TEXT ·log512(SB), $0-48
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+1080(SB), Z0
-	VBROADCASTSD constants<>+760(SB), Z1
-	VBROADCASTSD constants<>+992(SB), Z2
-	VBROADCASTSD constants<>+1000(SB), Z3
-	VBROADCASTSD constants<>+1072(SB), Z4
-	VBROADCASTSD constants<>+1064(SB), Z5
+	VBROADCASTSD constants<>+1104(SB), Z0
+	VBROADCASTSD constants<>+784(SB), Z1
+	VBROADCASTSD constants<>+1016(SB), Z2
+	VBROADCASTSD constants<>+1024(SB), Z3
+	VBROADCASTSD constants<>+1096(SB), Z4
+	VBROADCASTSD constants<>+1088(SB), Z5
 	VMOVUPD      constants<>+384(SB), Z6
 	VMOVUPD      constants<>+448(SB), Z7
 	VMOVUPD      constants<>+512(SB), Z8
@@ -840,39 +843,39 @@ panel19:
 	VMULPD           Z13, Z13, Z19
 	VMULPD           Z14, Z14, Z20
 	VMULPD           Z15, Z15, Z21
-	VBROADCASTSD     constants<>+1056(SB), Z25
+	VBROADCASTSD     constants<>+1080(SB), Z25
 	VFMADD231PD      Z5, Z13, Z25
-	VBROADCASTSD     constants<>+1056(SB), Z26
+	VBROADCASTSD     constants<>+1080(SB), Z26
 	VFMADD231PD      Z5, Z14, Z26
-	VBROADCASTSD     constants<>+1056(SB), Z27
+	VBROADCASTSD     constants<>+1080(SB), Z27
 	VFMADD231PD      Z5, Z15, Z27
 	VFMADD231PD      Z4, Z19, Z25
 	VFMADD231PD      Z4, Z20, Z26
 	VFMADD231PD      Z4, Z21, Z27
-	VBROADCASTSD     constants<>+1040(SB), Z28
-	VFMADD231PD.BCST constants<>+1048(SB), Z13, Z28
-	VBROADCASTSD     constants<>+1040(SB), Z29
-	VFMADD231PD.BCST constants<>+1048(SB), Z14, Z29
-	VBROADCASTSD     constants<>+1040(SB), Z30
-	VFMADD231PD.BCST constants<>+1048(SB), Z15, Z30
+	VBROADCASTSD     constants<>+1064(SB), Z28
+	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z28
+	VBROADCASTSD     constants<>+1064(SB), Z29
+	VFMADD231PD.BCST constants<>+1072(SB), Z14, Z29
+	VBROADCASTSD     constants<>+1064(SB), Z30
+	VFMADD231PD.BCST constants<>+1072(SB), Z15, Z30
 	VFMADD213PD      Z28, Z19, Z25
 	VFMADD213PD      Z29, Z20, Z26
 	VFMADD213PD      Z30, Z21, Z27
-	VBROADCASTSD     constants<>+1024(SB), Z28
-	VFMADD231PD.BCST constants<>+1032(SB), Z13, Z28
-	VBROADCASTSD     constants<>+1024(SB), Z29
-	VFMADD231PD.BCST constants<>+1032(SB), Z14, Z29
-	VBROADCASTSD     constants<>+1024(SB), Z30
-	VFMADD231PD.BCST constants<>+1032(SB), Z15, Z30
+	VBROADCASTSD     constants<>+1048(SB), Z28
+	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z28
+	VBROADCASTSD     constants<>+1048(SB), Z29
+	VFMADD231PD.BCST constants<>+1056(SB), Z14, Z29
+	VBROADCASTSD     constants<>+1048(SB), Z30
+	VFMADD231PD.BCST constants<>+1056(SB), Z15, Z30
 	VFMADD213PD      Z28, Z19, Z25
 	VFMADD213PD      Z29, Z20, Z26
 	VFMADD213PD      Z30, Z21, Z27
-	VBROADCASTSD     constants<>+1008(SB), Z28
-	VFMADD231PD.BCST constants<>+1016(SB), Z13, Z28
-	VBROADCASTSD     constants<>+1008(SB), Z29
-	VFMADD231PD.BCST constants<>+1016(SB), Z14, Z29
-	VBROADCASTSD     constants<>+1008(SB), Z30
-	VFMADD231PD.BCST constants<>+1016(SB), Z15, Z30
+	VBROADCASTSD     constants<>+1032(SB), Z28
+	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z28
+	VBROADCASTSD     constants<>+1032(SB), Z29
+	VFMADD231PD.BCST constants<>+1040(SB), Z14, Z29
+	VBROADCASTSD     constants<>+1032(SB), Z30
+	VFMADD231PD.BCST constants<>+1040(SB), Z15, Z30
 	VFMADD213PD      Z28, Z19, Z25
 	VFMADD213PD      Z29, Z20, Z26
 	VFMADD213PD      Z30, Z21, Z27
@@ -916,17 +919,17 @@ rest20:
 	VFMSUB213PD      Z1, Z13, Z11
 	VFMADD231PD      Z2, Z12, Z14
 	VMULPD           Z11, Z11, Z1
-	VBROADCASTSD     constants<>+1056(SB), Z2
+	VBROADCASTSD     constants<>+1080(SB), Z2
 	VFMADD231PD      Z5, Z11, Z2
 	VFMADD231PD      Z4, Z1, Z2
-	VBROADCASTSD     constants<>+1040(SB), Z4
-	VFMADD231PD.BCST constants<>+1048(SB), Z11, Z4
+	VBROADCASTSD     constants<>+1064(SB), Z4
+	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z4
 	VFMADD213PD      Z4, Z1, Z2
-	VBROADCASTSD     constants<>+1024(SB), Z4
-	VFMADD231PD.BCST constants<>+1032(SB), Z11, Z4
+	VBROADCASTSD     constants<>+1048(SB), Z4
+	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z4
 	VFMADD213PD      Z4, Z1, Z2
-	VBROADCASTSD     constants<>+1008(SB), Z4
-	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z4
+	VBROADCASTSD     constants<>+1032(SB), Z4
+	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z4
 	VFMADD213PD      Z4, Z1, Z2
 	VFMADD213PD      Z11, Z1, Z2
 	VFMADD231PD      Z3, Z12, Z2
@@ -992,28 +995,28 @@ wider22:
 	VFMADD231PD      Z2, Z15, Z19
 	VMULPD           Z12, Z12, Z1
 	VMULPD           Z13, Z13, Z2
-	VBROADCASTSD     constants<>+1056(SB), Z6
+	VBROADCASTSD     constants<>+1080(SB), Z6
 	VFMADD231PD      Z5, Z12, Z6
-	VBROADCASTSD     constants<>+1056(SB), Z7
+	VBROADCASTSD     constants<>+1080(SB), Z7
 	VFMADD231PD      Z5, Z13, Z7
 	VFMADD231PD      Z4, Z1, Z6
 	VFMADD231PD      Z4, Z2, Z7
-	VBROADCASTSD     constants<>+1040(SB), Z4
-	VFMADD231PD.BCST constants<>+1048(SB), Z12, Z4
-	VBROADCASTSD     constants<>+1040(SB), Z5
-	VFMADD231PD.BCST constants<>+1048(SB), Z13, Z5
+	VBROADCASTSD     constants<>+1064(SB), Z4
+	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z4
+	VBROADCASTSD     constants<>+1064(SB), Z5
+	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z5
 	VFMADD213PD      Z4, Z1, Z6
 	VFMADD213PD      Z5, Z2, Z7
-	VBROADCASTSD     constants<>+1024(SB), Z4
-	VFMADD231PD.BCST constants<>+1032(SB), Z12, Z4
-	VBROADCASTSD     constants<>+1024(SB), Z5
-	VFMADD231PD.BCST constants<>+1032(SB), Z13, Z5
+	VBROADCASTSD     constants<>+1048(SB), Z4
+	VFMADD231PD.BCST constants<>+1056(SB), Z12, Z4
+	VBROADCASTSD     constants<>+1048(SB), Z5
+	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z5
 	VFMADD213PD      Z4, Z1, Z6
 	VFMADD213PD      Z5, Z2, Z7
-	VBROADCASTSD     constants<>+1008(SB), Z4
-	VFMADD231PD.BCST constants<>+1016(SB), Z12, Z4
-	VBROADCASTSD     constants<>+1008(SB), Z5
-	VFMADD231PD.BCST constants<>+1016(SB), Z13, Z5
+	VBROADCASTSD     constants<>+1032(SB), Z4
+	VFMADD231PD.BCST constants<>+1040(SB), Z12, Z4
+	VBROADCASTSD     constants<>+1032(SB), Z5
+	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z5
 	VFMADD213PD      Z4, Z1, Z6
 	VFMADD213PD      Z5, Z2, Z7
 	VFMADD213PD      Z12, Z1, Z6
@@ -1095,39 +1098,39 @@ wider27:
 	VMULPD           Z13, Z13, Z1
 	VMULPD           Z14, Z14, Z2
 	VMULPD           Z15, Z15, Z6
-	VBROADCASTSD     constants<>+1056(SB), Z7
+	VBROADCASTSD     constants<>+1080(SB), Z7
 	VFMADD231PD      Z5, Z13, Z7
-	VBROADCASTSD     constants<>+1056(SB), Z8
+	VBROADCASTSD     constants<>+1080(SB), Z8
 	VFMADD231PD      Z5, Z14, Z8
-	VBROADCASTSD     constants<>+1056(SB), Z9
+	VBROADCASTSD     constants<>+1080(SB), Z9
 	VFMADD231PD      Z5, Z15, Z9
 	VFMADD231PD      Z4, Z1, Z7
 	VFMADD231PD      Z4, Z2, Z8
 	VFMADD231PD      Z4, Z6, Z9
-	VBROADCASTSD     constants<>+1040(SB), Z4
-	VFMADD231PD.BCST constants<>+1048(SB), Z13, Z4
-	VBROADCASTSD     constants<>+1040(SB), Z5
-	VFMADD231PD.BCST constants<>+1048(SB), Z14, Z5
-	VBROADCASTSD     constants<>+1040(SB), Z19
-	VFMADD231PD.BCST constants<>+1048(SB), Z15, Z19
+	VBROADCASTSD     constants<>+1064(SB), Z4
+	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z4
+	VBROADCASTSD     constants<>+1064(SB), Z5
+	VFMADD231PD.BCST constants<>+1072(SB), Z14, Z5
+	VBROADCASTSD     constants<>+1064(SB), Z19
+	VFMADD231PD.BCST constants<>+1072(SB), Z15, Z19
 	VFMADD213PD      Z4, Z1, Z7
 	VFMADD213PD      Z5, Z2, Z8
 	VFMADD213PD      Z19, Z6, Z9
-	VBROADCASTSD     constants<>+1024(SB), Z4
-	VFMADD231PD.BCST constants<>+1032(SB), Z13, Z4
-	VBROADCASTSD     constants<>+1024(SB), Z5
-	VFMADD231PD.BCST constants<>+1032(SB), Z14, Z5
-	VBROADCASTSD     constants<>+1024(SB), Z19
-	VFMADD231PD.BCST constants<>+1032(SB), Z15, Z19
+	VBROADCASTSD     constants<>+1048(SB), Z4
+	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z4
+	VBROADCASTSD     constants<>+1048(SB), Z5
+	VFMADD231PD.BCST constants<>+1056(SB), Z14, Z5
+	VBROADCASTSD     constants<>+1048(SB), Z19
+	VFMADD231PD.BCST constants<>+1056(SB), Z15, Z19
 	VFMADD213PD      Z4, Z1, Z7
 	VFMADD213PD      Z5, Z2, Z8
 	VFMADD213PD      Z19, Z6, Z9
-	VBROADCASTSD     constants<>+1008(SB), Z4
-	VFMADD231PD.BCST constants<>+1016(SB), Z13, Z4
-	VBROADCASTSD     constants<>+1008(SB), Z5
-	VFMADD231PD.BCST constants<>+1016(SB), Z14, Z5
-	VBROADCASTSD     constants<>+1008(SB), Z19
-	VFMADD231PD.BCST constants<>+1016(SB), Z15, Z19
+	VBROADCASTSD     constants<>+1032(SB), Z4
+	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z4
+	VBROADCASTSD     constants<>+1032(SB), Z5
+	VFMADD231PD.BCST constants<>+1040(SB), Z14, Z5
+	VBROADCASTSD     constants<>+1032(SB), Z19
+	VFMADD231PD.BCST constants<>+1040(SB), Z15, Z19
 	VFMADD213PD      Z4, Z1, Z7
 	VFMADD213PD      Z5, Z2, Z8
 	VFMADD213PD      Z19, Z6, Z9
@@ -1191,28 +1194,28 @@ TEXT ·expShift512(SB), $0-64
 whole37:
 	VMOVUPD           (CX)(BX*8), Z2
 	VSUBPD            Z0, Z2, Z2
-	VBROADCASTSD      constants<>+808(SB), Z3
+	VBROADCASTSD      constants<>+832(SB), Z3
 	VMAXPD            Z2, Z3, Z2
-	VBROADCASTSD      constants<>+816(SB), Z3
+	VBROADCASTSD      constants<>+840(SB), Z3
 	VMINPD            Z2, Z3, Z2
-	VBROADCASTSD      constants<>+832(SB), Z5
-	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z5
-	VSUBPD.BCST       constants<>+832(SB), Z5, Z3
-	VFNMADD231PD.BCST constants<>+848(SB), Z3, Z2
-	VFNMADD231PD.BCST constants<>+856(SB), Z3, Z2
+	VBROADCASTSD      constants<>+856(SB), Z5
+	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z5
+	VSUBPD.BCST       constants<>+856(SB), Z5, Z3
+	VFNMADD231PD.BCST constants<>+872(SB), Z3, Z2
+	VFNMADD231PD.BCST constants<>+880(SB), Z3, Z2
 	VMOVAPD           Z5, Z4
 	VMOVUPD           constants<>+256(SB), Z6
 	VPERMI2PD         constants<>+320(SB), Z6, Z4
 	VMOVUPD           constants<>+128(SB), Z6
 	VPERMI2PD         constants<>+192(SB), Z6, Z5
 	VMULPD            Z2, Z2, Z6
-	VBROADCASTSD      constants<>+896(SB), Z7
-	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z7
-	VBROADCASTSD      constants<>+880(SB), Z8
-	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z8
+	VBROADCASTSD      constants<>+920(SB), Z7
+	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z7
+	VBROADCASTSD      constants<>+904(SB), Z8
+	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z8
 	VFMADD213PD       Z8, Z6, Z7
-	VBROADCASTSD      constants<>+864(SB), Z8
-	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z8
+	VBROADCASTSD      constants<>+888(SB), Z8
+	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z8
 	VADDPD            Z2, Z4, Z4
 	VFMADD213PD       Z8, Z6, Z7
 	VFMADD213PD       Z4, Z6, Z7
@@ -1233,28 +1236,28 @@ rest38:
 	KMOVB             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z2
 	VSUBPD            Z0, Z2, Z2
-	VBROADCASTSD      constants<>+808(SB), Z0
+	VBROADCASTSD      constants<>+832(SB), Z0
 	VMAXPD            Z2, Z0, Z2
-	VBROADCASTSD      constants<>+816(SB), Z0
+	VBROADCASTSD      constants<>+840(SB), Z0
 	VMINPD            Z2, Z0, Z2
-	VBROADCASTSD      constants<>+832(SB), Z4
-	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z4
-	VSUBPD.BCST       constants<>+832(SB), Z4, Z0
-	VFNMADD231PD.BCST constants<>+848(SB), Z0, Z2
-	VFNMADD231PD.BCST constants<>+856(SB), Z0, Z2
+	VBROADCASTSD      constants<>+856(SB), Z4
+	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z4
+	VSUBPD.BCST       constants<>+856(SB), Z4, Z0
+	VFNMADD231PD.BCST constants<>+872(SB), Z0, Z2
+	VFNMADD231PD.BCST constants<>+880(SB), Z0, Z2
 	VMOVAPD           Z4, Z3
 	VMOVUPD           constants<>+256(SB), Z5
 	VPERMI2PD         constants<>+320(SB), Z5, Z3
 	VMOVUPD           constants<>+128(SB), Z5
 	VPERMI2PD         constants<>+192(SB), Z5, Z4
 	VMULPD            Z2, Z2, Z5
-	VBROADCASTSD      constants<>+896(SB), Z6
-	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z6
-	VBROADCASTSD      constants<>+880(SB), Z7
-	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z7
+	VBROADCASTSD      constants<>+920(SB), Z6
+	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z6
+	VBROADCASTSD      constants<>+904(SB), Z7
+	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z7
 	VFMADD213PD       Z7, Z5, Z6
-	VBROADCASTSD      constants<>+864(SB), Z7
-	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z7
+	VBROADCASTSD      constants<>+888(SB), Z7
+	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z7
 	VADDPD            Z2, Z3, Z3
 	VFMADD213PD       Z7, Z5, Z6
 	VFMADD213PD       Z3, Z5, Z6
@@ -4259,18 +4262,18 @@ done325:
 	VCMPPD       $0x19, Z1, Z3, K2
 	KORTESTB     K1, K2
 	JNZ          unsafe326
-	VBROADCASTSD constants<>+792(SB), Z1
-	VBROADCASTSD constants<>+824(SB), Z3
-	VBROADCASTSD constants<>+832(SB), Z4
-	VBROADCASTSD constants<>+848(SB), Z5
-	VBROADCASTSD constants<>+856(SB), Z6
-	VBROADCASTSD constants<>+760(SB), Z7
-	VBROADCASTSD constants<>+864(SB), Z8
-	VBROADCASTSD constants<>+872(SB), Z9
-	VBROADCASTSD constants<>+880(SB), Z10
-	VBROADCASTSD constants<>+888(SB), Z11
-	VBROADCASTSD constants<>+896(SB), Z12
-	VBROADCASTSD constants<>+904(SB), Z13
+	VBROADCASTSD constants<>+816(SB), Z1
+	VBROADCASTSD constants<>+848(SB), Z3
+	VBROADCASTSD constants<>+856(SB), Z4
+	VBROADCASTSD constants<>+872(SB), Z5
+	VBROADCASTSD constants<>+880(SB), Z6
+	VBROADCASTSD constants<>+784(SB), Z7
+	VBROADCASTSD constants<>+888(SB), Z8
+	VBROADCASTSD constants<>+896(SB), Z9
+	VBROADCASTSD constants<>+904(SB), Z10
+	VBROADCASTSD constants<>+912(SB), Z11
+	VBROADCASTSD constants<>+920(SB), Z12
+	VBROADCASTSD constants<>+928(SB), Z13
 	VMOVUPD      constants<>+0(SB), Z14
 	VMOVUPD      constants<>+64(SB), Z15
 	XORQ         BX, BX
@@ -4437,7 +4440,7 @@ TEXT ·absorb512(SB), $0-96
 	MOVQ         message_base+24(FP), CX
 	MOVQ         sum_base+48(FP), DX
 	MOVQ         old_len+8(FP), BX
-	VBROADCASTSD constants<>+760(SB), Z2
+	VBROADCASTSD constants<>+784(SB), Z2
 	VBROADCASTSD rho+72(FP), Z0
 	VBROADCASTSD damping+80(FP), Z1
 	VSUBPD       Z1, Z2, Z2
@@ -4605,34 +4608,34 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z1, K1
 	VSUBPD            Z3, Z1, Z1
 	VMOVAPD.Z         Z1, K1, Z5
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z1, K2
-	VBROADCASTSD      constants<>+832(SB), Z6
-	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z6
-	VBROADCASTSD      constants<>+832(SB), Z7
-	VFMADD231PD.BCST  constants<>+824(SB), Z1, Z7
-	VSUBPD.BCST       constants<>+832(SB), Z6, Z8
-	VSUBPD.BCST       constants<>+832(SB), Z7, Z9
-	VFNMADD231PD.BCST constants<>+848(SB), Z8, Z0
-	VFNMADD231PD.BCST constants<>+848(SB), Z9, Z1
-	VFNMADD231PD.BCST constants<>+856(SB), Z8, Z0
-	VFNMADD231PD.BCST constants<>+856(SB), Z9, Z1
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z0, K1
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z1, K2
+	VBROADCASTSD      constants<>+856(SB), Z6
+	VFMADD231PD.BCST  constants<>+848(SB), Z0, Z6
+	VBROADCASTSD      constants<>+856(SB), Z7
+	VFMADD231PD.BCST  constants<>+848(SB), Z1, Z7
+	VSUBPD.BCST       constants<>+856(SB), Z6, Z8
+	VSUBPD.BCST       constants<>+856(SB), Z7, Z9
+	VFNMADD231PD.BCST constants<>+872(SB), Z8, Z0
+	VFNMADD231PD.BCST constants<>+872(SB), Z9, Z1
+	VFNMADD231PD.BCST constants<>+880(SB), Z8, Z0
+	VFNMADD231PD.BCST constants<>+880(SB), Z9, Z1
 	VMULPD            Z0, Z0, Z8
-	VBROADCASTSD      constants<>+896(SB), Z12
-	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z12
+	VBROADCASTSD      constants<>+920(SB), Z12
+	VFMADD231PD.BCST  constants<>+928(SB), Z0, Z12
 	VMULPD            Z1, Z1, Z9
-	VBROADCASTSD      constants<>+896(SB), Z13
-	VFMADD231PD.BCST  constants<>+904(SB), Z1, Z13
-	VBROADCASTSD      constants<>+880(SB), Z10
-	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z10
+	VBROADCASTSD      constants<>+920(SB), Z13
+	VFMADD231PD.BCST  constants<>+928(SB), Z1, Z13
+	VBROADCASTSD      constants<>+904(SB), Z10
+	VFMADD231PD.BCST  constants<>+912(SB), Z0, Z10
 	VFMADD213PD       Z10, Z8, Z12
-	VBROADCASTSD      constants<>+864(SB), Z10
-	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z10
-	VBROADCASTSD      constants<>+880(SB), Z11
-	VFMADD231PD.BCST  constants<>+888(SB), Z1, Z11
+	VBROADCASTSD      constants<>+888(SB), Z10
+	VFMADD231PD.BCST  constants<>+896(SB), Z0, Z10
+	VBROADCASTSD      constants<>+904(SB), Z11
+	VFMADD231PD.BCST  constants<>+912(SB), Z1, Z11
 	VFMADD213PD       Z11, Z9, Z13
-	VBROADCASTSD      constants<>+864(SB), Z11
-	VFMADD231PD.BCST  constants<>+872(SB), Z1, Z11
+	VBROADCASTSD      constants<>+888(SB), Z11
+	VFMADD231PD.BCST  constants<>+896(SB), Z1, Z11
 	VFMADD231PD       Z12, Z8, Z10
 	VFMADD231PD       Z13, Z9, Z11
 	VFMADD213PD       Z0, Z8, Z10
@@ -4697,7 +4700,7 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z5, K1
 	KORTESTB          K1, K1
 	JNZ               unsafe351
-	VMOVSD            constants<>+760(SB), X5
+	VMOVSD            constants<>+784(SB), X5
 	VDIVSD            X1, X5, X5
 	VBROADCASTSD      X5, Z5
 	VFMADD213PD       Z2, Z5, Z3
@@ -4712,23 +4715,23 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VPERMI2PD         constants<>+448(SB), Z15, Z6
 	VMOVUPD           constants<>+512(SB), Z15
 	VPERMI2PD         constants<>+576(SB), Z15, Z7
-	VFMSUB213PD.BCST  constants<>+760(SB), Z6, Z3
-	VFMADD231PD.BCST  constants<>+992(SB), Z1, Z7
+	VFMSUB213PD.BCST  constants<>+784(SB), Z6, Z3
+	VFMADD231PD.BCST  constants<>+1016(SB), Z1, Z7
 	VMULPD            Z3, Z3, Z6
-	VBROADCASTSD      constants<>+1056(SB), Z15
-	VFMADD231PD.BCST  constants<>+1064(SB), Z3, Z15
-	VFMADD231PD.BCST  constants<>+1072(SB), Z6, Z15
-	VBROADCASTSD      constants<>+1040(SB), Z16
-	VFMADD231PD.BCST  constants<>+1048(SB), Z3, Z16
+	VBROADCASTSD      constants<>+1080(SB), Z15
+	VFMADD231PD.BCST  constants<>+1088(SB), Z3, Z15
+	VFMADD231PD.BCST  constants<>+1096(SB), Z6, Z15
+	VBROADCASTSD      constants<>+1064(SB), Z16
+	VFMADD231PD.BCST  constants<>+1072(SB), Z3, Z16
 	VFMADD213PD       Z16, Z6, Z15
-	VBROADCASTSD      constants<>+1024(SB), Z16
-	VFMADD231PD.BCST  constants<>+1032(SB), Z3, Z16
+	VBROADCASTSD      constants<>+1048(SB), Z16
+	VFMADD231PD.BCST  constants<>+1056(SB), Z3, Z16
 	VFMADD213PD       Z16, Z6, Z15
-	VBROADCASTSD      constants<>+1008(SB), Z16
-	VFMADD231PD.BCST  constants<>+1016(SB), Z3, Z16
+	VBROADCASTSD      constants<>+1032(SB), Z16
+	VFMADD231PD.BCST  constants<>+1040(SB), Z3, Z16
 	VFMADD213PD       Z16, Z6, Z15
 	VFMADD213PD       Z3, Z6, Z15
-	VFMADD231PD.BCST  constants<>+1000(SB), Z1, Z15
+	VFMADD231PD.BCST  constants<>+1024(SB), Z1, Z15
 	VADDPD            Z7, Z15, Z15
 	VADDPD            Z2, Z15, Z15
 	MOVSD             X15, logZ+144(FP)
@@ -4850,20 +4853,20 @@ vector359:
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
 	VSUBPD            Z0, Z2, Z2
 	VMOVAPD.Z         Z2, K1, Z3
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z2, K1
-	VBROADCASTSD      constants<>+832(SB), Z4
-	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z4
-	VSUBPD.BCST       constants<>+832(SB), Z4, Z5
-	VFNMADD231PD.BCST constants<>+848(SB), Z5, Z2
-	VFNMADD231PD.BCST constants<>+856(SB), Z5, Z2
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z2, K1
+	VBROADCASTSD      constants<>+856(SB), Z4
+	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z4
+	VSUBPD.BCST       constants<>+856(SB), Z4, Z5
+	VFNMADD231PD.BCST constants<>+872(SB), Z5, Z2
+	VFNMADD231PD.BCST constants<>+880(SB), Z5, Z2
 	VMULPD            Z2, Z2, Z5
-	VBROADCASTSD      constants<>+896(SB), Z7
-	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z7
-	VBROADCASTSD      constants<>+880(SB), Z6
-	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z6
+	VBROADCASTSD      constants<>+920(SB), Z7
+	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z7
+	VBROADCASTSD      constants<>+904(SB), Z6
+	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z6
 	VFMADD213PD       Z6, Z5, Z7
-	VBROADCASTSD      constants<>+864(SB), Z6
-	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z6
+	VBROADCASTSD      constants<>+888(SB), Z6
+	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z6
 	VFMADD231PD       Z7, Z5, Z6
 	VFMADD213PD       Z2, Z5, Z6
 	VPSLLQ            $0x30, Z4, Z5
@@ -4884,20 +4887,20 @@ vector360:
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
 	VSUBPD            Z1, Z2, Z2
 	VMOVAPD.Z         Z2, K1, Z3
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z2, K1
-	VBROADCASTSD      constants<>+832(SB), Z4
-	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z4
-	VSUBPD.BCST       constants<>+832(SB), Z4, Z5
-	VFNMADD231PD.BCST constants<>+848(SB), Z5, Z2
-	VFNMADD231PD.BCST constants<>+856(SB), Z5, Z2
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z2, K1
+	VBROADCASTSD      constants<>+856(SB), Z4
+	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z4
+	VSUBPD.BCST       constants<>+856(SB), Z4, Z5
+	VFNMADD231PD.BCST constants<>+872(SB), Z5, Z2
+	VFNMADD231PD.BCST constants<>+880(SB), Z5, Z2
 	VMULPD            Z2, Z2, Z5
-	VBROADCASTSD      constants<>+896(SB), Z7
-	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z7
-	VBROADCASTSD      constants<>+880(SB), Z6
-	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z6
+	VBROADCASTSD      constants<>+920(SB), Z7
+	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z7
+	VBROADCASTSD      constants<>+904(SB), Z6
+	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z6
 	VFMADD213PD       Z6, Z5, Z7
-	VBROADCASTSD      constants<>+864(SB), Z6
-	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z6
+	VBROADCASTSD      constants<>+888(SB), Z6
+	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z6
 	VFMADD231PD       Z7, Z5, Z6
 	VFMADD213PD       Z2, Z5, Z6
 	VPSLLQ            $0x30, Z4, Z5
@@ -5636,7 +5639,7 @@ done363:
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z3, K1
 	KORTESTB         K1, K1
 	JNZ              unsafe351
-	VMOVSD           constants<>+760(SB), X3
+	VMOVSD           constants<>+784(SB), X3
 	VDIVSD           X1, X3, X3
 	VBROADCASTSD     X3, Z3
 	VFMADD213PD      Z0, Z3, Z2
@@ -5651,23 +5654,23 @@ done363:
 	VPERMI2PD        constants<>+448(SB), Z6, Z4
 	VMOVUPD          constants<>+512(SB), Z6
 	VPERMI2PD        constants<>+576(SB), Z6, Z5
-	VFMSUB213PD.BCST constants<>+760(SB), Z4, Z2
-	VFMADD231PD.BCST constants<>+992(SB), Z1, Z5
+	VFMSUB213PD.BCST constants<>+784(SB), Z4, Z2
+	VFMADD231PD.BCST constants<>+1016(SB), Z1, Z5
 	VMULPD           Z2, Z2, Z4
-	VBROADCASTSD     constants<>+1056(SB), Z6
-	VFMADD231PD.BCST constants<>+1064(SB), Z2, Z6
-	VFMADD231PD.BCST constants<>+1072(SB), Z4, Z6
-	VBROADCASTSD     constants<>+1040(SB), Z7
-	VFMADD231PD.BCST constants<>+1048(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1080(SB), Z6
+	VFMADD231PD.BCST constants<>+1088(SB), Z2, Z6
+	VFMADD231PD.BCST constants<>+1096(SB), Z4, Z6
+	VBROADCASTSD     constants<>+1064(SB), Z7
+	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z7
 	VFMADD213PD      Z7, Z4, Z6
-	VBROADCASTSD     constants<>+1024(SB), Z7
-	VFMADD231PD.BCST constants<>+1032(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1048(SB), Z7
+	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z7
 	VFMADD213PD      Z7, Z4, Z6
-	VBROADCASTSD     constants<>+1008(SB), Z7
-	VFMADD231PD.BCST constants<>+1016(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1032(SB), Z7
+	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
 	VFMADD213PD      Z7, Z4, Z6
 	VFMADD213PD      Z2, Z4, Z6
-	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z6
+	VFMADD231PD.BCST constants<>+1024(SB), Z1, Z6
 	VADDPD           Z5, Z6, Z6
 	VADDPD           Z0, Z6, Z6
 	MOVSD            X6, logZ+144(FP)
@@ -10475,7 +10478,7 @@ TEXT ·absorbAll512(SB), $0-104
 	MOVQ         messages_base+0(FP), AX
 	MOVQ         sums_base+24(FP), CX
 	MOVQ         out_base+48(FP), DX
-	VBROADCASTSD constants<>+760(SB), Z1
+	VBROADCASTSD constants<>+784(SB), Z1
 	VXORPD       Z2, Z2, Z2
 	VXORPD       Z3, Z3, Z3
 	VXORPD       Z4, Z4, Z4
@@ -11150,13 +11153,13 @@ TEXT ·exponentials512(SB), $0-64
 	MOVQ         size+24(FP), CX
 	MOVQ         inverse_base+32(FP), DX
 	MOVQ         inverse_len+40(FP), BX
-	VBROADCASTSD constants<>+800(SB), Z0
+	VBROADCASTSD constants<>+824(SB), Z0
 	VBROADCASTSD constants<>+752(SB), Z1
-	VBROADCASTSD constants<>+824(SB), Z2
-	VBROADCASTSD constants<>+832(SB), Z3
-	VBROADCASTSD constants<>+848(SB), Z4
-	VBROADCASTSD constants<>+856(SB), Z5
-	VBROADCASTSD constants<>+760(SB), Z6
+	VBROADCASTSD constants<>+848(SB), Z2
+	VBROADCASTSD constants<>+856(SB), Z3
+	VBROADCASTSD constants<>+872(SB), Z4
+	VBROADCASTSD constants<>+880(SB), Z5
+	VBROADCASTSD constants<>+784(SB), Z6
 	VMOVUPD      constants<>+0(SB), Z7
 	VMOVUPD      constants<>+64(SB), Z8
 	TESTQ        BX, BX
@@ -11232,18 +11235,18 @@ panel972:
 	VFNMADD231PD     Z4, Z15, Z11
 	VFNMADD231PD     Z5, Z14, Z10
 	VFNMADD231PD     Z5, Z15, Z11
-	VBROADCASTSD     constants<>+904(SB), Z16
-	VBROADCASTSD     constants<>+904(SB), Z17
+	VBROADCASTSD     constants<>+928(SB), Z16
+	VBROADCASTSD     constants<>+928(SB), Z17
+	VFMADD213PD.BCST constants<>+920(SB), Z10, Z16
+	VFMADD213PD.BCST constants<>+920(SB), Z11, Z17
+	VFMADD213PD.BCST constants<>+912(SB), Z10, Z16
+	VFMADD213PD.BCST constants<>+912(SB), Z11, Z17
+	VFMADD213PD.BCST constants<>+904(SB), Z10, Z16
+	VFMADD213PD.BCST constants<>+904(SB), Z11, Z17
 	VFMADD213PD.BCST constants<>+896(SB), Z10, Z16
 	VFMADD213PD.BCST constants<>+896(SB), Z11, Z17
 	VFMADD213PD.BCST constants<>+888(SB), Z10, Z16
 	VFMADD213PD.BCST constants<>+888(SB), Z11, Z17
-	VFMADD213PD.BCST constants<>+880(SB), Z10, Z16
-	VFMADD213PD.BCST constants<>+880(SB), Z11, Z17
-	VFMADD213PD.BCST constants<>+872(SB), Z10, Z16
-	VFMADD213PD.BCST constants<>+872(SB), Z11, Z17
-	VFMADD213PD.BCST constants<>+864(SB), Z10, Z16
-	VFMADD213PD.BCST constants<>+864(SB), Z11, Z17
 	VFMADD213PD      Z6, Z10, Z16
 	VFMADD213PD      Z6, Z11, Z17
 	VMULPD           Z10, Z16, Z16
@@ -11278,12 +11281,12 @@ rest973:
 	VSUBPD           Z3, Z9, Z11
 	VFNMADD231PD     Z4, Z11, Z10
 	VFNMADD231PD     Z5, Z11, Z10
-	VBROADCASTSD     constants<>+904(SB), Z12
+	VBROADCASTSD     constants<>+928(SB), Z12
+	VFMADD213PD.BCST constants<>+920(SB), Z10, Z12
+	VFMADD213PD.BCST constants<>+912(SB), Z10, Z12
+	VFMADD213PD.BCST constants<>+904(SB), Z10, Z12
 	VFMADD213PD.BCST constants<>+896(SB), Z10, Z12
 	VFMADD213PD.BCST constants<>+888(SB), Z10, Z12
-	VFMADD213PD.BCST constants<>+880(SB), Z10, Z12
-	VFMADD213PD.BCST constants<>+872(SB), Z10, Z12
-	VFMADD213PD.BCST constants<>+864(SB), Z10, Z12
 	VFMADD213PD      Z6, Z10, Z12
 	VMULPD           Z10, Z12, Z12
 	VPSLLQ           $0x30, Z9, Z11
@@ -11338,18 +11341,18 @@ wider975:
 	VFNMADD231PD     Z4, Z14, Z11
 	VFNMADD231PD     Z5, Z13, Z10
 	VFNMADD231PD     Z5, Z14, Z11
-	VBROADCASTSD     constants<>+904(SB), Z15
-	VBROADCASTSD     constants<>+904(SB), Z16
+	VBROADCASTSD     constants<>+928(SB), Z15
+	VBROADCASTSD     constants<>+928(SB), Z16
+	VFMADD213PD.BCST constants<>+920(SB), Z10, Z15
+	VFMADD213PD.BCST constants<>+920(SB), Z11, Z16
+	VFMADD213PD.BCST constants<>+912(SB), Z10, Z15
+	VFMADD213PD.BCST constants<>+912(SB), Z11, Z16
+	VFMADD213PD.BCST constants<>+904(SB), Z10, Z15
+	VFMADD213PD.BCST constants<>+904(SB), Z11, Z16
 	VFMADD213PD.BCST constants<>+896(SB), Z10, Z15
 	VFMADD213PD.BCST constants<>+896(SB), Z11, Z16
 	VFMADD213PD.BCST constants<>+888(SB), Z10, Z15
 	VFMADD213PD.BCST constants<>+888(SB), Z11, Z16
-	VFMADD213PD.BCST constants<>+880(SB), Z10, Z15
-	VFMADD213PD.BCST constants<>+880(SB), Z11, Z16
-	VFMADD213PD.BCST constants<>+872(SB), Z10, Z15
-	VFMADD213PD.BCST constants<>+872(SB), Z11, Z16
-	VFMADD213PD.BCST constants<>+864(SB), Z10, Z15
-	VFMADD213PD.BCST constants<>+864(SB), Z11, Z16
 	VFMADD213PD      Z6, Z10, Z15
 	VFMADD213PD      Z6, Z11, Z16
 	VMULPD           Z10, Z15, Z15
@@ -11409,16 +11412,16 @@ TEXT ·regularProducts512(SB), $0-25
 	DECQ         CX
 	VXORPD       Z0, Z0, Z0
 	VBROADCASTSD constants<>+704(SB), Z1
-	VBROADCASTSD constants<>+824(SB), Z2
-	VBROADCASTSD constants<>+832(SB), Z3
-	VBROADCASTSD constants<>+848(SB), Z4
-	VBROADCASTSD constants<>+856(SB), Z5
-	VBROADCASTSD constants<>+864(SB), Z6
-	VBROADCASTSD constants<>+872(SB), Z7
-	VBROADCASTSD constants<>+880(SB), Z8
-	VBROADCASTSD constants<>+888(SB), Z9
-	VBROADCASTSD constants<>+896(SB), Z10
-	VBROADCASTSD constants<>+904(SB), Z11
+	VBROADCASTSD constants<>+848(SB), Z2
+	VBROADCASTSD constants<>+856(SB), Z3
+	VBROADCASTSD constants<>+872(SB), Z4
+	VBROADCASTSD constants<>+880(SB), Z5
+	VBROADCASTSD constants<>+888(SB), Z6
+	VBROADCASTSD constants<>+896(SB), Z7
+	VBROADCASTSD constants<>+904(SB), Z8
+	VBROADCASTSD constants<>+912(SB), Z9
+	VBROADCASTSD constants<>+920(SB), Z10
+	VBROADCASTSD constants<>+928(SB), Z11
 	VMOVUPD      constants<>+0(SB), Z12
 	VMOVUPD      constants<>+64(SB), Z13
 	MOVQ         u+0(FP), DX
@@ -11618,10 +11621,10 @@ near988:
 	VMOVUPD          (R9), Z19
 	VSUBPD           Z18, Z19, K1, Z17
 	VMAXPD           Z17, Z1, Z1
-	VCMPPD.BCST      $0x05, constants<>+792(SB), Z14, K1
-	VCMPPD.BCST      $0x05, constants<>+792(SB), Z15, K2
-	VCMPPD.BCST      $0x05, constants<>+792(SB), Z16, K3
-	VCMPPD.BCST      $0x05, constants<>+792(SB), Z17, K4
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K1
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z15, K2
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K3
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z17, K4
 	VMOVAPD          Z3, Z18
 	VFMADD231PD      Z2, Z14, Z18
 	VMOVAPD          Z3, Z19
@@ -11666,10 +11669,10 @@ near988:
 	VFMADD213PD      Z6, Z15, Z27
 	VFMADD213PD      Z6, Z16, Z28
 	VFMADD213PD      Z6, Z17, Z29
-	VFMADD213PD.BCST constants<>+760(SB), Z14, Z26
-	VFMADD213PD.BCST constants<>+760(SB), Z15, Z27
-	VFMADD213PD.BCST constants<>+760(SB), Z16, Z28
-	VFMADD213PD.BCST constants<>+760(SB), Z17, Z29
+	VFMADD213PD.BCST constants<>+784(SB), Z14, Z26
+	VFMADD213PD.BCST constants<>+784(SB), Z15, Z27
+	VFMADD213PD.BCST constants<>+784(SB), Z16, Z28
+	VFMADD213PD.BCST constants<>+784(SB), Z17, Z29
 	VMULPD           Z14, Z26, Z26
 	VMULPD           Z15, Z27, Z27
 	VMULPD           Z16, Z28, Z28
@@ -12194,10 +12197,10 @@ near998:
 	VSUBPD           Z18, Z19, K2, Z17
 	VMOVAPD.Z        Z17, K1, Z17
 	VMAXPD           Z17, Z1, Z1
-	VCMPPD.BCST      $0x05, constants<>+792(SB), Z14, K2
-	VCMPPD.BCST      $0x05, constants<>+792(SB), Z15, K3
-	VCMPPD.BCST      $0x05, constants<>+792(SB), Z16, K4
-	VCMPPD.BCST      $0x05, constants<>+792(SB), Z17, K5
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K2
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z15, K3
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K4
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z17, K5
 	VMOVAPD          Z3, Z18
 	VFMADD231PD      Z2, Z14, Z18
 	VMOVAPD          Z3, Z19
@@ -12242,10 +12245,10 @@ near998:
 	VFMADD213PD      Z6, Z15, Z27
 	VFMADD213PD      Z6, Z16, Z28
 	VFMADD213PD      Z6, Z17, Z29
-	VFMADD213PD.BCST constants<>+760(SB), Z14, Z26
-	VFMADD213PD.BCST constants<>+760(SB), Z15, Z27
-	VFMADD213PD.BCST constants<>+760(SB), Z16, Z28
-	VFMADD213PD.BCST constants<>+760(SB), Z17, Z29
+	VFMADD213PD.BCST constants<>+784(SB), Z14, Z26
+	VFMADD213PD.BCST constants<>+784(SB), Z15, Z27
+	VFMADD213PD.BCST constants<>+784(SB), Z16, Z28
+	VFMADD213PD.BCST constants<>+784(SB), Z17, Z29
 	VMULPD           Z14, Z26, Z26
 	VMULPD           Z15, Z27, Z27
 	VMULPD           Z16, Z28, Z28
@@ -12793,7 +12796,7 @@ product1016:
 
 done986:
 	VPCMPUQ.BCST $0x06, constants<>+744(SB), Z0, K1
-	VCMPPD.BCST  $0x06, constants<>+784(SB), Z1, K2
+	VCMPPD.BCST  $0x06, constants<>+808(SB), Z1, K2
 	KORTESTB     K2, K1
 	JZ           safe1019
 	MOVB         $0x00, AL
@@ -12813,7 +12816,7 @@ TEXT ·regularAbsorb512(SB), $0-32
 	MOVQ         lo+8(FP), AX
 	MOVQ         hi+16(FP), CX
 	SUBQ         AX, CX
-	VBROADCASTSD constants<>+760(SB), Z1
+	VBROADCASTSD constants<>+784(SB), Z1
 	VXORPD       Z2, Z2, Z2
 	VXORPD       Z3, Z3, Z3
 	MOVQ         u+0(FP), DX
@@ -12872,62 +12875,62 @@ group1022:
 	VPERMI2PD        constants<>+576(SB), Z20, Z18
 	VMOVUPD          constants<>+512(SB), Z20
 	VPERMI2PD        constants<>+576(SB), Z20, Z19
-	VFMSUB213PD.BCST constants<>+760(SB), Z12, Z8
-	VFMSUB213PD.BCST constants<>+760(SB), Z13, Z9
-	VFMSUB213PD.BCST constants<>+760(SB), Z14, Z10
-	VFMSUB213PD.BCST constants<>+760(SB), Z15, Z11
-	VFMADD231PD.BCST constants<>+992(SB), Z4, Z16
-	VFMADD231PD.BCST constants<>+992(SB), Z5, Z17
-	VFMADD231PD.BCST constants<>+992(SB), Z6, Z18
-	VFMADD231PD.BCST constants<>+992(SB), Z7, Z19
+	VFMSUB213PD.BCST constants<>+784(SB), Z12, Z8
+	VFMSUB213PD.BCST constants<>+784(SB), Z13, Z9
+	VFMSUB213PD.BCST constants<>+784(SB), Z14, Z10
+	VFMSUB213PD.BCST constants<>+784(SB), Z15, Z11
+	VFMADD231PD.BCST constants<>+1016(SB), Z4, Z16
+	VFMADD231PD.BCST constants<>+1016(SB), Z5, Z17
+	VFMADD231PD.BCST constants<>+1016(SB), Z6, Z18
+	VFMADD231PD.BCST constants<>+1016(SB), Z7, Z19
 	VMULPD           Z8, Z8, Z12
 	VMULPD           Z9, Z9, Z13
 	VMULPD           Z10, Z10, Z14
 	VMULPD           Z11, Z11, Z15
-	VBROADCASTSD     constants<>+1056(SB), Z20
-	VFMADD231PD.BCST constants<>+1064(SB), Z8, Z20
-	VBROADCASTSD     constants<>+1056(SB), Z21
-	VFMADD231PD.BCST constants<>+1064(SB), Z9, Z21
-	VBROADCASTSD     constants<>+1056(SB), Z22
-	VFMADD231PD.BCST constants<>+1064(SB), Z10, Z22
-	VBROADCASTSD     constants<>+1056(SB), Z23
-	VFMADD231PD.BCST constants<>+1064(SB), Z11, Z23
-	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z20
-	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z21
-	VFMADD231PD.BCST constants<>+1072(SB), Z14, Z22
-	VFMADD231PD.BCST constants<>+1072(SB), Z15, Z23
-	VBROADCASTSD     constants<>+1040(SB), Z24
-	VFMADD231PD.BCST constants<>+1048(SB), Z8, Z24
-	VBROADCASTSD     constants<>+1040(SB), Z25
-	VFMADD231PD.BCST constants<>+1048(SB), Z9, Z25
-	VBROADCASTSD     constants<>+1040(SB), Z26
-	VFMADD231PD.BCST constants<>+1048(SB), Z10, Z26
-	VBROADCASTSD     constants<>+1040(SB), Z27
-	VFMADD231PD.BCST constants<>+1048(SB), Z11, Z27
+	VBROADCASTSD     constants<>+1080(SB), Z20
+	VFMADD231PD.BCST constants<>+1088(SB), Z8, Z20
+	VBROADCASTSD     constants<>+1080(SB), Z21
+	VFMADD231PD.BCST constants<>+1088(SB), Z9, Z21
+	VBROADCASTSD     constants<>+1080(SB), Z22
+	VFMADD231PD.BCST constants<>+1088(SB), Z10, Z22
+	VBROADCASTSD     constants<>+1080(SB), Z23
+	VFMADD231PD.BCST constants<>+1088(SB), Z11, Z23
+	VFMADD231PD.BCST constants<>+1096(SB), Z12, Z20
+	VFMADD231PD.BCST constants<>+1096(SB), Z13, Z21
+	VFMADD231PD.BCST constants<>+1096(SB), Z14, Z22
+	VFMADD231PD.BCST constants<>+1096(SB), Z15, Z23
+	VBROADCASTSD     constants<>+1064(SB), Z24
+	VFMADD231PD.BCST constants<>+1072(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1064(SB), Z25
+	VFMADD231PD.BCST constants<>+1072(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1064(SB), Z26
+	VFMADD231PD.BCST constants<>+1072(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1064(SB), Z27
+	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z27
 	VFMADD213PD      Z24, Z12, Z20
 	VFMADD213PD      Z25, Z13, Z21
 	VFMADD213PD      Z26, Z14, Z22
 	VFMADD213PD      Z27, Z15, Z23
-	VBROADCASTSD     constants<>+1024(SB), Z24
-	VFMADD231PD.BCST constants<>+1032(SB), Z8, Z24
-	VBROADCASTSD     constants<>+1024(SB), Z25
-	VFMADD231PD.BCST constants<>+1032(SB), Z9, Z25
-	VBROADCASTSD     constants<>+1024(SB), Z26
-	VFMADD231PD.BCST constants<>+1032(SB), Z10, Z26
-	VBROADCASTSD     constants<>+1024(SB), Z27
-	VFMADD231PD.BCST constants<>+1032(SB), Z11, Z27
+	VBROADCASTSD     constants<>+1048(SB), Z24
+	VFMADD231PD.BCST constants<>+1056(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1048(SB), Z25
+	VFMADD231PD.BCST constants<>+1056(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1048(SB), Z26
+	VFMADD231PD.BCST constants<>+1056(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1048(SB), Z27
+	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z27
 	VFMADD213PD      Z24, Z12, Z20
 	VFMADD213PD      Z25, Z13, Z21
 	VFMADD213PD      Z26, Z14, Z22
 	VFMADD213PD      Z27, Z15, Z23
-	VBROADCASTSD     constants<>+1008(SB), Z24
-	VFMADD231PD.BCST constants<>+1016(SB), Z8, Z24
-	VBROADCASTSD     constants<>+1008(SB), Z25
-	VFMADD231PD.BCST constants<>+1016(SB), Z9, Z25
-	VBROADCASTSD     constants<>+1008(SB), Z26
-	VFMADD231PD.BCST constants<>+1016(SB), Z10, Z26
-	VBROADCASTSD     constants<>+1008(SB), Z27
-	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z27
+	VBROADCASTSD     constants<>+1032(SB), Z24
+	VFMADD231PD.BCST constants<>+1040(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1032(SB), Z25
+	VFMADD231PD.BCST constants<>+1040(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1032(SB), Z26
+	VFMADD231PD.BCST constants<>+1040(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1032(SB), Z27
+	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z27
 	VFMADD213PD      Z24, Z12, Z20
 	VFMADD213PD      Z25, Z13, Z21
 	VFMADD213PD      Z26, Z14, Z22
@@ -12936,10 +12939,10 @@ group1022:
 	VFMADD213PD      Z9, Z13, Z21
 	VFMADD213PD      Z10, Z14, Z22
 	VFMADD213PD      Z11, Z15, Z23
-	VFMADD231PD.BCST constants<>+1000(SB), Z4, Z20
-	VFMADD231PD.BCST constants<>+1000(SB), Z5, Z21
-	VFMADD231PD.BCST constants<>+1000(SB), Z6, Z22
-	VFMADD231PD.BCST constants<>+1000(SB), Z7, Z23
+	VFMADD231PD.BCST constants<>+1024(SB), Z4, Z20
+	VFMADD231PD.BCST constants<>+1024(SB), Z5, Z21
+	VFMADD231PD.BCST constants<>+1024(SB), Z6, Z22
+	VFMADD231PD.BCST constants<>+1024(SB), Z7, Z23
 	VADDPD           Z16, Z20, Z20
 	VADDPD           Z17, Z21, Z21
 	VADDPD           Z18, Z22, Z22
@@ -13078,23 +13081,23 @@ group1028:
 	VPERMI2PD        constants<>+448(SB), Z8, Z6
 	VMOVUPD          constants<>+512(SB), Z8
 	VPERMI2PD        constants<>+576(SB), Z8, Z7
-	VFMSUB213PD.BCST constants<>+760(SB), Z6, Z5
-	VFMADD231PD.BCST constants<>+992(SB), Z4, Z7
+	VFMSUB213PD.BCST constants<>+784(SB), Z6, Z5
+	VFMADD231PD.BCST constants<>+1016(SB), Z4, Z7
 	VMULPD           Z5, Z5, Z6
-	VBROADCASTSD     constants<>+1056(SB), Z8
-	VFMADD231PD.BCST constants<>+1064(SB), Z5, Z8
-	VFMADD231PD.BCST constants<>+1072(SB), Z6, Z8
-	VBROADCASTSD     constants<>+1040(SB), Z9
-	VFMADD231PD.BCST constants<>+1048(SB), Z5, Z9
+	VBROADCASTSD     constants<>+1080(SB), Z8
+	VFMADD231PD.BCST constants<>+1088(SB), Z5, Z8
+	VFMADD231PD.BCST constants<>+1096(SB), Z6, Z8
+	VBROADCASTSD     constants<>+1064(SB), Z9
+	VFMADD231PD.BCST constants<>+1072(SB), Z5, Z9
 	VFMADD213PD      Z9, Z6, Z8
-	VBROADCASTSD     constants<>+1024(SB), Z9
-	VFMADD231PD.BCST constants<>+1032(SB), Z5, Z9
+	VBROADCASTSD     constants<>+1048(SB), Z9
+	VFMADD231PD.BCST constants<>+1056(SB), Z5, Z9
 	VFMADD213PD      Z9, Z6, Z8
-	VBROADCASTSD     constants<>+1008(SB), Z9
-	VFMADD231PD.BCST constants<>+1016(SB), Z5, Z9
+	VBROADCASTSD     constants<>+1032(SB), Z9
+	VFMADD231PD.BCST constants<>+1040(SB), Z5, Z9
 	VFMADD213PD      Z9, Z6, Z8
 	VFMADD213PD      Z5, Z6, Z8
-	VFMADD231PD.BCST constants<>+1000(SB), Z4, Z8
+	VFMADD231PD.BCST constants<>+1024(SB), Z4, Z8
 	VADDPD           Z7, Z8, Z8
 	VMOVAPD          Z8, Z4
 	VSHUFF64X2       $0x4e, Z4, Z4, Z5
@@ -13188,62 +13191,62 @@ group1031:
 	VPERMI2PD        constants<>+576(SB), Z20, Z18
 	VMOVUPD          constants<>+512(SB), Z20
 	VPERMI2PD        constants<>+576(SB), Z20, Z19
-	VFMSUB213PD.BCST constants<>+760(SB), Z12, Z8
-	VFMSUB213PD.BCST constants<>+760(SB), Z13, Z9
-	VFMSUB213PD.BCST constants<>+760(SB), Z14, Z10
-	VFMSUB213PD.BCST constants<>+760(SB), Z15, Z11
-	VFMADD231PD.BCST constants<>+992(SB), Z4, Z16
-	VFMADD231PD.BCST constants<>+992(SB), Z5, Z17
-	VFMADD231PD.BCST constants<>+992(SB), Z6, Z18
-	VFMADD231PD.BCST constants<>+992(SB), Z7, Z19
+	VFMSUB213PD.BCST constants<>+784(SB), Z12, Z8
+	VFMSUB213PD.BCST constants<>+784(SB), Z13, Z9
+	VFMSUB213PD.BCST constants<>+784(SB), Z14, Z10
+	VFMSUB213PD.BCST constants<>+784(SB), Z15, Z11
+	VFMADD231PD.BCST constants<>+1016(SB), Z4, Z16
+	VFMADD231PD.BCST constants<>+1016(SB), Z5, Z17
+	VFMADD231PD.BCST constants<>+1016(SB), Z6, Z18
+	VFMADD231PD.BCST constants<>+1016(SB), Z7, Z19
 	VMULPD           Z8, Z8, Z12
 	VMULPD           Z9, Z9, Z13
 	VMULPD           Z10, Z10, Z14
 	VMULPD           Z11, Z11, Z15
-	VBROADCASTSD     constants<>+1056(SB), Z20
-	VFMADD231PD.BCST constants<>+1064(SB), Z8, Z20
-	VBROADCASTSD     constants<>+1056(SB), Z21
-	VFMADD231PD.BCST constants<>+1064(SB), Z9, Z21
-	VBROADCASTSD     constants<>+1056(SB), Z22
-	VFMADD231PD.BCST constants<>+1064(SB), Z10, Z22
-	VBROADCASTSD     constants<>+1056(SB), Z23
-	VFMADD231PD.BCST constants<>+1064(SB), Z11, Z23
-	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z20
-	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z21
-	VFMADD231PD.BCST constants<>+1072(SB), Z14, Z22
-	VFMADD231PD.BCST constants<>+1072(SB), Z15, Z23
-	VBROADCASTSD     constants<>+1040(SB), Z24
-	VFMADD231PD.BCST constants<>+1048(SB), Z8, Z24
-	VBROADCASTSD     constants<>+1040(SB), Z25
-	VFMADD231PD.BCST constants<>+1048(SB), Z9, Z25
-	VBROADCASTSD     constants<>+1040(SB), Z26
-	VFMADD231PD.BCST constants<>+1048(SB), Z10, Z26
-	VBROADCASTSD     constants<>+1040(SB), Z27
-	VFMADD231PD.BCST constants<>+1048(SB), Z11, Z27
+	VBROADCASTSD     constants<>+1080(SB), Z20
+	VFMADD231PD.BCST constants<>+1088(SB), Z8, Z20
+	VBROADCASTSD     constants<>+1080(SB), Z21
+	VFMADD231PD.BCST constants<>+1088(SB), Z9, Z21
+	VBROADCASTSD     constants<>+1080(SB), Z22
+	VFMADD231PD.BCST constants<>+1088(SB), Z10, Z22
+	VBROADCASTSD     constants<>+1080(SB), Z23
+	VFMADD231PD.BCST constants<>+1088(SB), Z11, Z23
+	VFMADD231PD.BCST constants<>+1096(SB), Z12, Z20
+	VFMADD231PD.BCST constants<>+1096(SB), Z13, Z21
+	VFMADD231PD.BCST constants<>+1096(SB), Z14, Z22
+	VFMADD231PD.BCST constants<>+1096(SB), Z15, Z23
+	VBROADCASTSD     constants<>+1064(SB), Z24
+	VFMADD231PD.BCST constants<>+1072(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1064(SB), Z25
+	VFMADD231PD.BCST constants<>+1072(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1064(SB), Z26
+	VFMADD231PD.BCST constants<>+1072(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1064(SB), Z27
+	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z27
 	VFMADD213PD      Z24, Z12, Z20
 	VFMADD213PD      Z25, Z13, Z21
 	VFMADD213PD      Z26, Z14, Z22
 	VFMADD213PD      Z27, Z15, Z23
-	VBROADCASTSD     constants<>+1024(SB), Z24
-	VFMADD231PD.BCST constants<>+1032(SB), Z8, Z24
-	VBROADCASTSD     constants<>+1024(SB), Z25
-	VFMADD231PD.BCST constants<>+1032(SB), Z9, Z25
-	VBROADCASTSD     constants<>+1024(SB), Z26
-	VFMADD231PD.BCST constants<>+1032(SB), Z10, Z26
-	VBROADCASTSD     constants<>+1024(SB), Z27
-	VFMADD231PD.BCST constants<>+1032(SB), Z11, Z27
+	VBROADCASTSD     constants<>+1048(SB), Z24
+	VFMADD231PD.BCST constants<>+1056(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1048(SB), Z25
+	VFMADD231PD.BCST constants<>+1056(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1048(SB), Z26
+	VFMADD231PD.BCST constants<>+1056(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1048(SB), Z27
+	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z27
 	VFMADD213PD      Z24, Z12, Z20
 	VFMADD213PD      Z25, Z13, Z21
 	VFMADD213PD      Z26, Z14, Z22
 	VFMADD213PD      Z27, Z15, Z23
-	VBROADCASTSD     constants<>+1008(SB), Z24
-	VFMADD231PD.BCST constants<>+1016(SB), Z8, Z24
-	VBROADCASTSD     constants<>+1008(SB), Z25
-	VFMADD231PD.BCST constants<>+1016(SB), Z9, Z25
-	VBROADCASTSD     constants<>+1008(SB), Z26
-	VFMADD231PD.BCST constants<>+1016(SB), Z10, Z26
-	VBROADCASTSD     constants<>+1008(SB), Z27
-	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z27
+	VBROADCASTSD     constants<>+1032(SB), Z24
+	VFMADD231PD.BCST constants<>+1040(SB), Z8, Z24
+	VBROADCASTSD     constants<>+1032(SB), Z25
+	VFMADD231PD.BCST constants<>+1040(SB), Z9, Z25
+	VBROADCASTSD     constants<>+1032(SB), Z26
+	VFMADD231PD.BCST constants<>+1040(SB), Z10, Z26
+	VBROADCASTSD     constants<>+1032(SB), Z27
+	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z27
 	VFMADD213PD      Z24, Z12, Z20
 	VFMADD213PD      Z25, Z13, Z21
 	VFMADD213PD      Z26, Z14, Z22
@@ -13252,10 +13255,10 @@ group1031:
 	VFMADD213PD      Z9, Z13, Z21
 	VFMADD213PD      Z10, Z14, Z22
 	VFMADD213PD      Z11, Z15, Z23
-	VFMADD231PD.BCST constants<>+1000(SB), Z4, Z20
-	VFMADD231PD.BCST constants<>+1000(SB), Z5, Z21
-	VFMADD231PD.BCST constants<>+1000(SB), Z6, Z22
-	VFMADD231PD.BCST constants<>+1000(SB), Z7, Z23
+	VFMADD231PD.BCST constants<>+1024(SB), Z4, Z20
+	VFMADD231PD.BCST constants<>+1024(SB), Z5, Z21
+	VFMADD231PD.BCST constants<>+1024(SB), Z6, Z22
+	VFMADD231PD.BCST constants<>+1024(SB), Z7, Z23
 	VADDPD           Z16, Z20, Z20
 	VADDPD           Z17, Z21, Z21
 	VADDPD           Z18, Z22, Z22
@@ -13506,23 +13509,23 @@ group1053:
 	VPERMI2PD        constants<>+448(SB), Z8, Z6
 	VMOVUPD          constants<>+512(SB), Z8
 	VPERMI2PD        constants<>+576(SB), Z8, Z7
-	VFMSUB213PD.BCST constants<>+760(SB), Z6, Z5
-	VFMADD231PD.BCST constants<>+992(SB), Z4, Z7
+	VFMSUB213PD.BCST constants<>+784(SB), Z6, Z5
+	VFMADD231PD.BCST constants<>+1016(SB), Z4, Z7
 	VMULPD           Z5, Z5, Z6
-	VBROADCASTSD     constants<>+1056(SB), Z8
-	VFMADD231PD.BCST constants<>+1064(SB), Z5, Z8
-	VFMADD231PD.BCST constants<>+1072(SB), Z6, Z8
-	VBROADCASTSD     constants<>+1040(SB), Z9
-	VFMADD231PD.BCST constants<>+1048(SB), Z5, Z9
+	VBROADCASTSD     constants<>+1080(SB), Z8
+	VFMADD231PD.BCST constants<>+1088(SB), Z5, Z8
+	VFMADD231PD.BCST constants<>+1096(SB), Z6, Z8
+	VBROADCASTSD     constants<>+1064(SB), Z9
+	VFMADD231PD.BCST constants<>+1072(SB), Z5, Z9
 	VFMADD213PD      Z9, Z6, Z8
-	VBROADCASTSD     constants<>+1024(SB), Z9
-	VFMADD231PD.BCST constants<>+1032(SB), Z5, Z9
+	VBROADCASTSD     constants<>+1048(SB), Z9
+	VFMADD231PD.BCST constants<>+1056(SB), Z5, Z9
 	VFMADD213PD      Z9, Z6, Z8
-	VBROADCASTSD     constants<>+1008(SB), Z9
-	VFMADD231PD.BCST constants<>+1016(SB), Z5, Z9
+	VBROADCASTSD     constants<>+1032(SB), Z9
+	VFMADD231PD.BCST constants<>+1040(SB), Z5, Z9
 	VFMADD213PD      Z9, Z6, Z8
 	VFMADD213PD      Z5, Z6, Z8
-	VFMADD231PD.BCST constants<>+1000(SB), Z4, Z8
+	VFMADD231PD.BCST constants<>+1024(SB), Z4, Z8
 	VADDPD           Z7, Z8, Z8
 	VBROADCASTSD     constants<>+704(SB), Z4
 	VMOVAPD          Z8, K1, Z4
@@ -13806,7 +13809,7 @@ summed1072:
 	MOVQ              168(BX), R12
 	MOVQ              192(BX), R13
 	MOVLQSX           (R13)(R8*4), R8
-	VMOVSD            constants<>+760(SB), X8
+	VMOVSD            constants<>+784(SB), X8
 	VDIVSD            (R12)(R8*8), X8, X8
 	VBROADCASTSD      X8, Z8
 	VSUBPD            Z4, Z0, Z0
@@ -13814,7 +13817,7 @@ summed1072:
 	VMOVUPD           Z0, (DI)
 	MOVQ              192(BX), R8
 	MOVLQSX           (R8)(R9*4), R8
-	VMOVSD            constants<>+760(SB), X4
+	VMOVSD            constants<>+784(SB), X4
 	VDIVSD            (R12)(R8*8), X4, X4
 	VBROADCASTSD      X4, Z4
 	VSUBPD            Z5, Z1, Z1
@@ -13822,7 +13825,7 @@ summed1072:
 	VMOVUPD           Z1, 64(DI)
 	MOVQ              192(BX), R8
 	MOVLQSX           (R8)(R10*4), R8
-	VMOVSD            constants<>+760(SB), X4
+	VMOVSD            constants<>+784(SB), X4
 	VDIVSD            (R12)(R8*8), X4, X4
 	VBROADCASTSD      X4, Z4
 	VSUBPD            Z6, Z2, Z2
@@ -13830,48 +13833,48 @@ summed1072:
 	VMOVUPD           Z2, 128(DI)
 	MOVQ              192(BX), R8
 	MOVLQSX           (R8)(R11*4), R8
-	VMOVSD            constants<>+760(SB), X4
+	VMOVSD            constants<>+784(SB), X4
 	VDIVSD            (R12)(R8*8), X4, X4
 	VBROADCASTSD      X4, Z4
 	VSUBPD            Z7, Z3, Z3
 	VMULPD            Z4, Z3, Z3
 	VMOVUPD           Z3, 192(DI)
-	VBROADCASTSD      constants<>+808(SB), Z4
+	VBROADCASTSD      constants<>+832(SB), Z4
 	VMAXPD            Z0, Z4, Z0
-	VBROADCASTSD      constants<>+808(SB), Z4
+	VBROADCASTSD      constants<>+832(SB), Z4
 	VMAXPD            Z1, Z4, Z1
-	VBROADCASTSD      constants<>+808(SB), Z4
+	VBROADCASTSD      constants<>+832(SB), Z4
 	VMAXPD            Z2, Z4, Z2
-	VBROADCASTSD      constants<>+808(SB), Z4
+	VBROADCASTSD      constants<>+832(SB), Z4
 	VMAXPD            Z3, Z4, Z3
-	VBROADCASTSD      constants<>+816(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMINPD            Z0, Z4, Z0
-	VBROADCASTSD      constants<>+816(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMINPD            Z1, Z4, Z1
-	VBROADCASTSD      constants<>+816(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMINPD            Z2, Z4, Z2
-	VBROADCASTSD      constants<>+816(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMINPD            Z3, Z4, Z3
-	VBROADCASTSD      constants<>+832(SB), Z12
-	VBROADCASTSD      constants<>+832(SB), Z13
-	VBROADCASTSD      constants<>+832(SB), Z14
-	VBROADCASTSD      constants<>+832(SB), Z15
-	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z12
-	VFMADD231PD.BCST  constants<>+824(SB), Z1, Z13
-	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z14
-	VFMADD231PD.BCST  constants<>+824(SB), Z3, Z15
-	VSUBPD.BCST       constants<>+832(SB), Z12, Z4
-	VSUBPD.BCST       constants<>+832(SB), Z13, Z5
-	VSUBPD.BCST       constants<>+832(SB), Z14, Z6
-	VSUBPD.BCST       constants<>+832(SB), Z15, Z7
-	VFNMADD231PD.BCST constants<>+848(SB), Z4, Z0
-	VFNMADD231PD.BCST constants<>+848(SB), Z5, Z1
-	VFNMADD231PD.BCST constants<>+848(SB), Z6, Z2
-	VFNMADD231PD.BCST constants<>+848(SB), Z7, Z3
-	VFNMADD231PD.BCST constants<>+856(SB), Z4, Z0
-	VFNMADD231PD.BCST constants<>+856(SB), Z5, Z1
-	VFNMADD231PD.BCST constants<>+856(SB), Z6, Z2
-	VFNMADD231PD.BCST constants<>+856(SB), Z7, Z3
+	VBROADCASTSD      constants<>+856(SB), Z12
+	VBROADCASTSD      constants<>+856(SB), Z13
+	VBROADCASTSD      constants<>+856(SB), Z14
+	VBROADCASTSD      constants<>+856(SB), Z15
+	VFMADD231PD.BCST  constants<>+848(SB), Z0, Z12
+	VFMADD231PD.BCST  constants<>+848(SB), Z1, Z13
+	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z14
+	VFMADD231PD.BCST  constants<>+848(SB), Z3, Z15
+	VSUBPD.BCST       constants<>+856(SB), Z12, Z4
+	VSUBPD.BCST       constants<>+856(SB), Z13, Z5
+	VSUBPD.BCST       constants<>+856(SB), Z14, Z6
+	VSUBPD.BCST       constants<>+856(SB), Z15, Z7
+	VFNMADD231PD.BCST constants<>+872(SB), Z4, Z0
+	VFNMADD231PD.BCST constants<>+872(SB), Z5, Z1
+	VFNMADD231PD.BCST constants<>+872(SB), Z6, Z2
+	VFNMADD231PD.BCST constants<>+872(SB), Z7, Z3
+	VFNMADD231PD.BCST constants<>+880(SB), Z4, Z0
+	VFNMADD231PD.BCST constants<>+880(SB), Z5, Z1
+	VFNMADD231PD.BCST constants<>+880(SB), Z6, Z2
+	VFNMADD231PD.BCST constants<>+880(SB), Z7, Z3
 	VMOVAPD           Z12, Z8
 	VMOVUPD           constants<>+256(SB), Z9
 	VPERMI2PD         constants<>+320(SB), Z9, Z8
@@ -13896,34 +13899,34 @@ summed1072:
 	VMULPD            Z1, Z1, Z17
 	VMULPD            Z2, Z2, Z18
 	VMULPD            Z3, Z3, Z19
-	VBROADCASTSD      constants<>+896(SB), Z20
-	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z20
-	VBROADCASTSD      constants<>+896(SB), Z21
-	VFMADD231PD.BCST  constants<>+904(SB), Z1, Z21
-	VBROADCASTSD      constants<>+896(SB), Z22
-	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z22
-	VBROADCASTSD      constants<>+896(SB), Z23
-	VFMADD231PD.BCST  constants<>+904(SB), Z3, Z23
-	VBROADCASTSD      constants<>+880(SB), Z24
-	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z24
-	VBROADCASTSD      constants<>+880(SB), Z25
-	VFMADD231PD.BCST  constants<>+888(SB), Z1, Z25
-	VBROADCASTSD      constants<>+880(SB), Z26
-	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z26
-	VBROADCASTSD      constants<>+880(SB), Z27
-	VFMADD231PD.BCST  constants<>+888(SB), Z3, Z27
+	VBROADCASTSD      constants<>+920(SB), Z20
+	VFMADD231PD.BCST  constants<>+928(SB), Z0, Z20
+	VBROADCASTSD      constants<>+920(SB), Z21
+	VFMADD231PD.BCST  constants<>+928(SB), Z1, Z21
+	VBROADCASTSD      constants<>+920(SB), Z22
+	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z22
+	VBROADCASTSD      constants<>+920(SB), Z23
+	VFMADD231PD.BCST  constants<>+928(SB), Z3, Z23
+	VBROADCASTSD      constants<>+904(SB), Z24
+	VFMADD231PD.BCST  constants<>+912(SB), Z0, Z24
+	VBROADCASTSD      constants<>+904(SB), Z25
+	VFMADD231PD.BCST  constants<>+912(SB), Z1, Z25
+	VBROADCASTSD      constants<>+904(SB), Z26
+	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z26
+	VBROADCASTSD      constants<>+904(SB), Z27
+	VFMADD231PD.BCST  constants<>+912(SB), Z3, Z27
 	VFMADD213PD       Z24, Z16, Z20
 	VFMADD213PD       Z25, Z17, Z21
 	VFMADD213PD       Z26, Z18, Z22
 	VFMADD213PD       Z27, Z19, Z23
-	VBROADCASTSD      constants<>+864(SB), Z24
-	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z24
-	VBROADCASTSD      constants<>+864(SB), Z25
-	VFMADD231PD.BCST  constants<>+872(SB), Z1, Z25
-	VBROADCASTSD      constants<>+864(SB), Z26
-	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z26
-	VBROADCASTSD      constants<>+864(SB), Z27
-	VFMADD231PD.BCST  constants<>+872(SB), Z3, Z27
+	VBROADCASTSD      constants<>+888(SB), Z24
+	VFMADD231PD.BCST  constants<>+896(SB), Z0, Z24
+	VBROADCASTSD      constants<>+888(SB), Z25
+	VFMADD231PD.BCST  constants<>+896(SB), Z1, Z25
+	VBROADCASTSD      constants<>+888(SB), Z26
+	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z26
+	VBROADCASTSD      constants<>+888(SB), Z27
+	VFMADD231PD.BCST  constants<>+896(SB), Z3, Z27
 	VADDPD            Z0, Z8, Z8
 	VADDPD            Z1, Z9, Z9
 	VADDPD            Z2, Z10, Z10
@@ -14189,7 +14192,7 @@ summed1081:
 	MOVQ              168(BX), R13
 	MOVQ              192(BX), R14
 	MOVLQSX           (R14)(R9*4), R9
-	VMOVSD            constants<>+760(SB), X8
+	VMOVSD            constants<>+784(SB), X8
 	VDIVSD            (R13)(R9*8), X8, X8
 	VBROADCASTSD      X8, Z8
 	VSUBPD            Z4, Z0, Z0
@@ -14198,7 +14201,7 @@ summed1081:
 	VMOVAPD.Z         Z0, K1, Z0
 	MOVQ              192(BX), R9
 	MOVLQSX           (R9)(R10*4), R9
-	VMOVSD            constants<>+760(SB), X4
+	VMOVSD            constants<>+784(SB), X4
 	VDIVSD            (R13)(R9*8), X4, X4
 	VBROADCASTSD      X4, Z4
 	VSUBPD            Z5, Z1, Z1
@@ -14207,7 +14210,7 @@ summed1081:
 	VMOVAPD.Z         Z1, K1, Z1
 	MOVQ              192(BX), R9
 	MOVLQSX           (R9)(R11*4), R9
-	VMOVSD            constants<>+760(SB), X4
+	VMOVSD            constants<>+784(SB), X4
 	VDIVSD            (R13)(R9*8), X4, X4
 	VBROADCASTSD      X4, Z4
 	VSUBPD            Z6, Z2, Z2
@@ -14216,49 +14219,49 @@ summed1081:
 	VMOVAPD.Z         Z2, K1, Z2
 	MOVQ              192(BX), R9
 	MOVLQSX           (R9)(R12*4), R9
-	VMOVSD            constants<>+760(SB), X4
+	VMOVSD            constants<>+784(SB), X4
 	VDIVSD            (R13)(R9*8), X4, X4
 	VBROADCASTSD      X4, Z4
 	VSUBPD            Z7, Z3, Z3
 	VMULPD            Z4, Z3, Z3
 	VMOVUPD           Z3, 192(R8)
 	VMOVAPD.Z         Z3, K1, Z3
-	VBROADCASTSD      constants<>+808(SB), Z4
+	VBROADCASTSD      constants<>+832(SB), Z4
 	VMAXPD            Z0, Z4, Z0
-	VBROADCASTSD      constants<>+808(SB), Z4
+	VBROADCASTSD      constants<>+832(SB), Z4
 	VMAXPD            Z1, Z4, Z1
-	VBROADCASTSD      constants<>+808(SB), Z4
+	VBROADCASTSD      constants<>+832(SB), Z4
 	VMAXPD            Z2, Z4, Z2
-	VBROADCASTSD      constants<>+808(SB), Z4
+	VBROADCASTSD      constants<>+832(SB), Z4
 	VMAXPD            Z3, Z4, Z3
-	VBROADCASTSD      constants<>+816(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMINPD            Z0, Z4, Z0
-	VBROADCASTSD      constants<>+816(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMINPD            Z1, Z4, Z1
-	VBROADCASTSD      constants<>+816(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMINPD            Z2, Z4, Z2
-	VBROADCASTSD      constants<>+816(SB), Z4
+	VBROADCASTSD      constants<>+840(SB), Z4
 	VMINPD            Z3, Z4, Z3
-	VBROADCASTSD      constants<>+832(SB), Z12
-	VBROADCASTSD      constants<>+832(SB), Z13
-	VBROADCASTSD      constants<>+832(SB), Z14
-	VBROADCASTSD      constants<>+832(SB), Z15
-	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z12
-	VFMADD231PD.BCST  constants<>+824(SB), Z1, Z13
-	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z14
-	VFMADD231PD.BCST  constants<>+824(SB), Z3, Z15
-	VSUBPD.BCST       constants<>+832(SB), Z12, Z4
-	VSUBPD.BCST       constants<>+832(SB), Z13, Z5
-	VSUBPD.BCST       constants<>+832(SB), Z14, Z6
-	VSUBPD.BCST       constants<>+832(SB), Z15, Z7
-	VFNMADD231PD.BCST constants<>+848(SB), Z4, Z0
-	VFNMADD231PD.BCST constants<>+848(SB), Z5, Z1
-	VFNMADD231PD.BCST constants<>+848(SB), Z6, Z2
-	VFNMADD231PD.BCST constants<>+848(SB), Z7, Z3
-	VFNMADD231PD.BCST constants<>+856(SB), Z4, Z0
-	VFNMADD231PD.BCST constants<>+856(SB), Z5, Z1
-	VFNMADD231PD.BCST constants<>+856(SB), Z6, Z2
-	VFNMADD231PD.BCST constants<>+856(SB), Z7, Z3
+	VBROADCASTSD      constants<>+856(SB), Z12
+	VBROADCASTSD      constants<>+856(SB), Z13
+	VBROADCASTSD      constants<>+856(SB), Z14
+	VBROADCASTSD      constants<>+856(SB), Z15
+	VFMADD231PD.BCST  constants<>+848(SB), Z0, Z12
+	VFMADD231PD.BCST  constants<>+848(SB), Z1, Z13
+	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z14
+	VFMADD231PD.BCST  constants<>+848(SB), Z3, Z15
+	VSUBPD.BCST       constants<>+856(SB), Z12, Z4
+	VSUBPD.BCST       constants<>+856(SB), Z13, Z5
+	VSUBPD.BCST       constants<>+856(SB), Z14, Z6
+	VSUBPD.BCST       constants<>+856(SB), Z15, Z7
+	VFNMADD231PD.BCST constants<>+872(SB), Z4, Z0
+	VFNMADD231PD.BCST constants<>+872(SB), Z5, Z1
+	VFNMADD231PD.BCST constants<>+872(SB), Z6, Z2
+	VFNMADD231PD.BCST constants<>+872(SB), Z7, Z3
+	VFNMADD231PD.BCST constants<>+880(SB), Z4, Z0
+	VFNMADD231PD.BCST constants<>+880(SB), Z5, Z1
+	VFNMADD231PD.BCST constants<>+880(SB), Z6, Z2
+	VFNMADD231PD.BCST constants<>+880(SB), Z7, Z3
 	VMOVAPD           Z12, Z8
 	VMOVUPD           constants<>+256(SB), Z9
 	VPERMI2PD         constants<>+320(SB), Z9, Z8
@@ -14283,34 +14286,34 @@ summed1081:
 	VMULPD            Z1, Z1, Z17
 	VMULPD            Z2, Z2, Z18
 	VMULPD            Z3, Z3, Z19
-	VBROADCASTSD      constants<>+896(SB), Z20
-	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z20
-	VBROADCASTSD      constants<>+896(SB), Z21
-	VFMADD231PD.BCST  constants<>+904(SB), Z1, Z21
-	VBROADCASTSD      constants<>+896(SB), Z22
-	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z22
-	VBROADCASTSD      constants<>+896(SB), Z23
-	VFMADD231PD.BCST  constants<>+904(SB), Z3, Z23
-	VBROADCASTSD      constants<>+880(SB), Z24
-	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z24
-	VBROADCASTSD      constants<>+880(SB), Z25
-	VFMADD231PD.BCST  constants<>+888(SB), Z1, Z25
-	VBROADCASTSD      constants<>+880(SB), Z26
-	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z26
-	VBROADCASTSD      constants<>+880(SB), Z27
-	VFMADD231PD.BCST  constants<>+888(SB), Z3, Z27
+	VBROADCASTSD      constants<>+920(SB), Z20
+	VFMADD231PD.BCST  constants<>+928(SB), Z0, Z20
+	VBROADCASTSD      constants<>+920(SB), Z21
+	VFMADD231PD.BCST  constants<>+928(SB), Z1, Z21
+	VBROADCASTSD      constants<>+920(SB), Z22
+	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z22
+	VBROADCASTSD      constants<>+920(SB), Z23
+	VFMADD231PD.BCST  constants<>+928(SB), Z3, Z23
+	VBROADCASTSD      constants<>+904(SB), Z24
+	VFMADD231PD.BCST  constants<>+912(SB), Z0, Z24
+	VBROADCASTSD      constants<>+904(SB), Z25
+	VFMADD231PD.BCST  constants<>+912(SB), Z1, Z25
+	VBROADCASTSD      constants<>+904(SB), Z26
+	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z26
+	VBROADCASTSD      constants<>+904(SB), Z27
+	VFMADD231PD.BCST  constants<>+912(SB), Z3, Z27
 	VFMADD213PD       Z24, Z16, Z20
 	VFMADD213PD       Z25, Z17, Z21
 	VFMADD213PD       Z26, Z18, Z22
 	VFMADD213PD       Z27, Z19, Z23
-	VBROADCASTSD      constants<>+864(SB), Z24
-	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z24
-	VBROADCASTSD      constants<>+864(SB), Z25
-	VFMADD231PD.BCST  constants<>+872(SB), Z1, Z25
-	VBROADCASTSD      constants<>+864(SB), Z26
-	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z26
-	VBROADCASTSD      constants<>+864(SB), Z27
-	VFMADD231PD.BCST  constants<>+872(SB), Z3, Z27
+	VBROADCASTSD      constants<>+888(SB), Z24
+	VFMADD231PD.BCST  constants<>+896(SB), Z0, Z24
+	VBROADCASTSD      constants<>+888(SB), Z25
+	VFMADD231PD.BCST  constants<>+896(SB), Z1, Z25
+	VBROADCASTSD      constants<>+888(SB), Z26
+	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z26
+	VBROADCASTSD      constants<>+888(SB), Z27
+	VFMADD231PD.BCST  constants<>+896(SB), Z3, Z27
 	VADDPD            Z0, Z8, Z8
 	VADDPD            Z1, Z9, Z9
 	VADDPD            Z2, Z10, Z10
@@ -14482,6 +14485,3210 @@ done1083:
 	VZEROUPPER
 	RET
 
+// func regularNodes512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·regularNodes512(SB), $0-80
+	MOVQ   lo+56(FP), AX
+	MOVQ   hi+64(FP), CX
+	MOVQ   dst_base+8(FP), DX
+	SUBQ   AX, CX
+	VXORPD Z0, Z0, Z0
+	MOVQ   u+0(FP), BX
+	MOVQ   (BX), SI
+	CMPQ   SI, $0x08
+	JNE    few1090
+	VXORPD Z1, Z1, Z1
+	CMPQ   CX, $0x04
+	JLT    rest1093
+
+group1092:
+	MOVQ              488(BX), SI
+	VXORPD            Z2, Z2, Z2
+	LEAQ              (AX), DI
+	MOVQ              192(BX), R8
+	MOVLQSX           (R8)(DI*4), R8
+	SHLQ              $0x06, DI
+	ADDQ              144(BX), DI
+	VMOVUPD           (DI), Z4
+	VBROADCASTSD      (SI)(R8*8), Z3
+	VBROADCASTSD      constants<>+704(SB), Z5
+	SHLQ              $0x06, R8
+	ADDQ              24(BX), R8
+	VMOVUPD           (R8), Z5
+	VFNMADD231PD      Z5, Z3, Z4
+	LEAQ              1(AX), DI
+	MOVQ              192(BX), R8
+	MOVLQSX           (R8)(DI*4), R8
+	SHLQ              $0x06, DI
+	ADDQ              144(BX), DI
+	VMOVUPD           (DI), Z6
+	VBROADCASTSD      (SI)(R8*8), Z3
+	VBROADCASTSD      constants<>+704(SB), Z7
+	SHLQ              $0x06, R8
+	ADDQ              24(BX), R8
+	VMOVUPD           (R8), Z7
+	VFNMADD231PD      Z7, Z3, Z6
+	LEAQ              2(AX), DI
+	MOVQ              192(BX), R8
+	MOVLQSX           (R8)(DI*4), R8
+	SHLQ              $0x06, DI
+	ADDQ              144(BX), DI
+	VMOVUPD           (DI), Z8
+	VBROADCASTSD      (SI)(R8*8), Z3
+	VBROADCASTSD      constants<>+704(SB), Z9
+	SHLQ              $0x06, R8
+	ADDQ              24(BX), R8
+	VMOVUPD           (R8), Z9
+	VFNMADD231PD      Z9, Z3, Z8
+	LEAQ              3(AX), DI
+	MOVQ              192(BX), R8
+	MOVLQSX           (R8)(DI*4), R8
+	SHLQ              $0x06, DI
+	ADDQ              144(BX), DI
+	VMOVUPD           (DI), Z10
+	VBROADCASTSD      (SI)(R8*8), Z3
+	VBROADCASTSD      constants<>+704(SB), Z11
+	SHLQ              $0x06, R8
+	ADDQ              24(BX), R8
+	VMOVUPD           (R8), Z11
+	VFNMADD231PD      Z11, Z3, Z10
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z5, K1
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z7, K2
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z9, K3
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z11, K4
+	VBROADCASTSD      constants<>+856(SB), Z3
+	VFMADD231PD.BCST  constants<>+848(SB), Z5, Z3
+	VBROADCASTSD      constants<>+856(SB), Z12
+	VFMADD231PD.BCST  constants<>+848(SB), Z7, Z12
+	VBROADCASTSD      constants<>+856(SB), Z13
+	VFMADD231PD.BCST  constants<>+848(SB), Z9, Z13
+	VBROADCASTSD      constants<>+856(SB), Z14
+	VFMADD231PD.BCST  constants<>+848(SB), Z11, Z14
+	VSUBPD.BCST       constants<>+856(SB), Z3, Z15
+	VSUBPD.BCST       constants<>+856(SB), Z12, Z16
+	VSUBPD.BCST       constants<>+856(SB), Z13, Z17
+	VSUBPD.BCST       constants<>+856(SB), Z14, Z18
+	VFNMADD231PD.BCST constants<>+872(SB), Z15, Z5
+	VFNMADD231PD.BCST constants<>+872(SB), Z16, Z7
+	VFNMADD231PD.BCST constants<>+872(SB), Z17, Z9
+	VFNMADD231PD.BCST constants<>+872(SB), Z18, Z11
+	VFNMADD231PD.BCST constants<>+880(SB), Z15, Z5
+	VFNMADD231PD.BCST constants<>+880(SB), Z16, Z7
+	VFNMADD231PD.BCST constants<>+880(SB), Z17, Z9
+	VFNMADD231PD.BCST constants<>+880(SB), Z18, Z11
+	VBROADCASTSD      constants<>+928(SB), Z19
+	VBROADCASTSD      constants<>+928(SB), Z20
+	VBROADCASTSD      constants<>+928(SB), Z21
+	VBROADCASTSD      constants<>+928(SB), Z22
+	VFMADD213PD.BCST  constants<>+920(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+920(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+920(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+920(SB), Z11, Z22
+	VFMADD213PD.BCST  constants<>+912(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+912(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+912(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+912(SB), Z11, Z22
+	VFMADD213PD.BCST  constants<>+904(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+904(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+904(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+904(SB), Z11, Z22
+	VFMADD213PD.BCST  constants<>+896(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+896(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+896(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+896(SB), Z11, Z22
+	VFMADD213PD.BCST  constants<>+888(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+888(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+888(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+888(SB), Z11, Z22
+	VFMADD213PD.BCST  constants<>+784(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+784(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+784(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+784(SB), Z11, Z22
+	VMULPD            Z5, Z19, Z19
+	VMULPD            Z7, Z20, Z20
+	VMULPD            Z9, Z21, Z21
+	VMULPD            Z11, Z22, Z22
+	VPSLLQ            $0x30, Z3, Z15
+	VMOVUPD           constants<>+0(SB), Z5
+	VPERMI2PD         constants<>+64(SB), Z5, Z3
+	VPSLLQ            $0x30, Z12, Z16
+	VMOVUPD           constants<>+0(SB), Z5
+	VPERMI2PD         constants<>+64(SB), Z5, Z12
+	VPSLLQ            $0x30, Z13, Z17
+	VMOVUPD           constants<>+0(SB), Z5
+	VPERMI2PD         constants<>+64(SB), Z5, Z13
+	VPSLLQ            $0x30, Z14, Z18
+	VMOVUPD           constants<>+0(SB), Z5
+	VPERMI2PD         constants<>+64(SB), Z5, Z14
+	VPADDQ            Z15, Z3, Z3
+	VPADDQ            Z16, Z12, Z12
+	VPADDQ            Z17, Z13, Z13
+	VPADDQ            Z18, Z14, Z14
+	VFMADD213PD.Z     Z3, Z3, K1, Z19
+	VFMADD213PD.Z     Z12, Z12, K2, Z20
+	VFMADD213PD.Z     Z13, Z13, K3, Z21
+	VFMADD213PD.Z     Z14, Z14, K4, Z22
+	VCMPPD            $0x04, Z2, Z19, K1
+	VFMADD231PD       Z19, Z4, K1, Z0
+	VADDPD            Z19, Z1, Z1
+	VMOVUPD           Z19, (DX)
+	ADDQ              $0x40, DX
+	VCMPPD            $0x04, Z2, Z20, K1
+	VFMADD231PD       Z20, Z6, K1, Z0
+	VADDPD            Z20, Z1, Z1
+	VMOVUPD           Z20, (DX)
+	ADDQ              $0x40, DX
+	VCMPPD            $0x04, Z2, Z21, K1
+	VFMADD231PD       Z21, Z8, K1, Z0
+	VADDPD            Z21, Z1, Z1
+	VMOVUPD           Z21, (DX)
+	ADDQ              $0x40, DX
+	VCMPPD            $0x04, Z2, Z22, K1
+	VFMADD231PD       Z22, Z10, K1, Z0
+	VADDPD            Z22, Z1, Z1
+	VMOVUPD           Z22, (DX)
+	ADDQ              $0x40, DX
+	ADDQ              $0x04, AX
+	SUBQ              $0x04, CX
+	CMPQ              CX, $0x04
+	JGE               group1092
+
+rest1093:
+	CMPQ CX, $0x01
+	JLT  rest1095
+
+group1094:
+	MOVQ              488(BX), SI
+	VXORPD            Z2, Z2, Z2
+	LEAQ              (AX), DI
+	MOVQ              192(BX), R8
+	MOVLQSX           (R8)(DI*4), R8
+	SHLQ              $0x06, DI
+	ADDQ              144(BX), DI
+	VMOVUPD           (DI), Z4
+	VBROADCASTSD      (SI)(R8*8), Z3
+	VBROADCASTSD      constants<>+704(SB), Z5
+	SHLQ              $0x06, R8
+	ADDQ              24(BX), R8
+	VMOVUPD           (R8), Z5
+	VFNMADD231PD      Z5, Z3, Z4
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z5, K1
+	VBROADCASTSD      constants<>+856(SB), Z3
+	VFMADD231PD.BCST  constants<>+848(SB), Z5, Z3
+	VSUBPD.BCST       constants<>+856(SB), Z3, Z6
+	VFNMADD231PD.BCST constants<>+872(SB), Z6, Z5
+	VFNMADD231PD.BCST constants<>+880(SB), Z6, Z5
+	VBROADCASTSD      constants<>+928(SB), Z7
+	VFMADD213PD.BCST  constants<>+920(SB), Z5, Z7
+	VFMADD213PD.BCST  constants<>+912(SB), Z5, Z7
+	VFMADD213PD.BCST  constants<>+904(SB), Z5, Z7
+	VFMADD213PD.BCST  constants<>+896(SB), Z5, Z7
+	VFMADD213PD.BCST  constants<>+888(SB), Z5, Z7
+	VFMADD213PD.BCST  constants<>+784(SB), Z5, Z7
+	VMULPD            Z5, Z7, Z7
+	VPSLLQ            $0x30, Z3, Z6
+	VMOVUPD           constants<>+0(SB), Z5
+	VPERMI2PD         constants<>+64(SB), Z5, Z3
+	VPADDQ            Z6, Z3, Z3
+	VFMADD213PD.Z     Z3, Z3, K1, Z7
+	VCMPPD            $0x04, Z2, Z7, K1
+	VFMADD231PD       Z7, Z4, K1, Z0
+	VADDPD            Z7, Z1, Z1
+	VMOVUPD           Z7, (DX)
+	ADDQ              $0x40, DX
+	ADDQ              $0x01, AX
+	SUBQ              $0x01, CX
+	CMPQ              CX, $0x01
+	JGE               group1094
+
+rest1095:
+	MOVQ    sum_base+32(FP), AX
+	VMOVUPD (AX), Z2
+	VADDPD  Z2, Z1, Z1
+	VMOVUPD Z1, (AX)
+	JMP     done1091
+
+few1090:
+	MOVQ   $-1, DI
+	BZHIQ  SI, DI, DI
+	KMOVB  DI, K1
+	MOVQ   SI, DI
+	SHLQ   $0x03, DI
+	VXORPD Z1, Z1, Z1
+	CMPQ   CX, $0x04
+	JLT    rest1097
+
+group1096:
+	MOVQ              488(BX), R8
+	VXORPD            Z2, Z2, Z2
+	LEAQ              (AX), R9
+	MOVQ              192(BX), R10
+	MOVLQSX           (R10)(R9*4), R10
+	IMULQ             DI, R9
+	ADDQ              144(BX), R9
+	VMOVUPD.Z         (R9), K1, Z4
+	VBROADCASTSD      (R8)(R10*8), Z3
+	VBROADCASTSD      constants<>+704(SB), Z5
+	IMULQ             DI, R10
+	ADDQ              24(BX), R10
+	VMOVUPD           (R10), K1, Z5
+	VFNMADD231PD      Z5, Z3, Z4
+	LEAQ              1(AX), R9
+	MOVQ              192(BX), R10
+	MOVLQSX           (R10)(R9*4), R10
+	IMULQ             DI, R9
+	ADDQ              144(BX), R9
+	VMOVUPD.Z         (R9), K1, Z6
+	VBROADCASTSD      (R8)(R10*8), Z3
+	VBROADCASTSD      constants<>+704(SB), Z7
+	IMULQ             DI, R10
+	ADDQ              24(BX), R10
+	VMOVUPD           (R10), K1, Z7
+	VFNMADD231PD      Z7, Z3, Z6
+	LEAQ              2(AX), R9
+	MOVQ              192(BX), R10
+	MOVLQSX           (R10)(R9*4), R10
+	IMULQ             DI, R9
+	ADDQ              144(BX), R9
+	VMOVUPD.Z         (R9), K1, Z8
+	VBROADCASTSD      (R8)(R10*8), Z3
+	VBROADCASTSD      constants<>+704(SB), Z9
+	IMULQ             DI, R10
+	ADDQ              24(BX), R10
+	VMOVUPD           (R10), K1, Z9
+	VFNMADD231PD      Z9, Z3, Z8
+	LEAQ              3(AX), R9
+	MOVQ              192(BX), R10
+	MOVLQSX           (R10)(R9*4), R10
+	IMULQ             DI, R9
+	ADDQ              144(BX), R9
+	VMOVUPD.Z         (R9), K1, Z10
+	VBROADCASTSD      (R8)(R10*8), Z3
+	VBROADCASTSD      constants<>+704(SB), Z11
+	IMULQ             DI, R10
+	ADDQ              24(BX), R10
+	VMOVUPD           (R10), K1, Z11
+	VFNMADD231PD      Z11, Z3, Z10
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z5, K2
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z7, K3
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z9, K4
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z11, K5
+	VBROADCASTSD      constants<>+856(SB), Z3
+	VFMADD231PD.BCST  constants<>+848(SB), Z5, Z3
+	VBROADCASTSD      constants<>+856(SB), Z12
+	VFMADD231PD.BCST  constants<>+848(SB), Z7, Z12
+	VBROADCASTSD      constants<>+856(SB), Z13
+	VFMADD231PD.BCST  constants<>+848(SB), Z9, Z13
+	VBROADCASTSD      constants<>+856(SB), Z14
+	VFMADD231PD.BCST  constants<>+848(SB), Z11, Z14
+	VSUBPD.BCST       constants<>+856(SB), Z3, Z15
+	VSUBPD.BCST       constants<>+856(SB), Z12, Z16
+	VSUBPD.BCST       constants<>+856(SB), Z13, Z17
+	VSUBPD.BCST       constants<>+856(SB), Z14, Z18
+	VFNMADD231PD.BCST constants<>+872(SB), Z15, Z5
+	VFNMADD231PD.BCST constants<>+872(SB), Z16, Z7
+	VFNMADD231PD.BCST constants<>+872(SB), Z17, Z9
+	VFNMADD231PD.BCST constants<>+872(SB), Z18, Z11
+	VFNMADD231PD.BCST constants<>+880(SB), Z15, Z5
+	VFNMADD231PD.BCST constants<>+880(SB), Z16, Z7
+	VFNMADD231PD.BCST constants<>+880(SB), Z17, Z9
+	VFNMADD231PD.BCST constants<>+880(SB), Z18, Z11
+	VBROADCASTSD      constants<>+928(SB), Z19
+	VBROADCASTSD      constants<>+928(SB), Z20
+	VBROADCASTSD      constants<>+928(SB), Z21
+	VBROADCASTSD      constants<>+928(SB), Z22
+	VFMADD213PD.BCST  constants<>+920(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+920(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+920(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+920(SB), Z11, Z22
+	VFMADD213PD.BCST  constants<>+912(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+912(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+912(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+912(SB), Z11, Z22
+	VFMADD213PD.BCST  constants<>+904(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+904(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+904(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+904(SB), Z11, Z22
+	VFMADD213PD.BCST  constants<>+896(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+896(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+896(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+896(SB), Z11, Z22
+	VFMADD213PD.BCST  constants<>+888(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+888(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+888(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+888(SB), Z11, Z22
+	VFMADD213PD.BCST  constants<>+784(SB), Z5, Z19
+	VFMADD213PD.BCST  constants<>+784(SB), Z7, Z20
+	VFMADD213PD.BCST  constants<>+784(SB), Z9, Z21
+	VFMADD213PD.BCST  constants<>+784(SB), Z11, Z22
+	VMULPD            Z5, Z19, Z19
+	VMULPD            Z7, Z20, Z20
+	VMULPD            Z9, Z21, Z21
+	VMULPD            Z11, Z22, Z22
+	VPSLLQ            $0x30, Z3, Z15
+	VMOVUPD           constants<>+0(SB), Z5
+	VPERMI2PD         constants<>+64(SB), Z5, Z3
+	VPSLLQ            $0x30, Z12, Z16
+	VMOVUPD           constants<>+0(SB), Z5
+	VPERMI2PD         constants<>+64(SB), Z5, Z12
+	VPSLLQ            $0x30, Z13, Z17
+	VMOVUPD           constants<>+0(SB), Z5
+	VPERMI2PD         constants<>+64(SB), Z5, Z13
+	VPSLLQ            $0x30, Z14, Z18
+	VMOVUPD           constants<>+0(SB), Z5
+	VPERMI2PD         constants<>+64(SB), Z5, Z14
+	VPADDQ            Z15, Z3, Z3
+	VPADDQ            Z16, Z12, Z12
+	VPADDQ            Z17, Z13, Z13
+	VPADDQ            Z18, Z14, Z14
+	VFMADD213PD.Z     Z3, Z3, K2, Z19
+	VFMADD213PD.Z     Z12, Z12, K3, Z20
+	VFMADD213PD.Z     Z13, Z13, K4, Z21
+	VFMADD213PD.Z     Z14, Z14, K5, Z22
+	VCMPPD            $0x04, Z2, Z19, K2
+	VFMADD231PD       Z19, Z4, K2, Z0
+	VADDPD            Z19, Z1, Z1
+	VMOVUPD           Z19, (DX)
+	ADDQ              DI, DX
+	VCMPPD            $0x04, Z2, Z20, K2
+	VFMADD231PD       Z20, Z6, K2, Z0
+	VADDPD            Z20, Z1, Z1
+	VMOVUPD           Z20, (DX)
+	ADDQ              DI, DX
+	VCMPPD            $0x04, Z2, Z21, K2
+	VFMADD231PD       Z21, Z8, K2, Z0
+	VADDPD            Z21, Z1, Z1
+	VMOVUPD           Z21, (DX)
+	ADDQ              DI, DX
+	VCMPPD            $0x04, Z2, Z22, K2
+	VFMADD231PD       Z22, Z10, K2, Z0
+	VADDPD            Z22, Z1, Z1
+	VMOVUPD           Z22, (DX)
+	ADDQ              DI, DX
+	ADDQ              $0x04, AX
+	SUBQ              $0x04, CX
+	CMPQ              CX, $0x04
+	JGE               group1096
+
+rest1097:
+	CMPQ CX, $0x01
+	JLT  rest1099
+
+group1098:
+	MOVQ              488(BX), R8
+	VXORPD            Z2, Z2, Z2
+	LEAQ              (AX), R9
+	MOVQ              192(BX), R10
+	MOVLQSX           (R10)(R9*4), R10
+	IMULQ             DI, R9
+	ADDQ              144(BX), R9
+	VMOVUPD.Z         (R9), K1, Z4
+	VBROADCASTSD      (R8)(R10*8), Z3
+	VBROADCASTSD      constants<>+704(SB), Z5
+	IMULQ             DI, R10
+	ADDQ              24(BX), R10
+	VMOVUPD           (R10), K1, Z5
+	VFNMADD231PD      Z5, Z3, Z4
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z5, K2
+	VBROADCASTSD      constants<>+856(SB), Z3
+	VFMADD231PD.BCST  constants<>+848(SB), Z5, Z3
+	VSUBPD.BCST       constants<>+856(SB), Z3, Z6
+	VFNMADD231PD.BCST constants<>+872(SB), Z6, Z5
+	VFNMADD231PD.BCST constants<>+880(SB), Z6, Z5
+	VBROADCASTSD      constants<>+928(SB), Z7
+	VFMADD213PD.BCST  constants<>+920(SB), Z5, Z7
+	VFMADD213PD.BCST  constants<>+912(SB), Z5, Z7
+	VFMADD213PD.BCST  constants<>+904(SB), Z5, Z7
+	VFMADD213PD.BCST  constants<>+896(SB), Z5, Z7
+	VFMADD213PD.BCST  constants<>+888(SB), Z5, Z7
+	VFMADD213PD.BCST  constants<>+784(SB), Z5, Z7
+	VMULPD            Z5, Z7, Z7
+	VPSLLQ            $0x30, Z3, Z6
+	VMOVUPD           constants<>+0(SB), Z5
+	VPERMI2PD         constants<>+64(SB), Z5, Z3
+	VPADDQ            Z6, Z3, Z3
+	VFMADD213PD.Z     Z3, Z3, K2, Z7
+	VCMPPD            $0x04, Z2, Z7, K2
+	VFMADD231PD       Z7, Z4, K2, Z0
+	VADDPD            Z7, Z1, Z1
+	VMOVUPD           Z7, (DX)
+	ADDQ              DI, DX
+	ADDQ              $0x01, AX
+	SUBQ              $0x01, CX
+	CMPQ              CX, $0x01
+	JGE               group1098
+
+rest1099:
+	MOVQ      sum_base+32(FP), AX
+	VMOVUPD.Z (AX), K1, Z2
+	VADDPD    Z2, Z1, Z1
+	TESTQ     $0x00000007, SI
+	JNZ       partial1100
+	VMOVUPD   Z1, (AX)
+	JMP       stored1103
+
+partial1100:
+	LEAQ       (AX), AX
+	VMOVAPD    Z1, Z1
+	TESTQ      $0x00000004, SI
+	JZ         noFour1101
+	VMOVUPD    Y1, (AX)
+	VSHUFF64X2 $0x4e, Z1, Z1, Z1
+	ADDQ       $0x00000020, AX
+
+noFour1101:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo1102
+	VMOVUPD    X1, (AX)
+	VSHUFF64X2 $0xb1, Z1, Z1, Z1
+	ADDQ       $0x00000010, AX
+
+noTwo1102:
+	TESTQ  $0x00000001, SI
+	JZ     stored1103
+	VMOVSD X1, (AX)
+
+stored1103:
+done1091:
+	VSHUFF64X2 $0x4e, Z0, Z0, Z1
+	VADDPD     Z1, Z0, Z0
+	VSHUFF64X2 $0xb1, Z0, Z0, Z1
+	VADDPD     Z1, Z0, Z0
+	VPERMILPD  $0x55, Z0, Z1
+	VADDPD     Z1, Z0, Z0
+	MOVSD      X0, freeEnergy+72(FP)
+	VZEROUPPER
+	RET
+
+// func regularEdges512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64, safe bool)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3, SSE2
+TEXT ·regularEdges512(SB), $1664-81
+	MOVQ         lo+56(FP), AX
+	MOVQ         hi+64(FP), CX
+	MOVQ         dst_base+8(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
+	VBROADCASTSD constants<>+704(SB), Z0
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+	SUBQ         AX, CX
+	VBROADCASTSD constants<>+848(SB), Z3
+	VBROADCASTSD constants<>+856(SB), Z4
+	VBROADCASTSD constants<>+872(SB), Z5
+	VBROADCASTSD constants<>+880(SB), Z6
+	VMOVUPD      constants<>+0(SB), Z7
+	VMOVUPD      constants<>+64(SB), Z8
+	VXORPD       Z9, Z9, Z9
+	VMOVUPD      Z9, (BX)
+	VMOVUPD      Z9, 64(BX)
+	VMOVUPD      Z9, 128(BX)
+	VMOVUPD      Z9, 192(BX)
+	VMOVUPD      Z9, 256(BX)
+	VMOVUPD      Z9, 320(BX)
+	VMOVUPD      Z9, 384(BX)
+	VMOVUPD      Z9, 448(BX)
+	MOVQ         u+0(FP), SI
+	MOVQ         (SI), DI
+	CMPQ         DI, $0x08
+	JNE          few1105
+	CMPQ         CX, $0x04
+	JLT          rest1108
+
+group1107:
+	LEAQ             (AX), DI
+	MOVQ             416(SI), R8
+	MOVLQSX          (R8)(DI*4), DI
+	LEAQ             (DI), R8
+	ADDQ             R8, R8
+	INCQ             R8
+	MOVQ             440(SI), R9
+	MOVLQSX          (R9)(DI*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(SI), R9
+	SHLQ             $0x06, R8
+	ADDQ             48(SI), R8
+	VBROADCASTSD     constants<>+704(SB), Z9
+	VMOVUPD          (R8), Z11
+	VCMPPD           $0x04, Z9, Z11, K1
+	VMOVUPD          (R9), Z12
+	VSUBPD           Z11, Z12, K1, Z9
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K1
+	VMOVAPD.Z        Z9, K1, Z11
+	VMAXPD           Z9, Z0, Z0
+	LEAQ             (DI), R8
+	ADDQ             R8, R8
+	MOVQ             464(SI), R9
+	MOVLQSX          (R9)(DI*4), DI
+	SHLQ             $0x06, DI
+	ADDQ             24(SI), DI
+	SHLQ             $0x06, R8
+	ADDQ             48(SI), R8
+	VBROADCASTSD     constants<>+704(SB), Z12
+	VMOVUPD          (R8), Z13
+	VCMPPD           $0x04, Z12, Z13, K1
+	VMOVUPD          (DI), Z14
+	VSUBPD           Z13, Z14, K1, Z12
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z12, K1
+	VMOVAPD.Z        Z12, K1, Z13
+	VMAXPD           Z12, Z0, Z0
+	LEAQ             1(AX), DI
+	MOVQ             416(SI), R8
+	MOVLQSX          (R8)(DI*4), DI
+	LEAQ             (DI), R8
+	ADDQ             R8, R8
+	INCQ             R8
+	MOVQ             440(SI), R9
+	MOVLQSX          (R9)(DI*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(SI), R9
+	SHLQ             $0x06, R8
+	ADDQ             48(SI), R8
+	VBROADCASTSD     constants<>+704(SB), Z14
+	VMOVUPD          (R8), Z15
+	VCMPPD           $0x04, Z14, Z15, K1
+	VMOVUPD          (R9), Z16
+	VSUBPD           Z15, Z16, K1, Z14
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z14, K1
+	VMOVAPD.Z        Z14, K1, Z15
+	VMAXPD           Z14, Z0, Z0
+	LEAQ             (DI), R8
+	ADDQ             R8, R8
+	MOVQ             464(SI), R9
+	MOVLQSX          (R9)(DI*4), DI
+	SHLQ             $0x06, DI
+	ADDQ             24(SI), DI
+	SHLQ             $0x06, R8
+	ADDQ             48(SI), R8
+	VBROADCASTSD     constants<>+704(SB), Z16
+	VMOVUPD          (R8), Z17
+	VCMPPD           $0x04, Z16, Z17, K1
+	VMOVUPD          (DI), Z18
+	VSUBPD           Z17, Z18, K1, Z16
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K1
+	VMOVAPD.Z        Z16, K1, Z17
+	VMAXPD           Z16, Z0, Z0
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K1
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K2
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K3
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K4
+	VMOVAPD          Z4, Z18
+	VFMADD231PD      Z3, Z9, Z18
+	VMOVAPD          Z4, Z19
+	VFMADD231PD      Z3, Z12, Z19
+	VMOVAPD          Z4, Z20
+	VFMADD231PD      Z3, Z14, Z20
+	VMOVAPD          Z4, Z21
+	VFMADD231PD      Z3, Z16, Z21
+	VSUBPD           Z4, Z18, Z22
+	VSUBPD           Z4, Z19, Z23
+	VSUBPD           Z4, Z20, Z24
+	VSUBPD           Z4, Z21, Z25
+	VFNMADD231PD     Z5, Z22, Z9
+	VFNMADD231PD     Z5, Z23, Z12
+	VFNMADD231PD     Z5, Z24, Z14
+	VFNMADD231PD     Z5, Z25, Z16
+	VFNMADD231PD     Z6, Z22, Z9
+	VFNMADD231PD     Z6, Z23, Z12
+	VFNMADD231PD     Z6, Z24, Z14
+	VFNMADD231PD     Z6, Z25, Z16
+	VBROADCASTSD     constants<>+928(SB), Z26
+	VBROADCASTSD     constants<>+928(SB), Z27
+	VBROADCASTSD     constants<>+928(SB), Z28
+	VBROADCASTSD     constants<>+928(SB), Z29
+	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+920(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+912(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+912(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+912(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+912(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+904(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+904(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+904(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+904(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+896(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VMULPD           Z9, Z26, Z26
+	VMULPD           Z12, Z27, Z27
+	VMULPD           Z14, Z28, Z28
+	VMULPD           Z16, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z8, Z7, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z8, Z7, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z8, Z7, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z8, Z7, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K1, Z26
+	VFMADD213PD.Z    Z19, Z19, K2, Z27
+	VFMADD213PD.Z    Z20, Z20, K3, Z28
+	VFMADD213PD.Z    Z21, Z21, K4, Z29
+	VMULPD           Z26, Z11, Z11
+	VMOVUPD          Z26, 512(BX)
+	VMOVUPD          Z11, 576(BX)
+	VMULPD           Z27, Z13, Z13
+	VMOVUPD          Z27, 640(BX)
+	VMOVUPD          Z13, 704(BX)
+	VMULPD           Z28, Z15, Z15
+	VMOVUPD          Z28, 768(BX)
+	VMOVUPD          Z15, 832(BX)
+	VMULPD           Z29, Z17, Z17
+	VMOVUPD          Z29, 896(BX)
+	VMOVUPD          Z17, 960(BX)
+	LEAQ             2(AX), DI
+	MOVQ             416(SI), R8
+	MOVLQSX          (R8)(DI*4), DI
+	LEAQ             (DI), R8
+	ADDQ             R8, R8
+	INCQ             R8
+	MOVQ             440(SI), R9
+	MOVLQSX          (R9)(DI*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(SI), R9
+	SHLQ             $0x06, R8
+	ADDQ             48(SI), R8
+	VBROADCASTSD     constants<>+704(SB), Z9
+	VMOVUPD          (R8), Z11
+	VCMPPD           $0x04, Z9, Z11, K1
+	VMOVUPD          (R9), Z12
+	VSUBPD           Z11, Z12, K1, Z9
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K1
+	VMOVAPD.Z        Z9, K1, Z11
+	VMAXPD           Z9, Z0, Z0
+	LEAQ             (DI), R8
+	ADDQ             R8, R8
+	MOVQ             464(SI), R9
+	MOVLQSX          (R9)(DI*4), DI
+	SHLQ             $0x06, DI
+	ADDQ             24(SI), DI
+	SHLQ             $0x06, R8
+	ADDQ             48(SI), R8
+	VBROADCASTSD     constants<>+704(SB), Z12
+	VMOVUPD          (R8), Z13
+	VCMPPD           $0x04, Z12, Z13, K1
+	VMOVUPD          (DI), Z14
+	VSUBPD           Z13, Z14, K1, Z12
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z12, K1
+	VMOVAPD.Z        Z12, K1, Z13
+	VMAXPD           Z12, Z0, Z0
+	LEAQ             3(AX), DI
+	MOVQ             416(SI), R8
+	MOVLQSX          (R8)(DI*4), DI
+	LEAQ             (DI), R8
+	ADDQ             R8, R8
+	INCQ             R8
+	MOVQ             440(SI), R9
+	MOVLQSX          (R9)(DI*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(SI), R9
+	SHLQ             $0x06, R8
+	ADDQ             48(SI), R8
+	VBROADCASTSD     constants<>+704(SB), Z14
+	VMOVUPD          (R8), Z15
+	VCMPPD           $0x04, Z14, Z15, K1
+	VMOVUPD          (R9), Z16
+	VSUBPD           Z15, Z16, K1, Z14
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z14, K1
+	VMOVAPD.Z        Z14, K1, Z15
+	VMAXPD           Z14, Z0, Z0
+	LEAQ             (DI), R8
+	ADDQ             R8, R8
+	MOVQ             464(SI), R9
+	MOVLQSX          (R9)(DI*4), DI
+	SHLQ             $0x06, DI
+	ADDQ             24(SI), DI
+	SHLQ             $0x06, R8
+	ADDQ             48(SI), R8
+	VBROADCASTSD     constants<>+704(SB), Z16
+	VMOVUPD          (R8), Z17
+	VCMPPD           $0x04, Z16, Z17, K1
+	VMOVUPD          (DI), Z18
+	VSUBPD           Z17, Z18, K1, Z16
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K1
+	VMOVAPD.Z        Z16, K1, Z17
+	VMAXPD           Z16, Z0, Z0
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K1
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K2
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K3
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K4
+	VMOVAPD          Z4, Z18
+	VFMADD231PD      Z3, Z9, Z18
+	VMOVAPD          Z4, Z19
+	VFMADD231PD      Z3, Z12, Z19
+	VMOVAPD          Z4, Z20
+	VFMADD231PD      Z3, Z14, Z20
+	VMOVAPD          Z4, Z21
+	VFMADD231PD      Z3, Z16, Z21
+	VSUBPD           Z4, Z18, Z22
+	VSUBPD           Z4, Z19, Z23
+	VSUBPD           Z4, Z20, Z24
+	VSUBPD           Z4, Z21, Z25
+	VFNMADD231PD     Z5, Z22, Z9
+	VFNMADD231PD     Z5, Z23, Z12
+	VFNMADD231PD     Z5, Z24, Z14
+	VFNMADD231PD     Z5, Z25, Z16
+	VFNMADD231PD     Z6, Z22, Z9
+	VFNMADD231PD     Z6, Z23, Z12
+	VFNMADD231PD     Z6, Z24, Z14
+	VFNMADD231PD     Z6, Z25, Z16
+	VBROADCASTSD     constants<>+928(SB), Z26
+	VBROADCASTSD     constants<>+928(SB), Z27
+	VBROADCASTSD     constants<>+928(SB), Z28
+	VBROADCASTSD     constants<>+928(SB), Z29
+	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+920(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+912(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+912(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+912(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+912(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+904(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+904(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+904(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+904(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+896(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VMULPD           Z9, Z26, Z26
+	VMULPD           Z12, Z27, Z27
+	VMULPD           Z14, Z28, Z28
+	VMULPD           Z16, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z8, Z7, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z8, Z7, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z8, Z7, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z8, Z7, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K1, Z26
+	VFMADD213PD.Z    Z19, Z19, K2, Z27
+	VFMADD213PD.Z    Z20, Z20, K3, Z28
+	VFMADD213PD.Z    Z21, Z21, K4, Z29
+	VMULPD           Z26, Z11, Z11
+	VMOVUPD          Z26, 1024(BX)
+	VMOVUPD          Z11, 1088(BX)
+	VMULPD           Z27, Z13, Z13
+	VMOVUPD          Z27, 1152(BX)
+	VMOVUPD          Z13, 1216(BX)
+	VMULPD           Z28, Z15, Z15
+	VMOVUPD          Z28, 1280(BX)
+	VMOVUPD          Z15, 1344(BX)
+	VMULPD           Z29, Z17, Z17
+	VMOVUPD          Z29, 1408(BX)
+	VMOVUPD          Z17, 1472(BX)
+	VXORPD           Z9, Z9, Z9
+	VXORPD           Z11, Z11, Z11
+	VXORPD           Z12, Z12, Z12
+	VXORPD           Z13, Z13, Z13
+	LEAQ             (AX), DI
+	MOVQ             96(SI), R8
+	MOVQ             (R8)(DI*8), DI
+	MOVQ             72(SI), R8
+	LEAQ             (R8)(DI*8), R8
+	VMOVUPD          (R8), Z14
+	VFMADD231PD.BCST 512(BX), Z14, Z9
+	VFMADD231PD.BCST 576(BX), Z14, Z12
+	VMOVUPD          64(R8), Z14
+	VFMADD231PD.BCST 520(BX), Z14, Z11
+	VFMADD231PD.BCST 584(BX), Z14, Z13
+	VMOVUPD          128(R8), Z14
+	VFMADD231PD.BCST 528(BX), Z14, Z9
+	VFMADD231PD.BCST 592(BX), Z14, Z12
+	VMOVUPD          192(R8), Z14
+	VFMADD231PD.BCST 536(BX), Z14, Z11
+	VFMADD231PD.BCST 600(BX), Z14, Z13
+	VMOVUPD          256(R8), Z14
+	VFMADD231PD.BCST 544(BX), Z14, Z9
+	VFMADD231PD.BCST 608(BX), Z14, Z12
+	VMOVUPD          320(R8), Z14
+	VFMADD231PD.BCST 552(BX), Z14, Z11
+	VFMADD231PD.BCST 616(BX), Z14, Z13
+	VMOVUPD          384(R8), Z14
+	VFMADD231PD.BCST 560(BX), Z14, Z9
+	VFMADD231PD.BCST 624(BX), Z14, Z12
+	VMOVUPD          448(R8), Z14
+	VFMADD231PD.BCST 568(BX), Z14, Z11
+	VFMADD231PD.BCST 632(BX), Z14, Z13
+	VADDPD           Z11, Z9, Z9
+	VADDPD           Z13, Z12, Z12
+	VMOVUPD          640(BX), Z11
+	VMULPD           Z11, Z12, Z12
+	VFMADD231PD      704(BX), Z9, Z12
+	VMULPD           Z11, Z9, Z9
+	VXORPD           Z11, Z11, Z11
+	VXORPD           Z13, Z13, Z13
+	VXORPD           Z14, Z14, Z14
+	VXORPD           Z15, Z15, Z15
+	LEAQ             1(AX), DI
+	MOVQ             96(SI), R8
+	MOVQ             (R8)(DI*8), DI
+	MOVQ             72(SI), R8
+	LEAQ             (R8)(DI*8), R8
+	VMOVUPD          (R8), Z16
+	VFMADD231PD.BCST 768(BX), Z16, Z11
+	VFMADD231PD.BCST 832(BX), Z16, Z14
+	VMOVUPD          64(R8), Z16
+	VFMADD231PD.BCST 776(BX), Z16, Z13
+	VFMADD231PD.BCST 840(BX), Z16, Z15
+	VMOVUPD          128(R8), Z16
+	VFMADD231PD.BCST 784(BX), Z16, Z11
+	VFMADD231PD.BCST 848(BX), Z16, Z14
+	VMOVUPD          192(R8), Z16
+	VFMADD231PD.BCST 792(BX), Z16, Z13
+	VFMADD231PD.BCST 856(BX), Z16, Z15
+	VMOVUPD          256(R8), Z16
+	VFMADD231PD.BCST 800(BX), Z16, Z11
+	VFMADD231PD.BCST 864(BX), Z16, Z14
+	VMOVUPD          320(R8), Z16
+	VFMADD231PD.BCST 808(BX), Z16, Z13
+	VFMADD231PD.BCST 872(BX), Z16, Z15
+	VMOVUPD          384(R8), Z16
+	VFMADD231PD.BCST 816(BX), Z16, Z11
+	VFMADD231PD.BCST 880(BX), Z16, Z14
+	VMOVUPD          448(R8), Z16
+	VFMADD231PD.BCST 824(BX), Z16, Z13
+	VFMADD231PD.BCST 888(BX), Z16, Z15
+	VADDPD           Z13, Z11, Z11
+	VADDPD           Z15, Z14, Z14
+	VMOVUPD          896(BX), Z13
+	VMULPD           Z13, Z14, Z14
+	VFMADD231PD      960(BX), Z11, Z14
+	VMULPD           Z13, Z11, Z11
+	VXORPD           Z13, Z13, Z13
+	VXORPD           Z15, Z15, Z15
+	VXORPD           Z16, Z16, Z16
+	VXORPD           Z17, Z17, Z17
+	LEAQ             2(AX), DI
+	MOVQ             96(SI), R8
+	MOVQ             (R8)(DI*8), DI
+	MOVQ             72(SI), R8
+	LEAQ             (R8)(DI*8), R8
+	VMOVUPD          (R8), Z18
+	VFMADD231PD.BCST 1024(BX), Z18, Z13
+	VFMADD231PD.BCST 1088(BX), Z18, Z16
+	VMOVUPD          64(R8), Z18
+	VFMADD231PD.BCST 1032(BX), Z18, Z15
+	VFMADD231PD.BCST 1096(BX), Z18, Z17
+	VMOVUPD          128(R8), Z18
+	VFMADD231PD.BCST 1040(BX), Z18, Z13
+	VFMADD231PD.BCST 1104(BX), Z18, Z16
+	VMOVUPD          192(R8), Z18
+	VFMADD231PD.BCST 1048(BX), Z18, Z15
+	VFMADD231PD.BCST 1112(BX), Z18, Z17
+	VMOVUPD          256(R8), Z18
+	VFMADD231PD.BCST 1056(BX), Z18, Z13
+	VFMADD231PD.BCST 1120(BX), Z18, Z16
+	VMOVUPD          320(R8), Z18
+	VFMADD231PD.BCST 1064(BX), Z18, Z15
+	VFMADD231PD.BCST 1128(BX), Z18, Z17
+	VMOVUPD          384(R8), Z18
+	VFMADD231PD.BCST 1072(BX), Z18, Z13
+	VFMADD231PD.BCST 1136(BX), Z18, Z16
+	VMOVUPD          448(R8), Z18
+	VFMADD231PD.BCST 1080(BX), Z18, Z15
+	VFMADD231PD.BCST 1144(BX), Z18, Z17
+	VADDPD           Z15, Z13, Z13
+	VADDPD           Z17, Z16, Z16
+	VMOVUPD          1152(BX), Z15
+	VMULPD           Z15, Z16, Z16
+	VFMADD231PD      1216(BX), Z13, Z16
+	VMULPD           Z15, Z13, Z13
+	VXORPD           Z15, Z15, Z15
+	VXORPD           Z17, Z17, Z17
+	VXORPD           Z18, Z18, Z18
+	VXORPD           Z19, Z19, Z19
+	LEAQ             3(AX), DI
+	MOVQ             96(SI), R8
+	MOVQ             (R8)(DI*8), DI
+	MOVQ             72(SI), R8
+	LEAQ             (R8)(DI*8), R8
+	VMOVUPD          (R8), Z20
+	VFMADD231PD.BCST 1280(BX), Z20, Z15
+	VFMADD231PD.BCST 1344(BX), Z20, Z18
+	VMOVUPD          64(R8), Z20
+	VFMADD231PD.BCST 1288(BX), Z20, Z17
+	VFMADD231PD.BCST 1352(BX), Z20, Z19
+	VMOVUPD          128(R8), Z20
+	VFMADD231PD.BCST 1296(BX), Z20, Z15
+	VFMADD231PD.BCST 1360(BX), Z20, Z18
+	VMOVUPD          192(R8), Z20
+	VFMADD231PD.BCST 1304(BX), Z20, Z17
+	VFMADD231PD.BCST 1368(BX), Z20, Z19
+	VMOVUPD          256(R8), Z20
+	VFMADD231PD.BCST 1312(BX), Z20, Z15
+	VFMADD231PD.BCST 1376(BX), Z20, Z18
+	VMOVUPD          320(R8), Z20
+	VFMADD231PD.BCST 1320(BX), Z20, Z17
+	VFMADD231PD.BCST 1384(BX), Z20, Z19
+	VMOVUPD          384(R8), Z20
+	VFMADD231PD.BCST 1328(BX), Z20, Z15
+	VFMADD231PD.BCST 1392(BX), Z20, Z18
+	VMOVUPD          448(R8), Z20
+	VFMADD231PD.BCST 1336(BX), Z20, Z17
+	VFMADD231PD.BCST 1400(BX), Z20, Z19
+	VADDPD           Z17, Z15, Z15
+	VADDPD           Z19, Z18, Z18
+	VMOVUPD          1408(BX), Z17
+	VMULPD           Z17, Z18, Z18
+	VFMADD231PD      1472(BX), Z15, Z18
+	VMULPD           Z17, Z15, Z15
+	VUNPCKLPD        Z11, Z9, Z17
+	VUNPCKHPD        Z11, Z9, Z9
+	VADDPD           Z9, Z17, Z17
+	VUNPCKLPD        Z15, Z13, Z9
+	VUNPCKHPD        Z15, Z13, Z11
+	VADDPD           Z11, Z9, Z9
+	VUNPCKLPD        Z14, Z12, Z11
+	VUNPCKHPD        Z14, Z12, Z12
+	VADDPD           Z12, Z11, Z11
+	VUNPCKLPD        Z18, Z16, Z12
+	VUNPCKHPD        Z18, Z16, Z13
+	VADDPD           Z13, Z12, Z12
+	VSHUFF64X2       $0x88, Z9, Z17, Z13
+	VSHUFF64X2       $0xdd, Z9, Z17, Z9
+	VADDPD           Z9, Z13, Z13
+	VSHUFF64X2       $0x88, Z12, Z11, Z9
+	VSHUFF64X2       $0xdd, Z12, Z11, Z11
+	VADDPD           Z11, Z9, Z9
+	VSHUFF64X2       $0x88, Z9, Z13, Z11
+	VSHUFF64X2       $0xdd, Z9, Z13, Z9
+	VADDPD           Z9, Z11, Z11
+	VEXTRACTF64X4    $0x01, Z11, Y9
+	VMOVUPD          constants<>+2000(SB), Y12
+	VSHUFF64X2       $0x44, Z11, Z11, Z11
+	VPSUBQ.BCST      constants<>+768(SB), Z11, Z13
+	VPMAXUQ          Z13, Z1, Z1
+	VDIVPD           Y11, Y12, Y12
+	VMOVUPD          Y12, 1536(BX)
+	VGETMANTPD       $0x0b, Z11, Z13
+	VGETEXPPD        Z11, Z11
+	VPSRLQ           $0x30, Z13, Z15
+	VGETEXPPD        Z13, Z14
+	VSUBPD           Z14, Z11, Z11
+	VMOVAPD          Z15, Z14
+	VMOVUPD          constants<>+384(SB), Z16
+	VPERMI2PD        constants<>+448(SB), Z16, Z14
+	VMOVUPD          constants<>+512(SB), Z16
+	VPERMI2PD        constants<>+576(SB), Z16, Z15
+	VFMSUB213PD.BCST constants<>+784(SB), Z14, Z13
+	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z15
+	VMULPD           Z13, Z13, Z14
+	VBROADCASTSD     constants<>+1080(SB), Z16
+	VFMADD231PD.BCST constants<>+1088(SB), Z13, Z16
+	VFMADD231PD.BCST constants<>+1096(SB), Z14, Z16
+	VBROADCASTSD     constants<>+1064(SB), Z17
+	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z17
+	VFMADD213PD      Z17, Z14, Z16
+	VBROADCASTSD     constants<>+1048(SB), Z17
+	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z17
+	VFMADD213PD      Z17, Z14, Z16
+	VBROADCASTSD     constants<>+1032(SB), Z17
+	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z17
+	VFMADD213PD      Z17, Z14, Z16
+	VFMADD213PD      Z13, Z14, Z16
+	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z16
+	VADDPD           Z15, Z16, Z16
+	VFNMADD231PD     Y9, Y12, Y16
+	MOVQ             120(SI), DI
+	LEAQ             (AX), R8
+	MOVQ             416(SI), R9
+	MOVLQSX          (R9)(R8*4), R8
+	ANDQ             8(SI), R8
+	LEAQ             1(AX), R9
+	MOVQ             416(SI), R10
+	MOVLQSX          (R10)(R9*4), R9
+	ANDQ             8(SI), R9
+	LEAQ             2(AX), R10
+	MOVQ             416(SI), R11
+	MOVLQSX          (R11)(R10*4), R10
+	ANDQ             8(SI), R10
+	LEAQ             3(AX), R11
+	MOVQ             416(SI), R12
+	MOVLQSX          (R12)(R11*4), R11
+	ANDQ             8(SI), R11
+	VMOVSD           (DI)(R8*8), X10
+	VMOVHPD          (DI)(R9*8), X10, X10
+	VMOVSD           (DI)(R10*8), X9
+	VMOVHPD          (DI)(R11*8), X9, X9
+	VINSERTF128      $0x01, X9, Y10, Y9
+	VFMADD231PD      Y16, Y9, Y2
+	VMOVUPD          (BX), Z9
+	VMOVUPD          64(BX), Z11
+	VMOVUPD          128(BX), Z12
+	VMOVUPD          192(BX), Z13
+	VMOVUPD          256(BX), Z14
+	VMOVUPD          320(BX), Z15
+	VMOVUPD          384(BX), Z16
+	VMOVUPD          448(BX), Z17
+	LEAQ             (AX), DI
+	MOVQ             96(SI), R8
+	MOVQ             (R8)(DI*8), DI
+	MOVQ             72(SI), R8
+	LEAQ             (R8)(DI*8), R8
+	VBROADCASTSD     1536(BX), Z18
+	VMULPD           640(BX), Z18, Z18
+	VMOVUPD          (R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      512(BX), Z19, Z19
+	VADDPD           Z19, Z9, Z9
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          64(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      520(BX), Z19, Z19
+	VADDPD           Z19, Z11, Z11
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          128(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      528(BX), Z19, Z19
+	VADDPD           Z19, Z12, Z12
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          192(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      536(BX), Z19, Z19
+	VADDPD           Z19, Z13, Z13
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          256(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      544(BX), Z19, Z19
+	VADDPD           Z19, Z14, Z14
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          320(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      552(BX), Z19, Z19
+	VADDPD           Z19, Z15, Z15
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          384(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      560(BX), Z19, Z19
+	VADDPD           Z19, Z16, Z16
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          448(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      568(BX), Z19, Z19
+	VADDPD           Z19, Z17, Z17
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	LEAQ             1(AX), DI
+	MOVQ             96(SI), R8
+	MOVQ             (R8)(DI*8), DI
+	MOVQ             72(SI), R8
+	LEAQ             (R8)(DI*8), R8
+	VBROADCASTSD     1544(BX), Z18
+	VMULPD           896(BX), Z18, Z18
+	VMOVUPD          (R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      768(BX), Z19, Z19
+	VADDPD           Z19, Z9, Z9
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          64(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      776(BX), Z19, Z19
+	VADDPD           Z19, Z11, Z11
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          128(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      784(BX), Z19, Z19
+	VADDPD           Z19, Z12, Z12
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          192(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      792(BX), Z19, Z19
+	VADDPD           Z19, Z13, Z13
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          256(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      800(BX), Z19, Z19
+	VADDPD           Z19, Z14, Z14
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          320(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      808(BX), Z19, Z19
+	VADDPD           Z19, Z15, Z15
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          384(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      816(BX), Z19, Z19
+	VADDPD           Z19, Z16, Z16
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          448(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      824(BX), Z19, Z19
+	VADDPD           Z19, Z17, Z17
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	LEAQ             2(AX), DI
+	MOVQ             96(SI), R8
+	MOVQ             (R8)(DI*8), DI
+	MOVQ             72(SI), R8
+	LEAQ             (R8)(DI*8), R8
+	VBROADCASTSD     1552(BX), Z18
+	VMULPD           1152(BX), Z18, Z18
+	VMOVUPD          (R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1024(BX), Z19, Z19
+	VADDPD           Z19, Z9, Z9
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          64(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1032(BX), Z19, Z19
+	VADDPD           Z19, Z11, Z11
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          128(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1040(BX), Z19, Z19
+	VADDPD           Z19, Z12, Z12
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          192(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1048(BX), Z19, Z19
+	VADDPD           Z19, Z13, Z13
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          256(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1056(BX), Z19, Z19
+	VADDPD           Z19, Z14, Z14
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          320(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1064(BX), Z19, Z19
+	VADDPD           Z19, Z15, Z15
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          384(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1072(BX), Z19, Z19
+	VADDPD           Z19, Z16, Z16
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          448(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1080(BX), Z19, Z19
+	VADDPD           Z19, Z17, Z17
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	LEAQ             3(AX), DI
+	MOVQ             96(SI), R8
+	MOVQ             (R8)(DI*8), DI
+	MOVQ             72(SI), R8
+	LEAQ             (R8)(DI*8), R8
+	VBROADCASTSD     1560(BX), Z18
+	VMULPD           1408(BX), Z18, Z18
+	VMOVUPD          (R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1280(BX), Z19, Z19
+	VADDPD           Z19, Z9, Z9
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          64(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1288(BX), Z19, Z19
+	VADDPD           Z19, Z11, Z11
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          128(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1296(BX), Z19, Z19
+	VADDPD           Z19, Z12, Z12
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          192(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1304(BX), Z19, Z19
+	VADDPD           Z19, Z13, Z13
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          256(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1312(BX), Z19, Z19
+	VADDPD           Z19, Z14, Z14
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          320(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1320(BX), Z19, Z19
+	VADDPD           Z19, Z15, Z15
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          384(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1328(BX), Z19, Z19
+	VADDPD           Z19, Z16, Z16
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          448(R8), Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      1336(BX), Z19, Z19
+	VADDPD           Z19, Z17, Z17
+	VMOVUPD          Z19, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          Z9, (BX)
+	VMOVUPD          Z11, 64(BX)
+	VMOVUPD          Z12, 128(BX)
+	VMOVUPD          Z13, 192(BX)
+	VMOVUPD          Z14, 256(BX)
+	VMOVUPD          Z15, 320(BX)
+	VMOVUPD          Z16, 384(BX)
+	VMOVUPD          Z17, 448(BX)
+	ADDQ             $0x04, AX
+	SUBQ             $0x04, CX
+	CMPQ             CX, $0x04
+	JGE              group1107
+
+rest1108:
+	CMPQ CX, $0x01
+	JLT  rest1118
+
+group1117:
+	LEAQ             (AX), DI
+	MOVQ             416(SI), R8
+	MOVLQSX          (R8)(DI*4), DI
+	LEAQ             (DI), R8
+	ADDQ             R8, R8
+	INCQ             R8
+	MOVQ             440(SI), R9
+	MOVLQSX          (R9)(DI*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(SI), R9
+	SHLQ             $0x06, R8
+	ADDQ             48(SI), R8
+	VBROADCASTSD     constants<>+704(SB), Z9
+	VMOVUPD          (R8), Z10
+	VCMPPD           $0x04, Z9, Z10, K1
+	VMOVUPD          (R9), Z11
+	VSUBPD           Z10, Z11, K1, Z9
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K1
+	VMOVAPD.Z        Z9, K1, Z10
+	VMAXPD           Z9, Z0, Z0
+	LEAQ             (DI), R8
+	ADDQ             R8, R8
+	MOVQ             464(SI), R9
+	MOVLQSX          (R9)(DI*4), DI
+	SHLQ             $0x06, DI
+	ADDQ             24(SI), DI
+	SHLQ             $0x06, R8
+	ADDQ             48(SI), R8
+	VBROADCASTSD     constants<>+704(SB), Z11
+	VMOVUPD          (R8), Z12
+	VCMPPD           $0x04, Z11, Z12, K1
+	VMOVUPD          (DI), Z13
+	VSUBPD           Z12, Z13, K1, Z11
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z11, K1
+	VMOVAPD.Z        Z11, K1, Z12
+	VMAXPD           Z11, Z0, Z0
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K1
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z11, K2
+	VMOVAPD          Z4, Z13
+	VFMADD231PD      Z3, Z9, Z13
+	VMOVAPD          Z4, Z14
+	VFMADD231PD      Z3, Z11, Z14
+	VSUBPD           Z4, Z13, Z15
+	VSUBPD           Z4, Z14, Z16
+	VFNMADD231PD     Z5, Z15, Z9
+	VFNMADD231PD     Z5, Z16, Z11
+	VFNMADD231PD     Z6, Z15, Z9
+	VFNMADD231PD     Z6, Z16, Z11
+	VBROADCASTSD     constants<>+928(SB), Z17
+	VBROADCASTSD     constants<>+928(SB), Z18
+	VFMADD213PD.BCST constants<>+920(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+920(SB), Z11, Z18
+	VFMADD213PD.BCST constants<>+912(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+912(SB), Z11, Z18
+	VFMADD213PD.BCST constants<>+904(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+904(SB), Z11, Z18
+	VFMADD213PD.BCST constants<>+896(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+896(SB), Z11, Z18
+	VFMADD213PD.BCST constants<>+888(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+888(SB), Z11, Z18
+	VFMADD213PD.BCST constants<>+784(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+784(SB), Z11, Z18
+	VMULPD           Z9, Z17, Z17
+	VMULPD           Z11, Z18, Z18
+	VPSLLQ           $0x30, Z13, Z15
+	VPERMI2PD        Z8, Z7, Z13
+	VPSLLQ           $0x30, Z14, Z16
+	VPERMI2PD        Z8, Z7, Z14
+	VPADDQ           Z15, Z13, Z13
+	VPADDQ           Z16, Z14, Z14
+	VFMADD213PD.Z    Z13, Z13, K1, Z17
+	VFMADD213PD.Z    Z14, Z14, K2, Z18
+	VMULPD           Z17, Z10, Z10
+	VMOVUPD          Z17, 512(BX)
+	VMOVUPD          Z10, 576(BX)
+	VMULPD           Z18, Z12, Z12
+	VMOVUPD          Z18, 640(BX)
+	VMOVUPD          Z12, 704(BX)
+	VXORPD           Z15, Z15, Z15
+	VXORPD           Z9, Z9, Z9
+	VXORPD           Z16, Z16, Z16
+	VXORPD           Z10, Z10, Z10
+	LEAQ             (AX), DI
+	MOVQ             96(SI), R8
+	MOVQ             (R8)(DI*8), DI
+	MOVQ             72(SI), R8
+	LEAQ             (R8)(DI*8), R8
+	VMOVUPD          (R8), Z11
+	VFMADD231PD.BCST 512(BX), Z11, Z15
+	VFMADD231PD.BCST 576(BX), Z11, Z16
+	VMOVUPD          64(R8), Z11
+	VFMADD231PD.BCST 520(BX), Z11, Z9
+	VFMADD231PD.BCST 584(BX), Z11, Z10
+	VMOVUPD          128(R8), Z11
+	VFMADD231PD.BCST 528(BX), Z11, Z15
+	VFMADD231PD.BCST 592(BX), Z11, Z16
+	VMOVUPD          192(R8), Z11
+	VFMADD231PD.BCST 536(BX), Z11, Z9
+	VFMADD231PD.BCST 600(BX), Z11, Z10
+	VMOVUPD          256(R8), Z11
+	VFMADD231PD.BCST 544(BX), Z11, Z15
+	VFMADD231PD.BCST 608(BX), Z11, Z16
+	VMOVUPD          320(R8), Z11
+	VFMADD231PD.BCST 552(BX), Z11, Z9
+	VFMADD231PD.BCST 616(BX), Z11, Z10
+	VMOVUPD          384(R8), Z11
+	VFMADD231PD.BCST 560(BX), Z11, Z15
+	VFMADD231PD.BCST 624(BX), Z11, Z16
+	VMOVUPD          448(R8), Z11
+	VFMADD231PD.BCST 568(BX), Z11, Z9
+	VFMADD231PD.BCST 632(BX), Z11, Z10
+	VADDPD           Z9, Z15, Z15
+	VADDPD           Z10, Z16, Z16
+	VMOVUPD          640(BX), Z9
+	VMULPD           Z9, Z16, Z16
+	VFMADD231PD      704(BX), Z15, Z16
+	VMULPD           Z9, Z15, Z15
+	VXORPD           Z9, Z9, Z9
+	VXORPD           Z10, Z10, Z10
+	VXORPD           Z11, Z11, Z11
+	VXORPD           Z12, Z12, Z12
+	VXORPD           Z13, Z13, Z13
+	VXORPD           Z14, Z14, Z14
+	VUNPCKLPD        Z9, Z15, Z17
+	VUNPCKHPD        Z9, Z15, Z9
+	VADDPD           Z9, Z17, Z17
+	VUNPCKLPD        Z11, Z10, Z9
+	VUNPCKHPD        Z11, Z10, Z10
+	VADDPD           Z10, Z9, Z9
+	VUNPCKLPD        Z12, Z16, Z10
+	VUNPCKHPD        Z12, Z16, Z11
+	VADDPD           Z11, Z10, Z10
+	VUNPCKLPD        Z14, Z13, Z11
+	VUNPCKHPD        Z14, Z13, Z12
+	VADDPD           Z12, Z11, Z11
+	VSHUFF64X2       $0x88, Z9, Z17, Z12
+	VSHUFF64X2       $0xdd, Z9, Z17, Z9
+	VADDPD           Z9, Z12, Z12
+	VSHUFF64X2       $0x88, Z11, Z10, Z9
+	VSHUFF64X2       $0xdd, Z11, Z10, Z10
+	VADDPD           Z10, Z9, Z9
+	VSHUFF64X2       $0x88, Z9, Z12, Z10
+	VSHUFF64X2       $0xdd, Z9, Z12, Z9
+	VADDPD           Z9, Z10, Z10
+	VEXTRACTF64X4    $0x01, Z10, Y9
+	VMOVUPD          constants<>+2000(SB), Y11
+	VBLENDPD         $0x01, Y10, Y11, Y10
+	VSHUFF64X2       $0x44, Z10, Z10, Z10
+	VPSUBQ.BCST      constants<>+768(SB), Z10, Z12
+	VPMAXUQ          Z12, Z1, Z1
+	VDIVPD           Y10, Y11, Y11
+	VMOVUPD          Y11, 1536(BX)
+	VGETMANTPD       $0x0b, Z10, Z12
+	VGETEXPPD        Z10, Z10
+	VPSRLQ           $0x30, Z12, Z14
+	VGETEXPPD        Z12, Z13
+	VSUBPD           Z13, Z10, Z10
+	VMOVAPD          Z14, Z13
+	VMOVUPD          constants<>+384(SB), Z15
+	VPERMI2PD        constants<>+448(SB), Z15, Z13
+	VMOVUPD          constants<>+512(SB), Z15
+	VPERMI2PD        constants<>+576(SB), Z15, Z14
+	VFMSUB213PD.BCST constants<>+784(SB), Z13, Z12
+	VFMADD231PD.BCST constants<>+1016(SB), Z10, Z14
+	VMULPD           Z12, Z12, Z13
+	VBROADCASTSD     constants<>+1080(SB), Z15
+	VFMADD231PD.BCST constants<>+1088(SB), Z12, Z15
+	VFMADD231PD.BCST constants<>+1096(SB), Z13, Z15
+	VBROADCASTSD     constants<>+1064(SB), Z16
+	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z16
+	VFMADD213PD      Z16, Z13, Z15
+	VBROADCASTSD     constants<>+1048(SB), Z16
+	VFMADD231PD.BCST constants<>+1056(SB), Z12, Z16
+	VFMADD213PD      Z16, Z13, Z15
+	VBROADCASTSD     constants<>+1032(SB), Z16
+	VFMADD231PD.BCST constants<>+1040(SB), Z12, Z16
+	VFMADD213PD      Z16, Z13, Z15
+	VFMADD213PD      Z12, Z13, Z15
+	VFMADD231PD.BCST constants<>+1024(SB), Z10, Z15
+	VADDPD           Z14, Z15, Z15
+	VFNMADD231PD     Y9, Y11, Y15
+	MOVQ             120(SI), DI
+	LEAQ             (AX), R8
+	MOVQ             416(SI), R9
+	MOVLQSX          (R9)(R8*4), R8
+	ANDQ             8(SI), R8
+	VMOVSD           (DI)(R8*8), X9
+	VXORPD           Y10, Y10, Y10
+	VINSERTF128      $0x00, X9, Y10, Y10
+	VFMADD231PD      Y15, Y10, Y2
+	VMOVUPD          (BX), Z9
+	VMOVUPD          64(BX), Z10
+	VMOVUPD          128(BX), Z11
+	VMOVUPD          192(BX), Z12
+	VMOVUPD          256(BX), Z13
+	VMOVUPD          320(BX), Z14
+	VMOVUPD          384(BX), Z15
+	VMOVUPD          448(BX), Z16
+	LEAQ             (AX), DI
+	MOVQ             96(SI), R8
+	MOVQ             (R8)(DI*8), DI
+	MOVQ             72(SI), R8
+	LEAQ             (R8)(DI*8), R8
+	VBROADCASTSD     1536(BX), Z17
+	VMULPD           640(BX), Z17, Z17
+	VMOVUPD          (R8), Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      512(BX), Z18, Z18
+	VADDPD           Z18, Z9, Z9
+	VMOVUPD          Z18, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          64(R8), Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      520(BX), Z18, Z18
+	VADDPD           Z18, Z10, Z10
+	VMOVUPD          Z18, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          128(R8), Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      528(BX), Z18, Z18
+	VADDPD           Z18, Z11, Z11
+	VMOVUPD          Z18, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          192(R8), Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      536(BX), Z18, Z18
+	VADDPD           Z18, Z12, Z12
+	VMOVUPD          Z18, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          256(R8), Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      544(BX), Z18, Z18
+	VADDPD           Z18, Z13, Z13
+	VMOVUPD          Z18, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          320(R8), Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      552(BX), Z18, Z18
+	VADDPD           Z18, Z14, Z14
+	VMOVUPD          Z18, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          384(R8), Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      560(BX), Z18, Z18
+	VADDPD           Z18, Z15, Z15
+	VMOVUPD          Z18, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          448(R8), Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      568(BX), Z18, Z18
+	VADDPD           Z18, Z16, Z16
+	VMOVUPD          Z18, (DX)
+	ADDQ             $0x40, DX
+	VMOVUPD          Z9, (BX)
+	VMOVUPD          Z10, 64(BX)
+	VMOVUPD          Z11, 128(BX)
+	VMOVUPD          Z12, 192(BX)
+	VMOVUPD          Z13, 256(BX)
+	VMOVUPD          Z14, 320(BX)
+	VMOVUPD          Z15, 384(BX)
+	VMOVUPD          Z16, 448(BX)
+	ADDQ             $0x01, AX
+	SUBQ             $0x01, CX
+	CMPQ             CX, $0x01
+	JGE              group1117
+
+rest1118:
+	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K1
+	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K2
+	KORTESTB     K2, K1
+	JNZ          unsafe1104
+	MOVQ         sum_base+32(FP), AX
+	VMOVUPD      (BX), Z0
+	VMOVUPD      (AX), Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z0, (AX)
+	ADDQ         $0x40, AX
+	VMOVUPD      64(BX), Z0
+	VMOVUPD      (AX), Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z0, (AX)
+	ADDQ         $0x40, AX
+	VMOVUPD      128(BX), Z0
+	VMOVUPD      (AX), Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z0, (AX)
+	ADDQ         $0x40, AX
+	VMOVUPD      192(BX), Z0
+	VMOVUPD      (AX), Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z0, (AX)
+	ADDQ         $0x40, AX
+	VMOVUPD      256(BX), Z0
+	VMOVUPD      (AX), Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z0, (AX)
+	ADDQ         $0x40, AX
+	VMOVUPD      320(BX), Z0
+	VMOVUPD      (AX), Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z0, (AX)
+	ADDQ         $0x40, AX
+	VMOVUPD      384(BX), Z0
+	VMOVUPD      (AX), Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z0, (AX)
+	ADDQ         $0x40, AX
+	VMOVUPD      448(BX), Z0
+	VMOVUPD      (AX), Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z0, (AX)
+	JMP          done1106
+
+few1105:
+	MOVQ  $-1, R8
+	BZHIQ DI, R8, R8
+	KMOVB R8, K1
+	MOVQ  DI, R8
+	SHLQ  $0x03, R8
+	CMPQ  CX, $0x04
+	JLT   rest1123
+
+group1122:
+	LEAQ             (AX), R9
+	MOVQ             416(SI), R10
+	MOVLQSX          (R10)(R9*4), R9
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	INCQ             R10
+	MOVQ             440(SI), R11
+	MOVLQSX          (R11)(R9*4), R11
+	IMULQ            R8, R11
+	ADDQ             24(SI), R11
+	IMULQ            R8, R10
+	ADDQ             48(SI), R10
+	VBROADCASTSD     constants<>+704(SB), Z9
+	VMOVUPD.Z        (R10), K1, Z11
+	VCMPPD           $0x04, Z9, Z11, K1, K2
+	VMOVUPD.Z        (R11), K1, Z12
+	VSUBPD           Z11, Z12, K2, Z9
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K2
+	VMOVAPD.Z        Z9, K2, Z11
+	VMAXPD           Z9, Z0, Z0
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	MOVQ             464(SI), R11
+	MOVLQSX          (R11)(R9*4), R9
+	IMULQ            R8, R9
+	ADDQ             24(SI), R9
+	IMULQ            R8, R10
+	ADDQ             48(SI), R10
+	VBROADCASTSD     constants<>+704(SB), Z12
+	VMOVUPD.Z        (R10), K1, Z13
+	VCMPPD           $0x04, Z12, Z13, K1, K2
+	VMOVUPD.Z        (R9), K1, Z14
+	VSUBPD           Z13, Z14, K2, Z12
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z12, K2
+	VMOVAPD.Z        Z12, K2, Z13
+	VMAXPD           Z12, Z0, Z0
+	LEAQ             1(AX), R9
+	MOVQ             416(SI), R10
+	MOVLQSX          (R10)(R9*4), R9
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	INCQ             R10
+	MOVQ             440(SI), R11
+	MOVLQSX          (R11)(R9*4), R11
+	IMULQ            R8, R11
+	ADDQ             24(SI), R11
+	IMULQ            R8, R10
+	ADDQ             48(SI), R10
+	VBROADCASTSD     constants<>+704(SB), Z14
+	VMOVUPD.Z        (R10), K1, Z15
+	VCMPPD           $0x04, Z14, Z15, K1, K2
+	VMOVUPD.Z        (R11), K1, Z16
+	VSUBPD           Z15, Z16, K2, Z14
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z14, K2
+	VMOVAPD.Z        Z14, K2, Z15
+	VMAXPD           Z14, Z0, Z0
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	MOVQ             464(SI), R11
+	MOVLQSX          (R11)(R9*4), R9
+	IMULQ            R8, R9
+	ADDQ             24(SI), R9
+	IMULQ            R8, R10
+	ADDQ             48(SI), R10
+	VBROADCASTSD     constants<>+704(SB), Z16
+	VMOVUPD.Z        (R10), K1, Z17
+	VCMPPD           $0x04, Z16, Z17, K1, K2
+	VMOVUPD.Z        (R9), K1, Z18
+	VSUBPD           Z17, Z18, K2, Z16
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K2
+	VMOVAPD.Z        Z16, K2, Z17
+	VMAXPD           Z16, Z0, Z0
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K2
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K3
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K4
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K5
+	VMOVAPD          Z4, Z18
+	VFMADD231PD      Z3, Z9, Z18
+	VMOVAPD          Z4, Z19
+	VFMADD231PD      Z3, Z12, Z19
+	VMOVAPD          Z4, Z20
+	VFMADD231PD      Z3, Z14, Z20
+	VMOVAPD          Z4, Z21
+	VFMADD231PD      Z3, Z16, Z21
+	VSUBPD           Z4, Z18, Z22
+	VSUBPD           Z4, Z19, Z23
+	VSUBPD           Z4, Z20, Z24
+	VSUBPD           Z4, Z21, Z25
+	VFNMADD231PD     Z5, Z22, Z9
+	VFNMADD231PD     Z5, Z23, Z12
+	VFNMADD231PD     Z5, Z24, Z14
+	VFNMADD231PD     Z5, Z25, Z16
+	VFNMADD231PD     Z6, Z22, Z9
+	VFNMADD231PD     Z6, Z23, Z12
+	VFNMADD231PD     Z6, Z24, Z14
+	VFNMADD231PD     Z6, Z25, Z16
+	VBROADCASTSD     constants<>+928(SB), Z26
+	VBROADCASTSD     constants<>+928(SB), Z27
+	VBROADCASTSD     constants<>+928(SB), Z28
+	VBROADCASTSD     constants<>+928(SB), Z29
+	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+920(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+912(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+912(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+912(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+912(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+904(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+904(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+904(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+904(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+896(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VMULPD           Z9, Z26, Z26
+	VMULPD           Z12, Z27, Z27
+	VMULPD           Z14, Z28, Z28
+	VMULPD           Z16, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z8, Z7, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z8, Z7, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z8, Z7, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z8, Z7, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K2, Z26
+	VFMADD213PD.Z    Z19, Z19, K3, Z27
+	VFMADD213PD.Z    Z20, Z20, K4, Z28
+	VFMADD213PD.Z    Z21, Z21, K5, Z29
+	VMULPD           Z26, Z11, Z11
+	VMOVUPD          Z26, 512(BX)
+	VMOVUPD          Z11, 576(BX)
+	VMULPD           Z27, Z13, Z13
+	VMOVUPD          Z27, 640(BX)
+	VMOVUPD          Z13, 704(BX)
+	VMULPD           Z28, Z15, Z15
+	VMOVUPD          Z28, 768(BX)
+	VMOVUPD          Z15, 832(BX)
+	VMULPD           Z29, Z17, Z17
+	VMOVUPD          Z29, 896(BX)
+	VMOVUPD          Z17, 960(BX)
+	LEAQ             2(AX), R9
+	MOVQ             416(SI), R10
+	MOVLQSX          (R10)(R9*4), R9
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	INCQ             R10
+	MOVQ             440(SI), R11
+	MOVLQSX          (R11)(R9*4), R11
+	IMULQ            R8, R11
+	ADDQ             24(SI), R11
+	IMULQ            R8, R10
+	ADDQ             48(SI), R10
+	VBROADCASTSD     constants<>+704(SB), Z9
+	VMOVUPD.Z        (R10), K1, Z11
+	VCMPPD           $0x04, Z9, Z11, K1, K2
+	VMOVUPD.Z        (R11), K1, Z12
+	VSUBPD           Z11, Z12, K2, Z9
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K2
+	VMOVAPD.Z        Z9, K2, Z11
+	VMAXPD           Z9, Z0, Z0
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	MOVQ             464(SI), R11
+	MOVLQSX          (R11)(R9*4), R9
+	IMULQ            R8, R9
+	ADDQ             24(SI), R9
+	IMULQ            R8, R10
+	ADDQ             48(SI), R10
+	VBROADCASTSD     constants<>+704(SB), Z12
+	VMOVUPD.Z        (R10), K1, Z13
+	VCMPPD           $0x04, Z12, Z13, K1, K2
+	VMOVUPD.Z        (R9), K1, Z14
+	VSUBPD           Z13, Z14, K2, Z12
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z12, K2
+	VMOVAPD.Z        Z12, K2, Z13
+	VMAXPD           Z12, Z0, Z0
+	LEAQ             3(AX), R9
+	MOVQ             416(SI), R10
+	MOVLQSX          (R10)(R9*4), R9
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	INCQ             R10
+	MOVQ             440(SI), R11
+	MOVLQSX          (R11)(R9*4), R11
+	IMULQ            R8, R11
+	ADDQ             24(SI), R11
+	IMULQ            R8, R10
+	ADDQ             48(SI), R10
+	VBROADCASTSD     constants<>+704(SB), Z14
+	VMOVUPD.Z        (R10), K1, Z15
+	VCMPPD           $0x04, Z14, Z15, K1, K2
+	VMOVUPD.Z        (R11), K1, Z16
+	VSUBPD           Z15, Z16, K2, Z14
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z14, K2
+	VMOVAPD.Z        Z14, K2, Z15
+	VMAXPD           Z14, Z0, Z0
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	MOVQ             464(SI), R11
+	MOVLQSX          (R11)(R9*4), R9
+	IMULQ            R8, R9
+	ADDQ             24(SI), R9
+	IMULQ            R8, R10
+	ADDQ             48(SI), R10
+	VBROADCASTSD     constants<>+704(SB), Z16
+	VMOVUPD.Z        (R10), K1, Z17
+	VCMPPD           $0x04, Z16, Z17, K1, K2
+	VMOVUPD.Z        (R9), K1, Z18
+	VSUBPD           Z17, Z18, K2, Z16
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K2
+	VMOVAPD.Z        Z16, K2, Z17
+	VMAXPD           Z16, Z0, Z0
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K2
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K3
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K4
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K5
+	VMOVAPD          Z4, Z18
+	VFMADD231PD      Z3, Z9, Z18
+	VMOVAPD          Z4, Z19
+	VFMADD231PD      Z3, Z12, Z19
+	VMOVAPD          Z4, Z20
+	VFMADD231PD      Z3, Z14, Z20
+	VMOVAPD          Z4, Z21
+	VFMADD231PD      Z3, Z16, Z21
+	VSUBPD           Z4, Z18, Z22
+	VSUBPD           Z4, Z19, Z23
+	VSUBPD           Z4, Z20, Z24
+	VSUBPD           Z4, Z21, Z25
+	VFNMADD231PD     Z5, Z22, Z9
+	VFNMADD231PD     Z5, Z23, Z12
+	VFNMADD231PD     Z5, Z24, Z14
+	VFNMADD231PD     Z5, Z25, Z16
+	VFNMADD231PD     Z6, Z22, Z9
+	VFNMADD231PD     Z6, Z23, Z12
+	VFNMADD231PD     Z6, Z24, Z14
+	VFNMADD231PD     Z6, Z25, Z16
+	VBROADCASTSD     constants<>+928(SB), Z26
+	VBROADCASTSD     constants<>+928(SB), Z27
+	VBROADCASTSD     constants<>+928(SB), Z28
+	VBROADCASTSD     constants<>+928(SB), Z29
+	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+920(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+912(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+912(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+912(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+912(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+904(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+904(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+904(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+904(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+896(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VMULPD           Z9, Z26, Z26
+	VMULPD           Z12, Z27, Z27
+	VMULPD           Z14, Z28, Z28
+	VMULPD           Z16, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z8, Z7, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z8, Z7, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z8, Z7, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z8, Z7, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K2, Z26
+	VFMADD213PD.Z    Z19, Z19, K3, Z27
+	VFMADD213PD.Z    Z20, Z20, K4, Z28
+	VFMADD213PD.Z    Z21, Z21, K5, Z29
+	VMULPD           Z26, Z11, Z11
+	VMOVUPD          Z26, 1024(BX)
+	VMOVUPD          Z11, 1088(BX)
+	VMULPD           Z27, Z13, Z13
+	VMOVUPD          Z27, 1152(BX)
+	VMOVUPD          Z13, 1216(BX)
+	VMULPD           Z28, Z15, Z15
+	VMOVUPD          Z28, 1280(BX)
+	VMOVUPD          Z15, 1344(BX)
+	VMULPD           Z29, Z17, Z17
+	VMOVUPD          Z29, 1408(BX)
+	VMOVUPD          Z17, 1472(BX)
+	VXORPD           Z9, Z9, Z9
+	VXORPD           Z11, Z11, Z11
+	VXORPD           Z12, Z12, Z12
+	VXORPD           Z13, Z13, Z13
+	LEAQ             (AX), R9
+	MOVQ             96(SI), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(SI), R10
+	LEAQ             (R10)(R9*8), R10
+	VMOVUPD.Z        (R10), K1, Z14
+	VFMADD231PD.BCST 512(BX), Z14, Z9
+	VFMADD231PD.BCST 576(BX), Z14, Z12
+	CMPQ             R8, $0x08
+	JLE              rows1124
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z14
+	VFMADD231PD.BCST 520(BX), Z14, Z11
+	VFMADD231PD.BCST 584(BX), Z14, Z13
+	CMPQ             R8, $0x10
+	JLE              rows1124
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z14
+	VFMADD231PD.BCST 528(BX), Z14, Z9
+	VFMADD231PD.BCST 592(BX), Z14, Z12
+	CMPQ             R8, $0x18
+	JLE              rows1124
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z14
+	VFMADD231PD.BCST 536(BX), Z14, Z11
+	VFMADD231PD.BCST 600(BX), Z14, Z13
+	CMPQ             R8, $0x20
+	JLE              rows1124
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z14
+	VFMADD231PD.BCST 544(BX), Z14, Z9
+	VFMADD231PD.BCST 608(BX), Z14, Z12
+	CMPQ             R8, $0x28
+	JLE              rows1124
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z14
+	VFMADD231PD.BCST 552(BX), Z14, Z11
+	VFMADD231PD.BCST 616(BX), Z14, Z13
+	CMPQ             R8, $0x30
+	JLE              rows1124
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z14
+	VFMADD231PD.BCST 560(BX), Z14, Z9
+	VFMADD231PD.BCST 624(BX), Z14, Z12
+	CMPQ             R8, $0x38
+	JLE              rows1124
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z14
+	VFMADD231PD.BCST 568(BX), Z14, Z11
+	VFMADD231PD.BCST 632(BX), Z14, Z13
+
+rows1124:
+	VADDPD           Z11, Z9, Z9
+	VADDPD           Z13, Z12, Z12
+	VMOVUPD          640(BX), Z11
+	VMULPD           Z11, Z12, Z12
+	VFMADD231PD      704(BX), Z9, Z12
+	VMULPD           Z11, Z9, Z9
+	VXORPD           Z11, Z11, Z11
+	VXORPD           Z13, Z13, Z13
+	VXORPD           Z14, Z14, Z14
+	VXORPD           Z15, Z15, Z15
+	LEAQ             1(AX), R9
+	MOVQ             96(SI), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(SI), R10
+	LEAQ             (R10)(R9*8), R10
+	VMOVUPD.Z        (R10), K1, Z16
+	VFMADD231PD.BCST 768(BX), Z16, Z11
+	VFMADD231PD.BCST 832(BX), Z16, Z14
+	CMPQ             R8, $0x08
+	JLE              rows1125
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z16
+	VFMADD231PD.BCST 776(BX), Z16, Z13
+	VFMADD231PD.BCST 840(BX), Z16, Z15
+	CMPQ             R8, $0x10
+	JLE              rows1125
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z16
+	VFMADD231PD.BCST 784(BX), Z16, Z11
+	VFMADD231PD.BCST 848(BX), Z16, Z14
+	CMPQ             R8, $0x18
+	JLE              rows1125
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z16
+	VFMADD231PD.BCST 792(BX), Z16, Z13
+	VFMADD231PD.BCST 856(BX), Z16, Z15
+	CMPQ             R8, $0x20
+	JLE              rows1125
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z16
+	VFMADD231PD.BCST 800(BX), Z16, Z11
+	VFMADD231PD.BCST 864(BX), Z16, Z14
+	CMPQ             R8, $0x28
+	JLE              rows1125
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z16
+	VFMADD231PD.BCST 808(BX), Z16, Z13
+	VFMADD231PD.BCST 872(BX), Z16, Z15
+	CMPQ             R8, $0x30
+	JLE              rows1125
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z16
+	VFMADD231PD.BCST 816(BX), Z16, Z11
+	VFMADD231PD.BCST 880(BX), Z16, Z14
+	CMPQ             R8, $0x38
+	JLE              rows1125
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z16
+	VFMADD231PD.BCST 824(BX), Z16, Z13
+	VFMADD231PD.BCST 888(BX), Z16, Z15
+
+rows1125:
+	VADDPD           Z13, Z11, Z11
+	VADDPD           Z15, Z14, Z14
+	VMOVUPD          896(BX), Z13
+	VMULPD           Z13, Z14, Z14
+	VFMADD231PD      960(BX), Z11, Z14
+	VMULPD           Z13, Z11, Z11
+	VXORPD           Z13, Z13, Z13
+	VXORPD           Z15, Z15, Z15
+	VXORPD           Z16, Z16, Z16
+	VXORPD           Z17, Z17, Z17
+	LEAQ             2(AX), R9
+	MOVQ             96(SI), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(SI), R10
+	LEAQ             (R10)(R9*8), R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VFMADD231PD.BCST 1024(BX), Z18, Z13
+	VFMADD231PD.BCST 1088(BX), Z18, Z16
+	CMPQ             R8, $0x08
+	JLE              rows1126
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VFMADD231PD.BCST 1032(BX), Z18, Z15
+	VFMADD231PD.BCST 1096(BX), Z18, Z17
+	CMPQ             R8, $0x10
+	JLE              rows1126
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VFMADD231PD.BCST 1040(BX), Z18, Z13
+	VFMADD231PD.BCST 1104(BX), Z18, Z16
+	CMPQ             R8, $0x18
+	JLE              rows1126
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VFMADD231PD.BCST 1048(BX), Z18, Z15
+	VFMADD231PD.BCST 1112(BX), Z18, Z17
+	CMPQ             R8, $0x20
+	JLE              rows1126
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VFMADD231PD.BCST 1056(BX), Z18, Z13
+	VFMADD231PD.BCST 1120(BX), Z18, Z16
+	CMPQ             R8, $0x28
+	JLE              rows1126
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VFMADD231PD.BCST 1064(BX), Z18, Z15
+	VFMADD231PD.BCST 1128(BX), Z18, Z17
+	CMPQ             R8, $0x30
+	JLE              rows1126
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VFMADD231PD.BCST 1072(BX), Z18, Z13
+	VFMADD231PD.BCST 1136(BX), Z18, Z16
+	CMPQ             R8, $0x38
+	JLE              rows1126
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VFMADD231PD.BCST 1080(BX), Z18, Z15
+	VFMADD231PD.BCST 1144(BX), Z18, Z17
+
+rows1126:
+	VADDPD           Z15, Z13, Z13
+	VADDPD           Z17, Z16, Z16
+	VMOVUPD          1152(BX), Z15
+	VMULPD           Z15, Z16, Z16
+	VFMADD231PD      1216(BX), Z13, Z16
+	VMULPD           Z15, Z13, Z13
+	VXORPD           Z15, Z15, Z15
+	VXORPD           Z17, Z17, Z17
+	VXORPD           Z18, Z18, Z18
+	VXORPD           Z19, Z19, Z19
+	LEAQ             3(AX), R9
+	MOVQ             96(SI), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(SI), R10
+	LEAQ             (R10)(R9*8), R10
+	VMOVUPD.Z        (R10), K1, Z20
+	VFMADD231PD.BCST 1280(BX), Z20, Z15
+	VFMADD231PD.BCST 1344(BX), Z20, Z18
+	CMPQ             R8, $0x08
+	JLE              rows1127
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z20
+	VFMADD231PD.BCST 1288(BX), Z20, Z17
+	VFMADD231PD.BCST 1352(BX), Z20, Z19
+	CMPQ             R8, $0x10
+	JLE              rows1127
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z20
+	VFMADD231PD.BCST 1296(BX), Z20, Z15
+	VFMADD231PD.BCST 1360(BX), Z20, Z18
+	CMPQ             R8, $0x18
+	JLE              rows1127
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z20
+	VFMADD231PD.BCST 1304(BX), Z20, Z17
+	VFMADD231PD.BCST 1368(BX), Z20, Z19
+	CMPQ             R8, $0x20
+	JLE              rows1127
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z20
+	VFMADD231PD.BCST 1312(BX), Z20, Z15
+	VFMADD231PD.BCST 1376(BX), Z20, Z18
+	CMPQ             R8, $0x28
+	JLE              rows1127
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z20
+	VFMADD231PD.BCST 1320(BX), Z20, Z17
+	VFMADD231PD.BCST 1384(BX), Z20, Z19
+	CMPQ             R8, $0x30
+	JLE              rows1127
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z20
+	VFMADD231PD.BCST 1328(BX), Z20, Z15
+	VFMADD231PD.BCST 1392(BX), Z20, Z18
+	CMPQ             R8, $0x38
+	JLE              rows1127
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z20
+	VFMADD231PD.BCST 1336(BX), Z20, Z17
+	VFMADD231PD.BCST 1400(BX), Z20, Z19
+
+rows1127:
+	VADDPD           Z17, Z15, Z15
+	VADDPD           Z19, Z18, Z18
+	VMOVUPD          1408(BX), Z17
+	VMULPD           Z17, Z18, Z18
+	VFMADD231PD      1472(BX), Z15, Z18
+	VMULPD           Z17, Z15, Z15
+	VUNPCKLPD        Z11, Z9, Z17
+	VUNPCKHPD        Z11, Z9, Z9
+	VADDPD           Z9, Z17, Z17
+	VUNPCKLPD        Z15, Z13, Z9
+	VUNPCKHPD        Z15, Z13, Z11
+	VADDPD           Z11, Z9, Z9
+	VUNPCKLPD        Z14, Z12, Z11
+	VUNPCKHPD        Z14, Z12, Z12
+	VADDPD           Z12, Z11, Z11
+	VUNPCKLPD        Z18, Z16, Z12
+	VUNPCKHPD        Z18, Z16, Z13
+	VADDPD           Z13, Z12, Z12
+	VSHUFF64X2       $0x88, Z9, Z17, Z13
+	VSHUFF64X2       $0xdd, Z9, Z17, Z9
+	VADDPD           Z9, Z13, Z13
+	VSHUFF64X2       $0x88, Z12, Z11, Z9
+	VSHUFF64X2       $0xdd, Z12, Z11, Z11
+	VADDPD           Z11, Z9, Z9
+	VSHUFF64X2       $0x88, Z9, Z13, Z11
+	VSHUFF64X2       $0xdd, Z9, Z13, Z9
+	VADDPD           Z9, Z11, Z11
+	VEXTRACTF64X4    $0x01, Z11, Y9
+	VMOVUPD          constants<>+2000(SB), Y12
+	VSHUFF64X2       $0x44, Z11, Z11, Z11
+	VPSUBQ.BCST      constants<>+768(SB), Z11, Z13
+	VPMAXUQ          Z13, Z1, Z1
+	VDIVPD           Y11, Y12, Y12
+	VMOVUPD          Y12, 1536(BX)
+	VGETMANTPD       $0x0b, Z11, Z13
+	VGETEXPPD        Z11, Z11
+	VPSRLQ           $0x30, Z13, Z15
+	VGETEXPPD        Z13, Z14
+	VSUBPD           Z14, Z11, Z11
+	VMOVAPD          Z15, Z14
+	VMOVUPD          constants<>+384(SB), Z16
+	VPERMI2PD        constants<>+448(SB), Z16, Z14
+	VMOVUPD          constants<>+512(SB), Z16
+	VPERMI2PD        constants<>+576(SB), Z16, Z15
+	VFMSUB213PD.BCST constants<>+784(SB), Z14, Z13
+	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z15
+	VMULPD           Z13, Z13, Z14
+	VBROADCASTSD     constants<>+1080(SB), Z16
+	VFMADD231PD.BCST constants<>+1088(SB), Z13, Z16
+	VFMADD231PD.BCST constants<>+1096(SB), Z14, Z16
+	VBROADCASTSD     constants<>+1064(SB), Z17
+	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z17
+	VFMADD213PD      Z17, Z14, Z16
+	VBROADCASTSD     constants<>+1048(SB), Z17
+	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z17
+	VFMADD213PD      Z17, Z14, Z16
+	VBROADCASTSD     constants<>+1032(SB), Z17
+	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z17
+	VFMADD213PD      Z17, Z14, Z16
+	VFMADD213PD      Z13, Z14, Z16
+	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z16
+	VADDPD           Z15, Z16, Z16
+	VFNMADD231PD     Y9, Y12, Y16
+	MOVQ             120(SI), R9
+	LEAQ             (AX), R10
+	MOVQ             416(SI), R11
+	MOVLQSX          (R11)(R10*4), R10
+	ANDQ             8(SI), R10
+	LEAQ             1(AX), R11
+	MOVQ             416(SI), R12
+	MOVLQSX          (R12)(R11*4), R11
+	ANDQ             8(SI), R11
+	LEAQ             2(AX), R12
+	MOVQ             416(SI), R13
+	MOVLQSX          (R13)(R12*4), R12
+	ANDQ             8(SI), R12
+	LEAQ             3(AX), R13
+	MOVQ             416(SI), R14
+	MOVLQSX          (R14)(R13*4), R13
+	ANDQ             8(SI), R13
+	VMOVSD           (R9)(R10*8), X10
+	VMOVHPD          (R9)(R11*8), X10, X10
+	VMOVSD           (R9)(R12*8), X9
+	VMOVHPD          (R9)(R13*8), X9, X9
+	VINSERTF128      $0x01, X9, Y10, Y9
+	VFMADD231PD      Y16, Y9, Y2
+	VMOVUPD          (BX), Z9
+	VMOVUPD          64(BX), Z11
+	VMOVUPD          128(BX), Z12
+	VMOVUPD          192(BX), Z13
+	VMOVUPD          256(BX), Z14
+	VMOVUPD          320(BX), Z15
+	VMOVUPD          384(BX), Z16
+	VMOVUPD          448(BX), Z17
+	LEAQ             (AX), R9
+	MOVQ             96(SI), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(SI), R10
+	LEAQ             (R10)(R9*8), R10
+	VBROADCASTSD     1536(BX), Z18
+	VMULPD           640(BX), Z18, Z18
+	VMOVUPD.Z        (R10), K1, Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      512(BX), Z19, Z19
+	VADDPD           Z19, Z9, Z9
+	VMOVUPD          Z19, (DX)
+	ADDQ             R8, DX
+	CMPQ             R8, $0x08
+	JLE              rows1128
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      520(BX), Z19, Z19
+	VADDPD           Z19, Z11, Z11
+	VMOVUPD          Z19, (DX)
+	ADDQ             R8, DX
+	CMPQ             R8, $0x10
+	JLE              rows1128
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      528(BX), Z19, Z19
+	VADDPD           Z19, Z12, Z12
+	VMOVUPD          Z19, (DX)
+	ADDQ             R8, DX
+	CMPQ             R8, $0x18
+	JLE              rows1128
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      536(BX), Z19, Z19
+	VADDPD           Z19, Z13, Z13
+	VMOVUPD          Z19, (DX)
+	ADDQ             R8, DX
+	CMPQ             R8, $0x20
+	JLE              rows1128
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      544(BX), Z19, Z19
+	VADDPD           Z19, Z14, Z14
+	VMOVUPD          Z19, (DX)
+	ADDQ             R8, DX
+	CMPQ             R8, $0x28
+	JLE              rows1128
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      552(BX), Z19, Z19
+	VADDPD           Z19, Z15, Z15
+	VMOVUPD          Z19, (DX)
+	ADDQ             R8, DX
+	CMPQ             R8, $0x30
+	JLE              rows1128
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      560(BX), Z19, Z19
+	VADDPD           Z19, Z16, Z16
+	VMOVUPD          Z19, (DX)
+	ADDQ             R8, DX
+	CMPQ             R8, $0x38
+	JLE              rows1128
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z19
+	VMULPD           Z18, Z19, Z19
+	VMULPD.BCST      568(BX), Z19, Z19
+	VADDPD           Z19, Z17, Z17
+	VMOVUPD          Z19, (DX)
+	ADDQ             R8, DX
+
+rows1128:
+	LEAQ         1(AX), R9
+	MOVQ         96(SI), R10
+	MOVQ         (R10)(R9*8), R9
+	MOVQ         72(SI), R10
+	LEAQ         (R10)(R9*8), R10
+	VBROADCASTSD 1544(BX), Z18
+	VMULPD       896(BX), Z18, Z18
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  768(BX), Z19, Z19
+	VADDPD       Z19, Z9, Z9
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x08
+	JLE          rows1129
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  776(BX), Z19, Z19
+	VADDPD       Z19, Z11, Z11
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x10
+	JLE          rows1129
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  784(BX), Z19, Z19
+	VADDPD       Z19, Z12, Z12
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x18
+	JLE          rows1129
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  792(BX), Z19, Z19
+	VADDPD       Z19, Z13, Z13
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x20
+	JLE          rows1129
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  800(BX), Z19, Z19
+	VADDPD       Z19, Z14, Z14
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x28
+	JLE          rows1129
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  808(BX), Z19, Z19
+	VADDPD       Z19, Z15, Z15
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x30
+	JLE          rows1129
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  816(BX), Z19, Z19
+	VADDPD       Z19, Z16, Z16
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x38
+	JLE          rows1129
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  824(BX), Z19, Z19
+	VADDPD       Z19, Z17, Z17
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+
+rows1129:
+	LEAQ         2(AX), R9
+	MOVQ         96(SI), R10
+	MOVQ         (R10)(R9*8), R9
+	MOVQ         72(SI), R10
+	LEAQ         (R10)(R9*8), R10
+	VBROADCASTSD 1552(BX), Z18
+	VMULPD       1152(BX), Z18, Z18
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1024(BX), Z19, Z19
+	VADDPD       Z19, Z9, Z9
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x08
+	JLE          rows1130
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1032(BX), Z19, Z19
+	VADDPD       Z19, Z11, Z11
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x10
+	JLE          rows1130
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1040(BX), Z19, Z19
+	VADDPD       Z19, Z12, Z12
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x18
+	JLE          rows1130
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1048(BX), Z19, Z19
+	VADDPD       Z19, Z13, Z13
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x20
+	JLE          rows1130
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1056(BX), Z19, Z19
+	VADDPD       Z19, Z14, Z14
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x28
+	JLE          rows1130
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1064(BX), Z19, Z19
+	VADDPD       Z19, Z15, Z15
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x30
+	JLE          rows1130
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1072(BX), Z19, Z19
+	VADDPD       Z19, Z16, Z16
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x38
+	JLE          rows1130
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1080(BX), Z19, Z19
+	VADDPD       Z19, Z17, Z17
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+
+rows1130:
+	LEAQ         3(AX), R9
+	MOVQ         96(SI), R10
+	MOVQ         (R10)(R9*8), R9
+	MOVQ         72(SI), R10
+	LEAQ         (R10)(R9*8), R10
+	VBROADCASTSD 1560(BX), Z18
+	VMULPD       1408(BX), Z18, Z18
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1280(BX), Z19, Z19
+	VADDPD       Z19, Z9, Z9
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x08
+	JLE          rows1131
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1288(BX), Z19, Z19
+	VADDPD       Z19, Z11, Z11
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x10
+	JLE          rows1131
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1296(BX), Z19, Z19
+	VADDPD       Z19, Z12, Z12
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x18
+	JLE          rows1131
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1304(BX), Z19, Z19
+	VADDPD       Z19, Z13, Z13
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x20
+	JLE          rows1131
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1312(BX), Z19, Z19
+	VADDPD       Z19, Z14, Z14
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x28
+	JLE          rows1131
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1320(BX), Z19, Z19
+	VADDPD       Z19, Z15, Z15
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x30
+	JLE          rows1131
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1328(BX), Z19, Z19
+	VADDPD       Z19, Z16, Z16
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+	CMPQ         R8, $0x38
+	JLE          rows1131
+	ADDQ         R8, R10
+	VMOVUPD.Z    (R10), K1, Z19
+	VMULPD       Z18, Z19, Z19
+	VMULPD.BCST  1336(BX), Z19, Z19
+	VADDPD       Z19, Z17, Z17
+	VMOVUPD      Z19, (DX)
+	ADDQ         R8, DX
+
+rows1131:
+	VMOVUPD Z9, (BX)
+	VMOVUPD Z11, 64(BX)
+	VMOVUPD Z12, 128(BX)
+	VMOVUPD Z13, 192(BX)
+	VMOVUPD Z14, 256(BX)
+	VMOVUPD Z15, 320(BX)
+	VMOVUPD Z16, 384(BX)
+	VMOVUPD Z17, 448(BX)
+	ADDQ    $0x04, AX
+	SUBQ    $0x04, CX
+	CMPQ    CX, $0x04
+	JGE     group1122
+
+rest1123:
+	CMPQ CX, $0x01
+	JLT  rest1133
+
+group1132:
+	LEAQ             (AX), R9
+	MOVQ             416(SI), R10
+	MOVLQSX          (R10)(R9*4), R9
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	INCQ             R10
+	MOVQ             440(SI), R11
+	MOVLQSX          (R11)(R9*4), R11
+	IMULQ            R8, R11
+	ADDQ             24(SI), R11
+	IMULQ            R8, R10
+	ADDQ             48(SI), R10
+	VBROADCASTSD     constants<>+704(SB), Z9
+	VMOVUPD.Z        (R10), K1, Z10
+	VCMPPD           $0x04, Z9, Z10, K1, K2
+	VMOVUPD.Z        (R11), K1, Z11
+	VSUBPD           Z10, Z11, K2, Z9
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K2
+	VMOVAPD.Z        Z9, K2, Z10
+	VMAXPD           Z9, Z0, Z0
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	MOVQ             464(SI), R11
+	MOVLQSX          (R11)(R9*4), R9
+	IMULQ            R8, R9
+	ADDQ             24(SI), R9
+	IMULQ            R8, R10
+	ADDQ             48(SI), R10
+	VBROADCASTSD     constants<>+704(SB), Z11
+	VMOVUPD.Z        (R10), K1, Z12
+	VCMPPD           $0x04, Z11, Z12, K1, K2
+	VMOVUPD.Z        (R9), K1, Z13
+	VSUBPD           Z12, Z13, K2, Z11
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z11, K2
+	VMOVAPD.Z        Z11, K2, Z12
+	VMAXPD           Z11, Z0, Z0
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K2
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z11, K3
+	VMOVAPD          Z4, Z13
+	VFMADD231PD      Z3, Z9, Z13
+	VMOVAPD          Z4, Z14
+	VFMADD231PD      Z3, Z11, Z14
+	VSUBPD           Z4, Z13, Z15
+	VSUBPD           Z4, Z14, Z16
+	VFNMADD231PD     Z5, Z15, Z9
+	VFNMADD231PD     Z5, Z16, Z11
+	VFNMADD231PD     Z6, Z15, Z9
+	VFNMADD231PD     Z6, Z16, Z11
+	VBROADCASTSD     constants<>+928(SB), Z17
+	VBROADCASTSD     constants<>+928(SB), Z18
+	VFMADD213PD.BCST constants<>+920(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+920(SB), Z11, Z18
+	VFMADD213PD.BCST constants<>+912(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+912(SB), Z11, Z18
+	VFMADD213PD.BCST constants<>+904(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+904(SB), Z11, Z18
+	VFMADD213PD.BCST constants<>+896(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+896(SB), Z11, Z18
+	VFMADD213PD.BCST constants<>+888(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+888(SB), Z11, Z18
+	VFMADD213PD.BCST constants<>+784(SB), Z9, Z17
+	VFMADD213PD.BCST constants<>+784(SB), Z11, Z18
+	VMULPD           Z9, Z17, Z17
+	VMULPD           Z11, Z18, Z18
+	VPSLLQ           $0x30, Z13, Z15
+	VPERMI2PD        Z8, Z7, Z13
+	VPSLLQ           $0x30, Z14, Z16
+	VPERMI2PD        Z8, Z7, Z14
+	VPADDQ           Z15, Z13, Z13
+	VPADDQ           Z16, Z14, Z14
+	VFMADD213PD.Z    Z13, Z13, K2, Z17
+	VFMADD213PD.Z    Z14, Z14, K3, Z18
+	VMULPD           Z17, Z10, Z10
+	VMOVUPD          Z17, 512(BX)
+	VMOVUPD          Z10, 576(BX)
+	VMULPD           Z18, Z12, Z12
+	VMOVUPD          Z18, 640(BX)
+	VMOVUPD          Z12, 704(BX)
+	VXORPD           Z15, Z15, Z15
+	VXORPD           Z9, Z9, Z9
+	VXORPD           Z16, Z16, Z16
+	VXORPD           Z10, Z10, Z10
+	LEAQ             (AX), R9
+	MOVQ             96(SI), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(SI), R10
+	LEAQ             (R10)(R9*8), R10
+	VMOVUPD.Z        (R10), K1, Z11
+	VFMADD231PD.BCST 512(BX), Z11, Z15
+	VFMADD231PD.BCST 576(BX), Z11, Z16
+	CMPQ             R8, $0x08
+	JLE              rows1134
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z11
+	VFMADD231PD.BCST 520(BX), Z11, Z9
+	VFMADD231PD.BCST 584(BX), Z11, Z10
+	CMPQ             R8, $0x10
+	JLE              rows1134
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z11
+	VFMADD231PD.BCST 528(BX), Z11, Z15
+	VFMADD231PD.BCST 592(BX), Z11, Z16
+	CMPQ             R8, $0x18
+	JLE              rows1134
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z11
+	VFMADD231PD.BCST 536(BX), Z11, Z9
+	VFMADD231PD.BCST 600(BX), Z11, Z10
+	CMPQ             R8, $0x20
+	JLE              rows1134
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z11
+	VFMADD231PD.BCST 544(BX), Z11, Z15
+	VFMADD231PD.BCST 608(BX), Z11, Z16
+	CMPQ             R8, $0x28
+	JLE              rows1134
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z11
+	VFMADD231PD.BCST 552(BX), Z11, Z9
+	VFMADD231PD.BCST 616(BX), Z11, Z10
+	CMPQ             R8, $0x30
+	JLE              rows1134
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z11
+	VFMADD231PD.BCST 560(BX), Z11, Z15
+	VFMADD231PD.BCST 624(BX), Z11, Z16
+	CMPQ             R8, $0x38
+	JLE              rows1134
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z11
+	VFMADD231PD.BCST 568(BX), Z11, Z9
+	VFMADD231PD.BCST 632(BX), Z11, Z10
+
+rows1134:
+	VADDPD           Z9, Z15, Z15
+	VADDPD           Z10, Z16, Z16
+	VMOVUPD          640(BX), Z9
+	VMULPD           Z9, Z16, Z16
+	VFMADD231PD      704(BX), Z15, Z16
+	VMULPD           Z9, Z15, Z15
+	VXORPD           Z9, Z9, Z9
+	VXORPD           Z10, Z10, Z10
+	VXORPD           Z11, Z11, Z11
+	VXORPD           Z12, Z12, Z12
+	VXORPD           Z13, Z13, Z13
+	VXORPD           Z14, Z14, Z14
+	VUNPCKLPD        Z9, Z15, Z17
+	VUNPCKHPD        Z9, Z15, Z9
+	VADDPD           Z9, Z17, Z17
+	VUNPCKLPD        Z11, Z10, Z9
+	VUNPCKHPD        Z11, Z10, Z10
+	VADDPD           Z10, Z9, Z9
+	VUNPCKLPD        Z12, Z16, Z10
+	VUNPCKHPD        Z12, Z16, Z11
+	VADDPD           Z11, Z10, Z10
+	VUNPCKLPD        Z14, Z13, Z11
+	VUNPCKHPD        Z14, Z13, Z12
+	VADDPD           Z12, Z11, Z11
+	VSHUFF64X2       $0x88, Z9, Z17, Z12
+	VSHUFF64X2       $0xdd, Z9, Z17, Z9
+	VADDPD           Z9, Z12, Z12
+	VSHUFF64X2       $0x88, Z11, Z10, Z9
+	VSHUFF64X2       $0xdd, Z11, Z10, Z10
+	VADDPD           Z10, Z9, Z9
+	VSHUFF64X2       $0x88, Z9, Z12, Z10
+	VSHUFF64X2       $0xdd, Z9, Z12, Z9
+	VADDPD           Z9, Z10, Z10
+	VEXTRACTF64X4    $0x01, Z10, Y9
+	VMOVUPD          constants<>+2000(SB), Y11
+	VBLENDPD         $0x01, Y10, Y11, Y10
+	VSHUFF64X2       $0x44, Z10, Z10, Z10
+	VPSUBQ.BCST      constants<>+768(SB), Z10, Z12
+	VPMAXUQ          Z12, Z1, Z1
+	VDIVPD           Y10, Y11, Y11
+	VMOVUPD          Y11, 1536(BX)
+	VGETMANTPD       $0x0b, Z10, Z12
+	VGETEXPPD        Z10, Z10
+	VPSRLQ           $0x30, Z12, Z14
+	VGETEXPPD        Z12, Z13
+	VSUBPD           Z13, Z10, Z10
+	VMOVAPD          Z14, Z13
+	VMOVUPD          constants<>+384(SB), Z15
+	VPERMI2PD        constants<>+448(SB), Z15, Z13
+	VMOVUPD          constants<>+512(SB), Z15
+	VPERMI2PD        constants<>+576(SB), Z15, Z14
+	VFMSUB213PD.BCST constants<>+784(SB), Z13, Z12
+	VFMADD231PD.BCST constants<>+1016(SB), Z10, Z14
+	VMULPD           Z12, Z12, Z13
+	VBROADCASTSD     constants<>+1080(SB), Z15
+	VFMADD231PD.BCST constants<>+1088(SB), Z12, Z15
+	VFMADD231PD.BCST constants<>+1096(SB), Z13, Z15
+	VBROADCASTSD     constants<>+1064(SB), Z16
+	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z16
+	VFMADD213PD      Z16, Z13, Z15
+	VBROADCASTSD     constants<>+1048(SB), Z16
+	VFMADD231PD.BCST constants<>+1056(SB), Z12, Z16
+	VFMADD213PD      Z16, Z13, Z15
+	VBROADCASTSD     constants<>+1032(SB), Z16
+	VFMADD231PD.BCST constants<>+1040(SB), Z12, Z16
+	VFMADD213PD      Z16, Z13, Z15
+	VFMADD213PD      Z12, Z13, Z15
+	VFMADD231PD.BCST constants<>+1024(SB), Z10, Z15
+	VADDPD           Z14, Z15, Z15
+	VFNMADD231PD     Y9, Y11, Y15
+	MOVQ             120(SI), R9
+	LEAQ             (AX), R10
+	MOVQ             416(SI), R11
+	MOVLQSX          (R11)(R10*4), R10
+	ANDQ             8(SI), R10
+	VMOVSD           (R9)(R10*8), X9
+	VXORPD           Y10, Y10, Y10
+	VINSERTF128      $0x00, X9, Y10, Y10
+	VFMADD231PD      Y15, Y10, Y2
+	VMOVUPD          (BX), Z9
+	VMOVUPD          64(BX), Z10
+	VMOVUPD          128(BX), Z11
+	VMOVUPD          192(BX), Z12
+	VMOVUPD          256(BX), Z13
+	VMOVUPD          320(BX), Z14
+	VMOVUPD          384(BX), Z15
+	VMOVUPD          448(BX), Z16
+	LEAQ             (AX), R9
+	MOVQ             96(SI), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(SI), R10
+	LEAQ             (R10)(R9*8), R10
+	VBROADCASTSD     1536(BX), Z17
+	VMULPD           640(BX), Z17, Z17
+	VMOVUPD.Z        (R10), K1, Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      512(BX), Z18, Z18
+	VADDPD           Z18, Z9, Z9
+	VMOVUPD          Z18, (DX)
+	ADDQ             R8, DX
+	CMPQ             R8, $0x08
+	JLE              rows1135
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      520(BX), Z18, Z18
+	VADDPD           Z18, Z10, Z10
+	VMOVUPD          Z18, (DX)
+	ADDQ             R8, DX
+	CMPQ             R8, $0x10
+	JLE              rows1135
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      528(BX), Z18, Z18
+	VADDPD           Z18, Z11, Z11
+	VMOVUPD          Z18, (DX)
+	ADDQ             R8, DX
+	CMPQ             R8, $0x18
+	JLE              rows1135
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      536(BX), Z18, Z18
+	VADDPD           Z18, Z12, Z12
+	VMOVUPD          Z18, (DX)
+	ADDQ             R8, DX
+	CMPQ             R8, $0x20
+	JLE              rows1135
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      544(BX), Z18, Z18
+	VADDPD           Z18, Z13, Z13
+	VMOVUPD          Z18, (DX)
+	ADDQ             R8, DX
+	CMPQ             R8, $0x28
+	JLE              rows1135
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      552(BX), Z18, Z18
+	VADDPD           Z18, Z14, Z14
+	VMOVUPD          Z18, (DX)
+	ADDQ             R8, DX
+	CMPQ             R8, $0x30
+	JLE              rows1135
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      560(BX), Z18, Z18
+	VADDPD           Z18, Z15, Z15
+	VMOVUPD          Z18, (DX)
+	ADDQ             R8, DX
+	CMPQ             R8, $0x38
+	JLE              rows1135
+	ADDQ             R8, R10
+	VMOVUPD.Z        (R10), K1, Z18
+	VMULPD           Z17, Z18, Z18
+	VMULPD.BCST      568(BX), Z18, Z18
+	VADDPD           Z18, Z16, Z16
+	VMOVUPD          Z18, (DX)
+	ADDQ             R8, DX
+
+rows1135:
+	VMOVUPD Z9, (BX)
+	VMOVUPD Z10, 64(BX)
+	VMOVUPD Z11, 128(BX)
+	VMOVUPD Z12, 192(BX)
+	VMOVUPD Z13, 256(BX)
+	VMOVUPD Z14, 320(BX)
+	VMOVUPD Z15, 384(BX)
+	VMOVUPD Z16, 448(BX)
+	ADDQ    $0x01, AX
+	SUBQ    $0x01, CX
+	CMPQ    CX, $0x01
+	JGE     group1132
+
+rest1133:
+	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K2
+	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K3
+	KORTESTB     K3, K2
+	JNZ          unsafe1104
+	MOVQ         sum_base+32(FP), AX
+	VMOVUPD      (BX), Z0
+	VMOVUPD.Z    (AX), K1, Z1
+	VADDPD       Z1, Z0, Z0
+	TESTQ        $0x00000007, DI
+	JNZ          partial1137
+	VMOVUPD      Z0, (AX)
+	JMP          stored1140
+
+partial1137:
+	LEAQ       (AX), CX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, DI
+	JZ         noFour1138
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour1138:
+	TESTQ      $0x00000002, DI
+	JZ         noTwo1139
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo1139:
+	TESTQ  $0x00000001, DI
+	JZ     stored1140
+	VMOVSD X0, (CX)
+
+stored1140:
+	CMPQ      R8, $0x08
+	JLE       rows1136
+	ADDQ      R8, AX
+	VMOVUPD   64(BX), Z0
+	VMOVUPD.Z (AX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, DI
+	JNZ       partial1141
+	VMOVUPD   Z0, (AX)
+	JMP       stored1144
+
+partial1141:
+	LEAQ       (AX), CX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, DI
+	JZ         noFour1142
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour1142:
+	TESTQ      $0x00000002, DI
+	JZ         noTwo1143
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo1143:
+	TESTQ  $0x00000001, DI
+	JZ     stored1144
+	VMOVSD X0, (CX)
+
+stored1144:
+	CMPQ      R8, $0x10
+	JLE       rows1136
+	ADDQ      R8, AX
+	VMOVUPD   128(BX), Z0
+	VMOVUPD.Z (AX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, DI
+	JNZ       partial1145
+	VMOVUPD   Z0, (AX)
+	JMP       stored1148
+
+partial1145:
+	LEAQ       (AX), CX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, DI
+	JZ         noFour1146
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour1146:
+	TESTQ      $0x00000002, DI
+	JZ         noTwo1147
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo1147:
+	TESTQ  $0x00000001, DI
+	JZ     stored1148
+	VMOVSD X0, (CX)
+
+stored1148:
+	CMPQ      R8, $0x18
+	JLE       rows1136
+	ADDQ      R8, AX
+	VMOVUPD   192(BX), Z0
+	VMOVUPD.Z (AX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, DI
+	JNZ       partial1149
+	VMOVUPD   Z0, (AX)
+	JMP       stored1152
+
+partial1149:
+	LEAQ       (AX), CX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, DI
+	JZ         noFour1150
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour1150:
+	TESTQ      $0x00000002, DI
+	JZ         noTwo1151
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo1151:
+	TESTQ  $0x00000001, DI
+	JZ     stored1152
+	VMOVSD X0, (CX)
+
+stored1152:
+	CMPQ      R8, $0x20
+	JLE       rows1136
+	ADDQ      R8, AX
+	VMOVUPD   256(BX), Z0
+	VMOVUPD.Z (AX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, DI
+	JNZ       partial1153
+	VMOVUPD   Z0, (AX)
+	JMP       stored1156
+
+partial1153:
+	LEAQ       (AX), CX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, DI
+	JZ         noFour1154
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour1154:
+	TESTQ      $0x00000002, DI
+	JZ         noTwo1155
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo1155:
+	TESTQ  $0x00000001, DI
+	JZ     stored1156
+	VMOVSD X0, (CX)
+
+stored1156:
+	CMPQ      R8, $0x28
+	JLE       rows1136
+	ADDQ      R8, AX
+	VMOVUPD   320(BX), Z0
+	VMOVUPD.Z (AX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, DI
+	JNZ       partial1157
+	VMOVUPD   Z0, (AX)
+	JMP       stored1160
+
+partial1157:
+	LEAQ       (AX), CX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, DI
+	JZ         noFour1158
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour1158:
+	TESTQ      $0x00000002, DI
+	JZ         noTwo1159
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo1159:
+	TESTQ  $0x00000001, DI
+	JZ     stored1160
+	VMOVSD X0, (CX)
+
+stored1160:
+	CMPQ      R8, $0x30
+	JLE       rows1136
+	ADDQ      R8, AX
+	VMOVUPD   384(BX), Z0
+	VMOVUPD.Z (AX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, DI
+	JNZ       partial1161
+	VMOVUPD   Z0, (AX)
+	JMP       stored1164
+
+partial1161:
+	LEAQ       (AX), CX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, DI
+	JZ         noFour1162
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour1162:
+	TESTQ      $0x00000002, DI
+	JZ         noTwo1163
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo1163:
+	TESTQ  $0x00000001, DI
+	JZ     stored1164
+	VMOVSD X0, (CX)
+
+stored1164:
+	CMPQ      R8, $0x38
+	JLE       rows1136
+	ADDQ      R8, AX
+	VMOVUPD   448(BX), Z0
+	VMOVUPD.Z (AX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, DI
+	JNZ       partial1165
+	VMOVUPD   Z0, (AX)
+	JMP       stored1168
+
+partial1165:
+	LEAQ       (AX), AX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, DI
+	JZ         noFour1166
+	VMOVUPD    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+noFour1166:
+	TESTQ      $0x00000002, DI
+	JZ         noTwo1167
+	VMOVUPD    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+noTwo1167:
+	TESTQ  $0x00000001, DI
+	JZ     stored1168
+	VMOVSD X0, (AX)
+
+stored1168:
+rows1136:
+done1106:
+	VSHUFF64X2 $0x4e, Z2, Z2, Z0
+	VADDPD     Z0, Z2, Z2
+	VSHUFF64X2 $0xb1, Z2, Z2, Z0
+	VADDPD     Z0, Z2, Z2
+	VPERMILPD  $0x55, Z2, Z0
+	VADDPD     Z0, Z2, Z2
+	MOVSD      X2, freeEnergy+72(FP)
+	MOVB       $0x01, AL
+	MOVB       AL, safe+80(FP)
+	VZEROUPPER
+	RET
+
+unsafe1104:
+	MOVB $0x00, AL
+	MOVB AL, safe+80(FP)
+	VZEROUPPER
+	RET
+
 // func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int) (done int)
 // Requires: AVX, AVX512DQ, AVX512F, FMA3
 TEXT ·edgeBeliefs512(SB), $1216-168
@@ -14491,109 +17698,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1090:
+group1169:
 	CMPQ              DX, $0x04
-	JLT               done1091
+	JLT               done1170
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              (AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              8(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              16(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              24(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              32(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              40(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              48(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              56(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              64(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              72(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              80(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              88(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              96(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              104(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              112(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              120(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              128(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              136(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              144(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1091
+	JLT               done1170
 	CMPQ              152(AX), SI
-	JHI               done1091
+	JHI               done1170
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -14670,62 +17877,62 @@ group1090:
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z6, K1
 	VSUBPD            Z7, Z6, Z6
 	VMOVAPD.Z         Z6, K1, Z11
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z2, K2
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z4, K3
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K4
-	VBROADCASTSD      constants<>+832(SB), Z12
-	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z12
-	VBROADCASTSD      constants<>+832(SB), Z13
-	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z13
-	VBROADCASTSD      constants<>+832(SB), Z14
-	VFMADD231PD.BCST  constants<>+824(SB), Z4, Z14
-	VBROADCASTSD      constants<>+832(SB), Z15
-	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z15
-	VSUBPD.BCST       constants<>+832(SB), Z12, Z16
-	VSUBPD.BCST       constants<>+832(SB), Z13, Z17
-	VSUBPD.BCST       constants<>+832(SB), Z14, Z18
-	VSUBPD.BCST       constants<>+832(SB), Z15, Z19
-	VFNMADD231PD.BCST constants<>+848(SB), Z16, Z0
-	VFNMADD231PD.BCST constants<>+848(SB), Z17, Z2
-	VFNMADD231PD.BCST constants<>+848(SB), Z18, Z4
-	VFNMADD231PD.BCST constants<>+848(SB), Z19, Z6
-	VFNMADD231PD.BCST constants<>+856(SB), Z16, Z0
-	VFNMADD231PD.BCST constants<>+856(SB), Z17, Z2
-	VFNMADD231PD.BCST constants<>+856(SB), Z18, Z4
-	VFNMADD231PD.BCST constants<>+856(SB), Z19, Z6
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z0, K1
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z2, K2
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z4, K3
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z6, K4
+	VBROADCASTSD      constants<>+856(SB), Z12
+	VFMADD231PD.BCST  constants<>+848(SB), Z0, Z12
+	VBROADCASTSD      constants<>+856(SB), Z13
+	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z13
+	VBROADCASTSD      constants<>+856(SB), Z14
+	VFMADD231PD.BCST  constants<>+848(SB), Z4, Z14
+	VBROADCASTSD      constants<>+856(SB), Z15
+	VFMADD231PD.BCST  constants<>+848(SB), Z6, Z15
+	VSUBPD.BCST       constants<>+856(SB), Z12, Z16
+	VSUBPD.BCST       constants<>+856(SB), Z13, Z17
+	VSUBPD.BCST       constants<>+856(SB), Z14, Z18
+	VSUBPD.BCST       constants<>+856(SB), Z15, Z19
+	VFNMADD231PD.BCST constants<>+872(SB), Z16, Z0
+	VFNMADD231PD.BCST constants<>+872(SB), Z17, Z2
+	VFNMADD231PD.BCST constants<>+872(SB), Z18, Z4
+	VFNMADD231PD.BCST constants<>+872(SB), Z19, Z6
+	VFNMADD231PD.BCST constants<>+880(SB), Z16, Z0
+	VFNMADD231PD.BCST constants<>+880(SB), Z17, Z2
+	VFNMADD231PD.BCST constants<>+880(SB), Z18, Z4
+	VFNMADD231PD.BCST constants<>+880(SB), Z19, Z6
 	VMULPD            Z0, Z0, Z16
-	VBROADCASTSD      constants<>+896(SB), Z24
-	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z24
+	VBROADCASTSD      constants<>+920(SB), Z24
+	VFMADD231PD.BCST  constants<>+928(SB), Z0, Z24
 	VMULPD            Z2, Z2, Z17
-	VBROADCASTSD      constants<>+896(SB), Z25
-	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z25
+	VBROADCASTSD      constants<>+920(SB), Z25
+	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z25
 	VMULPD            Z4, Z4, Z18
-	VBROADCASTSD      constants<>+896(SB), Z26
-	VFMADD231PD.BCST  constants<>+904(SB), Z4, Z26
+	VBROADCASTSD      constants<>+920(SB), Z26
+	VFMADD231PD.BCST  constants<>+928(SB), Z4, Z26
 	VMULPD            Z6, Z6, Z19
-	VBROADCASTSD      constants<>+896(SB), Z27
-	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z27
-	VBROADCASTSD      constants<>+880(SB), Z20
-	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z20
+	VBROADCASTSD      constants<>+920(SB), Z27
+	VFMADD231PD.BCST  constants<>+928(SB), Z6, Z27
+	VBROADCASTSD      constants<>+904(SB), Z20
+	VFMADD231PD.BCST  constants<>+912(SB), Z0, Z20
 	VFMADD213PD       Z20, Z16, Z24
-	VBROADCASTSD      constants<>+864(SB), Z20
-	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z20
-	VBROADCASTSD      constants<>+880(SB), Z21
-	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z21
+	VBROADCASTSD      constants<>+888(SB), Z20
+	VFMADD231PD.BCST  constants<>+896(SB), Z0, Z20
+	VBROADCASTSD      constants<>+904(SB), Z21
+	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z21
 	VFMADD213PD       Z21, Z17, Z25
-	VBROADCASTSD      constants<>+864(SB), Z21
-	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z21
-	VBROADCASTSD      constants<>+880(SB), Z22
-	VFMADD231PD.BCST  constants<>+888(SB), Z4, Z22
+	VBROADCASTSD      constants<>+888(SB), Z21
+	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z21
+	VBROADCASTSD      constants<>+904(SB), Z22
+	VFMADD231PD.BCST  constants<>+912(SB), Z4, Z22
 	VFMADD213PD       Z22, Z18, Z26
-	VBROADCASTSD      constants<>+864(SB), Z22
-	VFMADD231PD.BCST  constants<>+872(SB), Z4, Z22
-	VBROADCASTSD      constants<>+880(SB), Z23
-	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z23
+	VBROADCASTSD      constants<>+888(SB), Z22
+	VFMADD231PD.BCST  constants<>+896(SB), Z4, Z22
+	VBROADCASTSD      constants<>+904(SB), Z23
+	VFMADD231PD.BCST  constants<>+912(SB), Z6, Z23
 	VFMADD213PD       Z23, Z19, Z27
-	VBROADCASTSD      constants<>+864(SB), Z23
-	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z23
+	VBROADCASTSD      constants<>+888(SB), Z23
+	VFMADD231PD.BCST  constants<>+896(SB), Z6, Z23
 	VFMADD231PD       Z24, Z16, Z20
 	VFMADD231PD       Z25, Z17, Z21
 	VFMADD231PD       Z26, Z18, Z22
@@ -14846,62 +18053,62 @@ group1090:
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z6, K1
 	VSUBPD            Z7, Z6, Z6
 	VMOVAPD.Z         Z6, K1, Z11
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z0, K1
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z2, K2
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z4, K3
-	VCMPPD.BCST       $0x05, constants<>+792(SB), Z6, K4
-	VBROADCASTSD      constants<>+832(SB), Z12
-	VFMADD231PD.BCST  constants<>+824(SB), Z0, Z12
-	VBROADCASTSD      constants<>+832(SB), Z13
-	VFMADD231PD.BCST  constants<>+824(SB), Z2, Z13
-	VBROADCASTSD      constants<>+832(SB), Z14
-	VFMADD231PD.BCST  constants<>+824(SB), Z4, Z14
-	VBROADCASTSD      constants<>+832(SB), Z15
-	VFMADD231PD.BCST  constants<>+824(SB), Z6, Z15
-	VSUBPD.BCST       constants<>+832(SB), Z12, Z16
-	VSUBPD.BCST       constants<>+832(SB), Z13, Z17
-	VSUBPD.BCST       constants<>+832(SB), Z14, Z18
-	VSUBPD.BCST       constants<>+832(SB), Z15, Z19
-	VFNMADD231PD.BCST constants<>+848(SB), Z16, Z0
-	VFNMADD231PD.BCST constants<>+848(SB), Z17, Z2
-	VFNMADD231PD.BCST constants<>+848(SB), Z18, Z4
-	VFNMADD231PD.BCST constants<>+848(SB), Z19, Z6
-	VFNMADD231PD.BCST constants<>+856(SB), Z16, Z0
-	VFNMADD231PD.BCST constants<>+856(SB), Z17, Z2
-	VFNMADD231PD.BCST constants<>+856(SB), Z18, Z4
-	VFNMADD231PD.BCST constants<>+856(SB), Z19, Z6
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z0, K1
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z2, K2
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z4, K3
+	VCMPPD.BCST       $0x05, constants<>+816(SB), Z6, K4
+	VBROADCASTSD      constants<>+856(SB), Z12
+	VFMADD231PD.BCST  constants<>+848(SB), Z0, Z12
+	VBROADCASTSD      constants<>+856(SB), Z13
+	VFMADD231PD.BCST  constants<>+848(SB), Z2, Z13
+	VBROADCASTSD      constants<>+856(SB), Z14
+	VFMADD231PD.BCST  constants<>+848(SB), Z4, Z14
+	VBROADCASTSD      constants<>+856(SB), Z15
+	VFMADD231PD.BCST  constants<>+848(SB), Z6, Z15
+	VSUBPD.BCST       constants<>+856(SB), Z12, Z16
+	VSUBPD.BCST       constants<>+856(SB), Z13, Z17
+	VSUBPD.BCST       constants<>+856(SB), Z14, Z18
+	VSUBPD.BCST       constants<>+856(SB), Z15, Z19
+	VFNMADD231PD.BCST constants<>+872(SB), Z16, Z0
+	VFNMADD231PD.BCST constants<>+872(SB), Z17, Z2
+	VFNMADD231PD.BCST constants<>+872(SB), Z18, Z4
+	VFNMADD231PD.BCST constants<>+872(SB), Z19, Z6
+	VFNMADD231PD.BCST constants<>+880(SB), Z16, Z0
+	VFNMADD231PD.BCST constants<>+880(SB), Z17, Z2
+	VFNMADD231PD.BCST constants<>+880(SB), Z18, Z4
+	VFNMADD231PD.BCST constants<>+880(SB), Z19, Z6
 	VMULPD            Z0, Z0, Z16
-	VBROADCASTSD      constants<>+896(SB), Z24
-	VFMADD231PD.BCST  constants<>+904(SB), Z0, Z24
+	VBROADCASTSD      constants<>+920(SB), Z24
+	VFMADD231PD.BCST  constants<>+928(SB), Z0, Z24
 	VMULPD            Z2, Z2, Z17
-	VBROADCASTSD      constants<>+896(SB), Z25
-	VFMADD231PD.BCST  constants<>+904(SB), Z2, Z25
+	VBROADCASTSD      constants<>+920(SB), Z25
+	VFMADD231PD.BCST  constants<>+928(SB), Z2, Z25
 	VMULPD            Z4, Z4, Z18
-	VBROADCASTSD      constants<>+896(SB), Z26
-	VFMADD231PD.BCST  constants<>+904(SB), Z4, Z26
+	VBROADCASTSD      constants<>+920(SB), Z26
+	VFMADD231PD.BCST  constants<>+928(SB), Z4, Z26
 	VMULPD            Z6, Z6, Z19
-	VBROADCASTSD      constants<>+896(SB), Z27
-	VFMADD231PD.BCST  constants<>+904(SB), Z6, Z27
-	VBROADCASTSD      constants<>+880(SB), Z20
-	VFMADD231PD.BCST  constants<>+888(SB), Z0, Z20
+	VBROADCASTSD      constants<>+920(SB), Z27
+	VFMADD231PD.BCST  constants<>+928(SB), Z6, Z27
+	VBROADCASTSD      constants<>+904(SB), Z20
+	VFMADD231PD.BCST  constants<>+912(SB), Z0, Z20
 	VFMADD213PD       Z20, Z16, Z24
-	VBROADCASTSD      constants<>+864(SB), Z20
-	VFMADD231PD.BCST  constants<>+872(SB), Z0, Z20
-	VBROADCASTSD      constants<>+880(SB), Z21
-	VFMADD231PD.BCST  constants<>+888(SB), Z2, Z21
+	VBROADCASTSD      constants<>+888(SB), Z20
+	VFMADD231PD.BCST  constants<>+896(SB), Z0, Z20
+	VBROADCASTSD      constants<>+904(SB), Z21
+	VFMADD231PD.BCST  constants<>+912(SB), Z2, Z21
 	VFMADD213PD       Z21, Z17, Z25
-	VBROADCASTSD      constants<>+864(SB), Z21
-	VFMADD231PD.BCST  constants<>+872(SB), Z2, Z21
-	VBROADCASTSD      constants<>+880(SB), Z22
-	VFMADD231PD.BCST  constants<>+888(SB), Z4, Z22
+	VBROADCASTSD      constants<>+888(SB), Z21
+	VFMADD231PD.BCST  constants<>+896(SB), Z2, Z21
+	VBROADCASTSD      constants<>+904(SB), Z22
+	VFMADD231PD.BCST  constants<>+912(SB), Z4, Z22
 	VFMADD213PD       Z22, Z18, Z26
-	VBROADCASTSD      constants<>+864(SB), Z22
-	VFMADD231PD.BCST  constants<>+872(SB), Z4, Z22
-	VBROADCASTSD      constants<>+880(SB), Z23
-	VFMADD231PD.BCST  constants<>+888(SB), Z6, Z23
+	VBROADCASTSD      constants<>+888(SB), Z22
+	VFMADD231PD.BCST  constants<>+896(SB), Z4, Z22
+	VBROADCASTSD      constants<>+904(SB), Z23
+	VFMADD231PD.BCST  constants<>+912(SB), Z6, Z23
 	VFMADD213PD       Z23, Z19, Z27
-	VBROADCASTSD      constants<>+864(SB), Z23
-	VFMADD231PD.BCST  constants<>+872(SB), Z6, Z23
+	VBROADCASTSD      constants<>+888(SB), Z23
+	VFMADD231PD.BCST  constants<>+896(SB), Z6, Z23
 	VFMADD231PD       Z24, Z16, Z20
 	VFMADD231PD       Z25, Z17, Z21
 	VFMADD231PD       Z26, Z18, Z22
@@ -15104,8 +18311,8 @@ group1090:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1091
-	VMOVUPD           constants<>+1976(SB), Y2
+	JNZ               done1170
+	VMOVUPD           constants<>+2000(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
 	VMOVUPD           1024(BX), Y3
@@ -15120,23 +18327,23 @@ group1090:
 	VPERMI2PD         constants<>+448(SB), Z6, Z4
 	VMOVUPD           constants<>+512(SB), Z6
 	VPERMI2PD         constants<>+576(SB), Z6, Z5
-	VFMSUB213PD.BCST  constants<>+760(SB), Z4, Z2
-	VFMADD231PD.BCST  constants<>+992(SB), Z1, Z5
+	VFMSUB213PD.BCST  constants<>+784(SB), Z4, Z2
+	VFMADD231PD.BCST  constants<>+1016(SB), Z1, Z5
 	VMULPD            Z2, Z2, Z4
-	VBROADCASTSD      constants<>+1056(SB), Z6
-	VFMADD231PD.BCST  constants<>+1064(SB), Z2, Z6
-	VFMADD231PD.BCST  constants<>+1072(SB), Z4, Z6
-	VBROADCASTSD      constants<>+1040(SB), Z7
-	VFMADD231PD.BCST  constants<>+1048(SB), Z2, Z7
+	VBROADCASTSD      constants<>+1080(SB), Z6
+	VFMADD231PD.BCST  constants<>+1088(SB), Z2, Z6
+	VFMADD231PD.BCST  constants<>+1096(SB), Z4, Z6
+	VBROADCASTSD      constants<>+1064(SB), Z7
+	VFMADD231PD.BCST  constants<>+1072(SB), Z2, Z7
 	VFMADD213PD       Z7, Z4, Z6
-	VBROADCASTSD      constants<>+1024(SB), Z7
-	VFMADD231PD.BCST  constants<>+1032(SB), Z2, Z7
+	VBROADCASTSD      constants<>+1048(SB), Z7
+	VFMADD231PD.BCST  constants<>+1056(SB), Z2, Z7
 	VFMADD213PD       Z7, Z4, Z6
-	VBROADCASTSD      constants<>+1008(SB), Z7
-	VFMADD231PD.BCST  constants<>+1016(SB), Z2, Z7
+	VBROADCASTSD      constants<>+1032(SB), Z7
+	VFMADD231PD.BCST  constants<>+1040(SB), Z2, Z7
 	VFMADD213PD       Z7, Z4, Z6
 	VFMADD213PD       Z2, Z4, Z6
-	VFMADD231PD.BCST  constants<>+1000(SB), Z1, Z6
+	VFMADD231PD.BCST  constants<>+1024(SB), Z1, Z6
 	VADDPD            Z5, Z6, Z6
 	VADDPD            Y3, Y6, Y6
 	MOVQ              product_base+48(FP), SI
@@ -15278,9 +18485,9 @@ group1090:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1090
+	JMP               group1169
 
-done1091:
+done1170:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -15291,26 +18498,26 @@ TEXT ·exp256(SB), $0-48
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    x_base+24(FP), CX
 	MOVQ    x_len+32(FP), DX
-	VMOVUPD constants<>+2232(SB), Y0
-	VMOVUPD constants<>+2200(SB), Y1
-	VMOVUPD constants<>+2264(SB), Y2
-	VMOVUPD constants<>+2296(SB), Y3
-	VMOVUPD constants<>+1976(SB), Y4
-	VMOVUPD constants<>+1944(SB), Y5
+	VMOVUPD constants<>+2256(SB), Y0
+	VMOVUPD constants<>+2224(SB), Y1
+	VMOVUPD constants<>+2288(SB), Y2
+	VMOVUPD constants<>+2320(SB), Y3
+	VMOVUPD constants<>+2000(SB), Y4
+	VMOVUPD constants<>+1968(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1093
+	JLT     rest1172
 
-whole1092:
+whole1171:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+2072(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1094
-	VMOVUPD      constants<>+2136(SB), Y7
+	JZ           quick1173
+	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+2168(SB), Y7
+	VMOVUPD      constants<>+2192(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -15319,23 +18526,23 @@ whole1092:
 	VFNMADD231PD Y3, Y7, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1208(SB), Y10
-	VFMADD231PD  constants<>+1240(SB), Y6, Y10
-	VMOVUPD      constants<>+1272(SB), Y11
-	VFMADD231PD  constants<>+1304(SB), Y6, Y11
-	VMOVUPD      constants<>+1336(SB), Y12
-	VFMADD231PD  constants<>+1368(SB), Y6, Y12
-	VMOVUPD      constants<>+1400(SB), Y13
-	VFMADD231PD  constants<>+1432(SB), Y6, Y13
-	VMOVUPD      constants<>+1464(SB), Y14
-	VFMADD231PD  constants<>+1496(SB), Y6, Y14
+	VMOVUPD      constants<>+1232(SB), Y10
+	VFMADD231PD  constants<>+1264(SB), Y6, Y10
+	VMOVUPD      constants<>+1296(SB), Y11
+	VFMADD231PD  constants<>+1328(SB), Y6, Y11
+	VMOVUPD      constants<>+1360(SB), Y12
+	VFMADD231PD  constants<>+1392(SB), Y6, Y12
+	VMOVUPD      constants<>+1424(SB), Y13
+	VFMADD231PD  constants<>+1456(SB), Y6, Y13
+	VMOVUPD      constants<>+1488(SB), Y14
+	VFMADD231PD  constants<>+1520(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+2040(SB), Y7, Y8
+	VMULPD       constants<>+2064(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -15346,9 +18553,9 @@ whole1092:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1095
+	JMP          done1174
 
-quick1094:
+quick1173:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -15356,16 +18563,16 @@ quick1094:
 	VFNMADD231PD Y3, Y8, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1208(SB), Y10
-	VFMADD231PD  constants<>+1240(SB), Y6, Y10
-	VMOVUPD      constants<>+1272(SB), Y11
-	VFMADD231PD  constants<>+1304(SB), Y6, Y11
-	VMOVUPD      constants<>+1336(SB), Y12
-	VFMADD231PD  constants<>+1368(SB), Y6, Y12
-	VMOVUPD      constants<>+1400(SB), Y13
-	VFMADD231PD  constants<>+1432(SB), Y6, Y13
-	VMOVUPD      constants<>+1464(SB), Y14
-	VFMADD231PD  constants<>+1496(SB), Y6, Y14
+	VMOVUPD      constants<>+1232(SB), Y10
+	VFMADD231PD  constants<>+1264(SB), Y6, Y10
+	VMOVUPD      constants<>+1296(SB), Y11
+	VFMADD231PD  constants<>+1328(SB), Y6, Y11
+	VMOVUPD      constants<>+1360(SB), Y12
+	VFMADD231PD  constants<>+1392(SB), Y6, Y12
+	VMOVUPD      constants<>+1424(SB), Y13
+	VFMADD231PD  constants<>+1456(SB), Y6, Y13
+	VMOVUPD      constants<>+1488(SB), Y14
+	VFMADD231PD  constants<>+1520(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
@@ -15375,17 +18582,17 @@ quick1094:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1095:
+done1174:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+2072(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1096
-	VMOVUPD      constants<>+2136(SB), Y7
+	JZ           quick1175
+	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+2168(SB), Y7
+	VMOVUPD      constants<>+2192(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -15394,23 +18601,23 @@ done1095:
 	VFNMADD231PD Y3, Y7, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1208(SB), Y10
-	VFMADD231PD  constants<>+1240(SB), Y6, Y10
-	VMOVUPD      constants<>+1272(SB), Y11
-	VFMADD231PD  constants<>+1304(SB), Y6, Y11
-	VMOVUPD      constants<>+1336(SB), Y12
-	VFMADD231PD  constants<>+1368(SB), Y6, Y12
-	VMOVUPD      constants<>+1400(SB), Y13
-	VFMADD231PD  constants<>+1432(SB), Y6, Y13
-	VMOVUPD      constants<>+1464(SB), Y14
-	VFMADD231PD  constants<>+1496(SB), Y6, Y14
+	VMOVUPD      constants<>+1232(SB), Y10
+	VFMADD231PD  constants<>+1264(SB), Y6, Y10
+	VMOVUPD      constants<>+1296(SB), Y11
+	VFMADD231PD  constants<>+1328(SB), Y6, Y11
+	VMOVUPD      constants<>+1360(SB), Y12
+	VFMADD231PD  constants<>+1392(SB), Y6, Y12
+	VMOVUPD      constants<>+1424(SB), Y13
+	VFMADD231PD  constants<>+1456(SB), Y6, Y13
+	VMOVUPD      constants<>+1488(SB), Y14
+	VFMADD231PD  constants<>+1520(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+2040(SB), Y7, Y8
+	VMULPD       constants<>+2064(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -15421,9 +18628,9 @@ done1095:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1097
+	JMP          done1176
 
-quick1096:
+quick1175:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -15431,16 +18638,16 @@ quick1096:
 	VFNMADD231PD Y3, Y8, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1208(SB), Y10
-	VFMADD231PD  constants<>+1240(SB), Y6, Y10
-	VMOVUPD      constants<>+1272(SB), Y11
-	VFMADD231PD  constants<>+1304(SB), Y6, Y11
-	VMOVUPD      constants<>+1336(SB), Y12
-	VFMADD231PD  constants<>+1368(SB), Y6, Y12
-	VMOVUPD      constants<>+1400(SB), Y13
-	VFMADD231PD  constants<>+1432(SB), Y6, Y13
-	VMOVUPD      constants<>+1464(SB), Y14
-	VFMADD231PD  constants<>+1496(SB), Y6, Y14
+	VMOVUPD      constants<>+1232(SB), Y10
+	VFMADD231PD  constants<>+1264(SB), Y6, Y10
+	VMOVUPD      constants<>+1296(SB), Y11
+	VFMADD231PD  constants<>+1328(SB), Y6, Y11
+	VMOVUPD      constants<>+1360(SB), Y12
+	VFMADD231PD  constants<>+1392(SB), Y6, Y12
+	VMOVUPD      constants<>+1424(SB), Y13
+	VFMADD231PD  constants<>+1456(SB), Y6, Y13
+	VMOVUPD      constants<>+1488(SB), Y14
+	VFMADD231PD  constants<>+1520(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
@@ -15450,27 +18657,27 @@ quick1096:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1097:
+done1176:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1092
+	JGE     whole1171
 
-rest1093:
+rest1172:
 	CMPQ DX, $0x00000004
-	JLT  rest1099
+	JLT  rest1178
 
-whole1098:
+whole1177:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+2072(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1100
-	VMOVUPD      constants<>+2136(SB), Y7
+	JZ           quick1179
+	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+2168(SB), Y7
+	VMOVUPD      constants<>+2192(SB), Y7
 	VMINPD       Y6, Y7, Y6
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -15479,23 +18686,23 @@ whole1098:
 	VFNMADD231PD Y3, Y7, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1208(SB), Y10
-	VFMADD231PD  constants<>+1240(SB), Y6, Y10
-	VMOVUPD      constants<>+1272(SB), Y11
-	VFMADD231PD  constants<>+1304(SB), Y6, Y11
-	VMOVUPD      constants<>+1336(SB), Y12
-	VFMADD231PD  constants<>+1368(SB), Y6, Y12
-	VMOVUPD      constants<>+1400(SB), Y13
-	VFMADD231PD  constants<>+1432(SB), Y6, Y13
-	VMOVUPD      constants<>+1464(SB), Y14
-	VFMADD231PD  constants<>+1496(SB), Y6, Y14
+	VMOVUPD      constants<>+1232(SB), Y10
+	VFMADD231PD  constants<>+1264(SB), Y6, Y10
+	VMOVUPD      constants<>+1296(SB), Y11
+	VFMADD231PD  constants<>+1328(SB), Y6, Y11
+	VMOVUPD      constants<>+1360(SB), Y12
+	VFMADD231PD  constants<>+1392(SB), Y6, Y12
+	VMOVUPD      constants<>+1424(SB), Y13
+	VFMADD231PD  constants<>+1456(SB), Y6, Y13
+	VMOVUPD      constants<>+1488(SB), Y14
+	VFMADD231PD  constants<>+1520(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+2040(SB), Y7, Y8
+	VMULPD       constants<>+2064(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -15506,9 +18713,9 @@ whole1098:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1101
+	JMP          done1180
 
-quick1100:
+quick1179:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -15516,16 +18723,16 @@ quick1100:
 	VFNMADD231PD Y3, Y8, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+1208(SB), Y10
-	VFMADD231PD  constants<>+1240(SB), Y6, Y10
-	VMOVUPD      constants<>+1272(SB), Y11
-	VFMADD231PD  constants<>+1304(SB), Y6, Y11
-	VMOVUPD      constants<>+1336(SB), Y12
-	VFMADD231PD  constants<>+1368(SB), Y6, Y12
-	VMOVUPD      constants<>+1400(SB), Y13
-	VFMADD231PD  constants<>+1432(SB), Y6, Y13
-	VMOVUPD      constants<>+1464(SB), Y14
-	VFMADD231PD  constants<>+1496(SB), Y6, Y14
+	VMOVUPD      constants<>+1232(SB), Y10
+	VFMADD231PD  constants<>+1264(SB), Y6, Y10
+	VMOVUPD      constants<>+1296(SB), Y11
+	VFMADD231PD  constants<>+1328(SB), Y6, Y11
+	VMOVUPD      constants<>+1360(SB), Y12
+	VFMADD231PD  constants<>+1392(SB), Y6, Y12
+	VMOVUPD      constants<>+1424(SB), Y13
+	VFMADD231PD  constants<>+1456(SB), Y6, Y13
+	VMOVUPD      constants<>+1488(SB), Y14
+	VFMADD231PD  constants<>+1520(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
@@ -15535,29 +18742,29 @@ quick1100:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1101:
+done1180:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1098
+	JGE     whole1177
 
-rest1099:
+rest1178:
 	TESTQ        DX, DX
-	JZ           done1102
+	JZ           done1181
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
 	VMOVUPD      (SI)(DI*8), Y6
 	VMASKMOVPD   (CX)(BX*8), Y6, Y6
 	VANDPD       Y5, Y6, Y5
-	VCMPPD       $0x06, constants<>+2072(SB), Y5, Y5
+	VCMPPD       $0x06, constants<>+2096(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick1103
-	VMOVUPD      constants<>+2136(SB), Y5
+	JZ           quick1182
+	VMOVUPD      constants<>+2160(SB), Y5
 	VMAXPD       Y6, Y5, Y6
-	VMOVUPD      constants<>+2168(SB), Y5
+	VMOVUPD      constants<>+2192(SB), Y5
 	VMINPD       Y6, Y5, Y6
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
@@ -15566,23 +18773,23 @@ rest1099:
 	VFNMADD231PD Y3, Y1, Y6
 	VMULPD       Y6, Y6, Y2
 	VMULPD       Y2, Y2, Y3
-	VMOVUPD      constants<>+1208(SB), Y5
-	VFMADD231PD  constants<>+1240(SB), Y6, Y5
-	VMOVUPD      constants<>+1272(SB), Y7
-	VFMADD231PD  constants<>+1304(SB), Y6, Y7
-	VMOVUPD      constants<>+1336(SB), Y8
-	VFMADD231PD  constants<>+1368(SB), Y6, Y8
-	VMOVUPD      constants<>+1400(SB), Y9
-	VFMADD231PD  constants<>+1432(SB), Y6, Y9
-	VMOVUPD      constants<>+1464(SB), Y10
-	VFMADD231PD  constants<>+1496(SB), Y6, Y10
+	VMOVUPD      constants<>+1232(SB), Y5
+	VFMADD231PD  constants<>+1264(SB), Y6, Y5
+	VMOVUPD      constants<>+1296(SB), Y7
+	VFMADD231PD  constants<>+1328(SB), Y6, Y7
+	VMOVUPD      constants<>+1360(SB), Y8
+	VFMADD231PD  constants<>+1392(SB), Y6, Y8
+	VMOVUPD      constants<>+1424(SB), Y9
+	VFMADD231PD  constants<>+1456(SB), Y6, Y9
+	VMOVUPD      constants<>+1488(SB), Y10
+	VFMADD231PD  constants<>+1520(SB), Y6, Y10
 	VFMADD231PD  Y7, Y2, Y5
 	VFMADD231PD  Y9, Y2, Y8
 	VFMADD231PD  Y10, Y3, Y8
 	VFMADD231PD  Y8, Y3, Y5
 	VFMADD231PD  Y5, Y2, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+2040(SB), Y1, Y2
+	VMULPD       constants<>+2064(SB), Y1, Y2
 	VROUNDPD     $0x01, Y2, Y2
 	VSUBPD       Y2, Y1, Y1
 	VADDPD       Y0, Y2, Y2
@@ -15593,9 +18800,9 @@ rest1099:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done1104
+	JMP          done1183
 
-quick1103:
+quick1182:
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -15603,16 +18810,16 @@ quick1103:
 	VFNMADD231PD Y3, Y0, Y6
 	VMULPD       Y6, Y6, Y0
 	VMULPD       Y0, Y0, Y1
-	VMOVUPD      constants<>+1208(SB), Y2
-	VFMADD231PD  constants<>+1240(SB), Y6, Y2
-	VMOVUPD      constants<>+1272(SB), Y3
-	VFMADD231PD  constants<>+1304(SB), Y6, Y3
-	VMOVUPD      constants<>+1336(SB), Y7
-	VFMADD231PD  constants<>+1368(SB), Y6, Y7
-	VMOVUPD      constants<>+1400(SB), Y8
-	VFMADD231PD  constants<>+1432(SB), Y6, Y8
-	VMOVUPD      constants<>+1464(SB), Y9
-	VFMADD231PD  constants<>+1496(SB), Y6, Y9
+	VMOVUPD      constants<>+1232(SB), Y2
+	VFMADD231PD  constants<>+1264(SB), Y6, Y2
+	VMOVUPD      constants<>+1296(SB), Y3
+	VFMADD231PD  constants<>+1328(SB), Y6, Y3
+	VMOVUPD      constants<>+1360(SB), Y7
+	VFMADD231PD  constants<>+1392(SB), Y6, Y7
+	VMOVUPD      constants<>+1424(SB), Y8
+	VFMADD231PD  constants<>+1456(SB), Y6, Y8
+	VMOVUPD      constants<>+1488(SB), Y9
+	VFMADD231PD  constants<>+1520(SB), Y6, Y9
 	VFMADD231PD  Y3, Y0, Y2
 	VFMADD231PD  Y8, Y0, Y7
 	VFMADD231PD  Y9, Y1, Y7
@@ -15622,26 +18829,26 @@ quick1103:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y0
 
-done1104:
+done1183:
 	CMPQ    DX, $0x04
-	JLT     partial1105
+	JLT     partial1184
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1107
+	JMP     stored1186
 
-partial1105:
+partial1184:
 	CMPQ         DX, $0x02
-	JLT          single1106
+	JLT          single1185
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1107
+	JEQ          stored1186
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1107
+	JMP          stored1186
 
-single1106:
+single1185:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1107:
-done1102:
+stored1186:
+done1181:
 	VZEROUPPER
 	RET
 
@@ -15651,285 +18858,285 @@ TEXT ·log256(SB), $0-48
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    x_base+24(FP), CX
 	MOVQ    x_len+32(FP), DX
-	VMOVUPD constants<>+2520(SB), Y0
-	VMOVUPD constants<>+2584(SB), Y1
-	VMOVUPD constants<>+1976(SB), Y2
-	VMOVUPD constants<>+2040(SB), Y3
+	VMOVUPD constants<>+2544(SB), Y0
+	VMOVUPD constants<>+2608(SB), Y1
+	VMOVUPD constants<>+2000(SB), Y2
+	VMOVUPD constants<>+2064(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1109
+	JLT     rest1188
 
-whole1108:
+whole1187:
 	VMOVUPD     (CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1912(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1110
+	JZ          quick1189
 	VMOVAPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y7
-	VMULPD      constants<>+2424(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
+	VMULPD      constants<>+2448(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2456(SB), Y7, Y6
+	VANDPD      constants<>+2480(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2616(SB), Y7, Y7
-	VANDPD      constants<>+2552(SB), Y4, Y4
-	VPADDQ      constants<>+2488(SB), Y4, Y4
+	VSUBPD      constants<>+2640(SB), Y7, Y7
+	VANDPD      constants<>+2576(SB), Y4, Y4
+	VPADDQ      constants<>+2512(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2008(SB), Y4, Y6
+	VADDPD      constants<>+2032(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+1720(SB), Y10
-	VFMADD213PD constants<>+1656(SB), Y9, Y10
-	VFMADD213PD constants<>+1592(SB), Y9, Y10
-	VFMADD213PD constants<>+1528(SB), Y9, Y10
-	VMOVUPD     constants<>+1688(SB), Y11
-	VFMADD213PD constants<>+1624(SB), Y9, Y11
-	VFMADD213PD constants<>+1560(SB), Y9, Y11
+	VMOVUPD     constants<>+1744(SB), Y10
+	VFMADD213PD constants<>+1680(SB), Y9, Y10
+	VFMADD213PD constants<>+1616(SB), Y9, Y10
+	VFMADD213PD constants<>+1552(SB), Y9, Y10
+	VMOVUPD     constants<>+1712(SB), Y11
+	VFMADD213PD constants<>+1648(SB), Y9, Y11
+	VFMADD213PD constants<>+1584(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
 	VMOVAPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2360(SB), Y7, Y9
+	VMULPD      constants<>+2384(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2328(SB), Y12, Y7
+	VFMSUB132PD constants<>+2352(SB), Y12, Y7
 	VMOVAPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1752(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1784(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1776(SB), Y4, Y4
+	VCMPPD      $0x00, constants<>+1808(SB), Y5, Y7
+	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
-	JMP         done1111
+	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
+	JMP         done1190
 
-quick1110:
+quick1189:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2616(SB), Y5, Y5
-	VANDPD      constants<>+2552(SB), Y4, Y4
-	VPADDQ      constants<>+2488(SB), Y4, Y4
+	VSUBPD      constants<>+2640(SB), Y5, Y5
+	VANDPD      constants<>+2576(SB), Y4, Y4
+	VPADDQ      constants<>+2512(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2008(SB), Y4, Y6
+	VADDPD      constants<>+2032(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1720(SB), Y9
-	VFMADD213PD constants<>+1656(SB), Y8, Y9
-	VFMADD213PD constants<>+1592(SB), Y8, Y9
-	VFMADD213PD constants<>+1528(SB), Y8, Y9
-	VMOVUPD     constants<>+1688(SB), Y10
-	VFMADD213PD constants<>+1624(SB), Y8, Y10
-	VFMADD213PD constants<>+1560(SB), Y8, Y10
+	VMOVUPD     constants<>+1744(SB), Y9
+	VFMADD213PD constants<>+1680(SB), Y8, Y9
+	VFMADD213PD constants<>+1616(SB), Y8, Y9
+	VFMADD213PD constants<>+1552(SB), Y8, Y9
+	VMOVUPD     constants<>+1712(SB), Y10
+	VFMADD213PD constants<>+1648(SB), Y8, Y10
+	VFMADD213PD constants<>+1584(SB), Y8, Y10
 	VMULPD      Y3, Y4, Y11
 	VMULPD      Y4, Y11, Y11
 	VMOVAPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2360(SB), Y5, Y8
+	VMULPD      constants<>+2384(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2328(SB), Y11, Y5
+	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1111:
+done1190:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1912(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1112
+	JZ          quick1191
 	VMOVAPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y7
-	VMULPD      constants<>+2424(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
+	VMULPD      constants<>+2448(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2456(SB), Y7, Y6
+	VANDPD      constants<>+2480(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2616(SB), Y7, Y7
-	VANDPD      constants<>+2552(SB), Y4, Y4
-	VPADDQ      constants<>+2488(SB), Y4, Y4
+	VSUBPD      constants<>+2640(SB), Y7, Y7
+	VANDPD      constants<>+2576(SB), Y4, Y4
+	VPADDQ      constants<>+2512(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2008(SB), Y4, Y6
+	VADDPD      constants<>+2032(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+1720(SB), Y10
-	VFMADD213PD constants<>+1656(SB), Y9, Y10
-	VFMADD213PD constants<>+1592(SB), Y9, Y10
-	VFMADD213PD constants<>+1528(SB), Y9, Y10
-	VMOVUPD     constants<>+1688(SB), Y11
-	VFMADD213PD constants<>+1624(SB), Y9, Y11
-	VFMADD213PD constants<>+1560(SB), Y9, Y11
+	VMOVUPD     constants<>+1744(SB), Y10
+	VFMADD213PD constants<>+1680(SB), Y9, Y10
+	VFMADD213PD constants<>+1616(SB), Y9, Y10
+	VFMADD213PD constants<>+1552(SB), Y9, Y10
+	VMOVUPD     constants<>+1712(SB), Y11
+	VFMADD213PD constants<>+1648(SB), Y9, Y11
+	VFMADD213PD constants<>+1584(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
 	VMOVAPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2360(SB), Y7, Y9
+	VMULPD      constants<>+2384(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2328(SB), Y12, Y7
+	VFMSUB132PD constants<>+2352(SB), Y12, Y7
 	VMOVAPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1752(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1784(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1776(SB), Y4, Y4
+	VCMPPD      $0x00, constants<>+1808(SB), Y5, Y7
+	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
-	JMP         done1113
+	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
+	JMP         done1192
 
-quick1112:
+quick1191:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2616(SB), Y5, Y5
-	VANDPD      constants<>+2552(SB), Y4, Y4
-	VPADDQ      constants<>+2488(SB), Y4, Y4
+	VSUBPD      constants<>+2640(SB), Y5, Y5
+	VANDPD      constants<>+2576(SB), Y4, Y4
+	VPADDQ      constants<>+2512(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2008(SB), Y4, Y6
+	VADDPD      constants<>+2032(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1720(SB), Y9
-	VFMADD213PD constants<>+1656(SB), Y8, Y9
-	VFMADD213PD constants<>+1592(SB), Y8, Y9
-	VFMADD213PD constants<>+1528(SB), Y8, Y9
-	VMOVUPD     constants<>+1688(SB), Y10
-	VFMADD213PD constants<>+1624(SB), Y8, Y10
-	VFMADD213PD constants<>+1560(SB), Y8, Y10
+	VMOVUPD     constants<>+1744(SB), Y9
+	VFMADD213PD constants<>+1680(SB), Y8, Y9
+	VFMADD213PD constants<>+1616(SB), Y8, Y9
+	VFMADD213PD constants<>+1552(SB), Y8, Y9
+	VMOVUPD     constants<>+1712(SB), Y10
+	VFMADD213PD constants<>+1648(SB), Y8, Y10
+	VFMADD213PD constants<>+1584(SB), Y8, Y10
 	VMULPD      Y3, Y4, Y11
 	VMULPD      Y4, Y11, Y11
 	VMOVAPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2360(SB), Y5, Y8
+	VMULPD      constants<>+2384(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2328(SB), Y11, Y5
+	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1113:
+done1192:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1108
+	JGE     whole1187
 
-rest1109:
+rest1188:
 	CMPQ DX, $0x00000004
-	JLT  rest1115
+	JLT  rest1194
 
-whole1114:
+whole1193:
 	VMOVUPD     (CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+1912(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
+	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1116
+	JZ          quick1195
 	VMOVAPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+2392(SB), Y4, Y7
-	VMULPD      constants<>+2424(SB), Y4, Y6
+	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
+	VMULPD      constants<>+2448(SB), Y4, Y6
 	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+2456(SB), Y7, Y6
+	VANDPD      constants<>+2480(SB), Y7, Y6
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y7
 	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+2616(SB), Y7, Y7
-	VANDPD      constants<>+2552(SB), Y4, Y4
-	VPADDQ      constants<>+2488(SB), Y4, Y4
+	VSUBPD      constants<>+2640(SB), Y7, Y7
+	VANDPD      constants<>+2576(SB), Y4, Y4
+	VPADDQ      constants<>+2512(SB), Y4, Y4
 	VADDPD      Y6, Y7, Y7
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2008(SB), Y4, Y6
+	VADDPD      constants<>+2032(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+1720(SB), Y10
-	VFMADD213PD constants<>+1656(SB), Y9, Y10
-	VFMADD213PD constants<>+1592(SB), Y9, Y10
-	VFMADD213PD constants<>+1528(SB), Y9, Y10
-	VMOVUPD     constants<>+1688(SB), Y11
-	VFMADD213PD constants<>+1624(SB), Y9, Y11
-	VFMADD213PD constants<>+1560(SB), Y9, Y11
+	VMOVUPD     constants<>+1744(SB), Y10
+	VFMADD213PD constants<>+1680(SB), Y9, Y10
+	VFMADD213PD constants<>+1616(SB), Y9, Y10
+	VFMADD213PD constants<>+1552(SB), Y9, Y10
+	VMOVUPD     constants<>+1712(SB), Y11
+	VFMADD213PD constants<>+1648(SB), Y9, Y11
+	VFMADD213PD constants<>+1584(SB), Y9, Y11
 	VMULPD      Y3, Y4, Y12
 	VMULPD      Y4, Y12, Y12
 	VMOVAPD     Y12, Y13
 	VFMADD231PD Y11, Y9, Y13
 	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+2360(SB), Y7, Y9
+	VMULPD      constants<>+2384(SB), Y7, Y9
 	VFMADD231PD Y13, Y6, Y9
 	VSUBPD      Y9, Y12, Y12
 	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+2328(SB), Y12, Y7
+	VFMSUB132PD constants<>+2352(SB), Y12, Y7
 	VMOVAPD     Y7, Y4
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1752(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1784(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1784(SB), Y4, Y4
+	VBLENDVPD   Y7, constants<>+1776(SB), Y4, Y4
+	VCMPPD      $0x00, constants<>+1808(SB), Y5, Y7
+	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1816(SB), Y4, Y4
-	JMP         done1117
+	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
+	JMP         done1196
 
-quick1116:
+quick1195:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+2616(SB), Y5, Y5
-	VANDPD      constants<>+2552(SB), Y4, Y4
-	VPADDQ      constants<>+2488(SB), Y4, Y4
+	VSUBPD      constants<>+2640(SB), Y5, Y5
+	VANDPD      constants<>+2576(SB), Y4, Y4
+	VPADDQ      constants<>+2512(SB), Y4, Y4
 	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+2008(SB), Y4, Y6
+	VADDPD      constants<>+2032(SB), Y4, Y6
 	VDIVPD      Y6, Y4, Y6
 	VMULPD      Y6, Y6, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+1720(SB), Y9
-	VFMADD213PD constants<>+1656(SB), Y8, Y9
-	VFMADD213PD constants<>+1592(SB), Y8, Y9
-	VFMADD213PD constants<>+1528(SB), Y8, Y9
-	VMOVUPD     constants<>+1688(SB), Y10
-	VFMADD213PD constants<>+1624(SB), Y8, Y10
-	VFMADD213PD constants<>+1560(SB), Y8, Y10
+	VMOVUPD     constants<>+1744(SB), Y9
+	VFMADD213PD constants<>+1680(SB), Y8, Y9
+	VFMADD213PD constants<>+1616(SB), Y8, Y9
+	VFMADD213PD constants<>+1552(SB), Y8, Y9
+	VMOVUPD     constants<>+1712(SB), Y10
+	VFMADD213PD constants<>+1648(SB), Y8, Y10
+	VFMADD213PD constants<>+1584(SB), Y8, Y10
 	VMULPD      Y3, Y4, Y11
 	VMULPD      Y4, Y11, Y11
 	VMOVAPD     Y11, Y12
 	VFMADD231PD Y10, Y8, Y12
 	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+2360(SB), Y5, Y8
+	VMULPD      constants<>+2384(SB), Y5, Y8
 	VFMADD231PD Y12, Y6, Y8
 	VSUBPD      Y8, Y11, Y11
 	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+2328(SB), Y11, Y5
+	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1117:
+done1196:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1114
+	JGE     whole1193
 
-rest1115:
+rest1194:
 	TESTQ       DX, DX
-	JZ          done1118
+	JZ          done1197
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -15937,107 +19144,107 @@ rest1115:
 	VMASKMOVPD  (CX)(BX*8), Y4, Y5
 	VMOVUPD     Y2, Y6
 	VBLENDVPD   Y4, Y5, Y6, Y5
-	VCMPPD      $0x19, constants<>+2392(SB), Y5, Y4
-	VCMPPD      $0x1e, constants<>+1912(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2416(SB), Y5, Y4
+	VCMPPD      $0x1e, constants<>+1936(SB), Y5, Y6
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick1119
+	JZ          quick1198
 	VMOVAPD     Y5, Y4
-	VCMPPD      $0x19, constants<>+2392(SB), Y5, Y7
-	VMULPD      constants<>+2424(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2416(SB), Y5, Y7
+	VMULPD      constants<>+2448(SB), Y5, Y6
 	VBLENDVPD   Y7, Y6, Y5, Y5
-	VANDPD      constants<>+2456(SB), Y7, Y6
+	VANDPD      constants<>+2480(SB), Y7, Y6
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+2616(SB), Y0, Y0
-	VANDPD      constants<>+2552(SB), Y5, Y5
-	VPADDQ      constants<>+2488(SB), Y5, Y5
+	VSUBPD      constants<>+2640(SB), Y0, Y0
+	VANDPD      constants<>+2576(SB), Y5, Y5
+	VPADDQ      constants<>+2512(SB), Y5, Y5
 	VADDPD      Y6, Y0, Y0
 	VSUBPD      Y2, Y5, Y5
-	VADDPD      constants<>+2008(SB), Y5, Y1
+	VADDPD      constants<>+2032(SB), Y5, Y1
 	VDIVPD      Y1, Y5, Y1
 	VMULPD      Y1, Y1, Y2
 	VMULPD      Y2, Y2, Y6
-	VMOVUPD     constants<>+1720(SB), Y7
-	VFMADD213PD constants<>+1656(SB), Y6, Y7
-	VFMADD213PD constants<>+1592(SB), Y6, Y7
-	VFMADD213PD constants<>+1528(SB), Y6, Y7
-	VMOVUPD     constants<>+1688(SB), Y8
-	VFMADD213PD constants<>+1624(SB), Y6, Y8
-	VFMADD213PD constants<>+1560(SB), Y6, Y8
+	VMOVUPD     constants<>+1744(SB), Y7
+	VFMADD213PD constants<>+1680(SB), Y6, Y7
+	VFMADD213PD constants<>+1616(SB), Y6, Y7
+	VFMADD213PD constants<>+1552(SB), Y6, Y7
+	VMOVUPD     constants<>+1712(SB), Y8
+	VFMADD213PD constants<>+1648(SB), Y6, Y8
+	VFMADD213PD constants<>+1584(SB), Y6, Y8
 	VMULPD      Y3, Y5, Y3
 	VMULPD      Y5, Y3, Y3
 	VMOVAPD     Y3, Y9
 	VFMADD231PD Y8, Y6, Y9
 	VFMADD231PD Y7, Y2, Y9
-	VMULPD      constants<>+2360(SB), Y0, Y6
+	VMULPD      constants<>+2384(SB), Y0, Y6
 	VFMADD231PD Y9, Y1, Y6
 	VSUBPD      Y6, Y3, Y3
 	VSUBPD      Y5, Y3, Y3
-	VFMSUB132PD constants<>+2328(SB), Y3, Y0
+	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VCMPPD      $0x00, Y1, Y4, Y7
-	VBLENDVPD   Y7, constants<>+1752(SB), Y0, Y0
-	VCMPPD      $0x00, constants<>+1784(SB), Y4, Y7
-	VBLENDVPD   Y7, constants<>+1784(SB), Y0, Y0
+	VBLENDVPD   Y7, constants<>+1776(SB), Y0, Y0
+	VCMPPD      $0x00, constants<>+1808(SB), Y4, Y7
+	VBLENDVPD   Y7, constants<>+1808(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
-	VBLENDVPD   Y7, constants<>+1816(SB), Y0, Y0
-	JMP         done1120
+	VBLENDVPD   Y7, constants<>+1840(SB), Y0, Y0
+	JMP         done1199
 
-quick1119:
+quick1198:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+2616(SB), Y0, Y0
-	VANDPD      constants<>+2552(SB), Y5, Y5
-	VPADDQ      constants<>+2488(SB), Y5, Y5
+	VSUBPD      constants<>+2640(SB), Y0, Y0
+	VANDPD      constants<>+2576(SB), Y5, Y5
+	VPADDQ      constants<>+2512(SB), Y5, Y5
 	VSUBPD      Y2, Y5, Y5
-	VADDPD      constants<>+2008(SB), Y5, Y1
+	VADDPD      constants<>+2032(SB), Y5, Y1
 	VDIVPD      Y1, Y5, Y1
 	VMULPD      Y1, Y1, Y2
 	VMULPD      Y2, Y2, Y4
-	VMOVUPD     constants<>+1720(SB), Y6
-	VFMADD213PD constants<>+1656(SB), Y4, Y6
-	VFMADD213PD constants<>+1592(SB), Y4, Y6
-	VFMADD213PD constants<>+1528(SB), Y4, Y6
-	VMOVUPD     constants<>+1688(SB), Y7
-	VFMADD213PD constants<>+1624(SB), Y4, Y7
-	VFMADD213PD constants<>+1560(SB), Y4, Y7
+	VMOVUPD     constants<>+1744(SB), Y6
+	VFMADD213PD constants<>+1680(SB), Y4, Y6
+	VFMADD213PD constants<>+1616(SB), Y4, Y6
+	VFMADD213PD constants<>+1552(SB), Y4, Y6
+	VMOVUPD     constants<>+1712(SB), Y7
+	VFMADD213PD constants<>+1648(SB), Y4, Y7
+	VFMADD213PD constants<>+1584(SB), Y4, Y7
 	VMULPD      Y3, Y5, Y3
 	VMULPD      Y5, Y3, Y3
 	VMOVAPD     Y3, Y8
 	VFMADD231PD Y7, Y4, Y8
 	VFMADD231PD Y6, Y2, Y8
-	VMULPD      constants<>+2360(SB), Y0, Y4
+	VMULPD      constants<>+2384(SB), Y0, Y4
 	VFMADD231PD Y8, Y1, Y4
 	VSUBPD      Y4, Y3, Y3
 	VSUBPD      Y5, Y3, Y3
-	VFMSUB132PD constants<>+2328(SB), Y3, Y0
+	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1120:
+done1199:
 	CMPQ    DX, $0x04
-	JLT     partial1121
+	JLT     partial1200
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1123
+	JMP     stored1202
 
-partial1121:
+partial1200:
 	CMPQ         DX, $0x02
-	JLT          single1122
+	JLT          single1201
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1123
+	JEQ          stored1202
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1123
+	JMP          stored1202
 
-single1122:
+single1201:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1123:
-done1118:
+stored1202:
+done1197:
 	VZEROUPPER
 	RET
 
@@ -16051,94 +19258,94 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest1125
+	JLT          rest1204
 
-whole1124:
+whole1203:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
-	VANDPD       constants<>+1944(SB), Y2, Y3
-	VCMPPD       $0x06, constants<>+2072(SB), Y3, Y3
+	VANDPD       constants<>+1968(SB), Y2, Y3
+	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick1126
-	VMOVUPD      constants<>+2136(SB), Y3
+	JZ           quick1205
+	VMOVUPD      constants<>+2160(SB), Y3
 	VMAXPD       Y2, Y3, Y2
-	VMOVUPD      constants<>+2168(SB), Y3
+	VMOVUPD      constants<>+2192(SB), Y3
 	VMINPD       Y2, Y3, Y2
-	VMOVUPD      constants<>+2232(SB), Y3
-	VFMADD231PD  constants<>+2200(SB), Y2, Y3
-	VSUBPD       constants<>+2232(SB), Y3, Y3
-	VFNMADD231PD constants<>+2264(SB), Y3, Y2
-	VFNMADD231PD constants<>+2296(SB), Y3, Y2
+	VMOVUPD      constants<>+2256(SB), Y3
+	VFMADD231PD  constants<>+2224(SB), Y2, Y3
+	VSUBPD       constants<>+2256(SB), Y3, Y3
+	VFNMADD231PD constants<>+2288(SB), Y3, Y2
+	VFNMADD231PD constants<>+2320(SB), Y3, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1208(SB), Y6
-	VFMADD231PD  constants<>+1240(SB), Y2, Y6
-	VMOVUPD      constants<>+1272(SB), Y7
-	VFMADD231PD  constants<>+1304(SB), Y2, Y7
-	VMOVUPD      constants<>+1336(SB), Y8
-	VFMADD231PD  constants<>+1368(SB), Y2, Y8
-	VMOVUPD      constants<>+1400(SB), Y9
-	VFMADD231PD  constants<>+1432(SB), Y2, Y9
-	VMOVUPD      constants<>+1464(SB), Y10
-	VFMADD231PD  constants<>+1496(SB), Y2, Y10
+	VMOVUPD      constants<>+1232(SB), Y6
+	VFMADD231PD  constants<>+1264(SB), Y2, Y6
+	VMOVUPD      constants<>+1296(SB), Y7
+	VFMADD231PD  constants<>+1328(SB), Y2, Y7
+	VMOVUPD      constants<>+1360(SB), Y8
+	VFMADD231PD  constants<>+1392(SB), Y2, Y8
+	VMOVUPD      constants<>+1424(SB), Y9
+	VFMADD231PD  constants<>+1456(SB), Y2, Y9
+	VMOVUPD      constants<>+1488(SB), Y10
+	VFMADD231PD  constants<>+1520(SB), Y2, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y2
-	VADDPD       constants<>+1976(SB), Y2, Y2
-	VMULPD       constants<>+2040(SB), Y3, Y4
+	VADDPD       constants<>+2000(SB), Y2, Y2
+	VMULPD       constants<>+2064(SB), Y3, Y4
 	VROUNDPD     $0x01, Y4, Y4
 	VSUBPD       Y4, Y3, Y3
-	VADDPD       constants<>+2232(SB), Y4, Y4
+	VADDPD       constants<>+2256(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+1976(SB), Y4, Y4
-	VADDPD       constants<>+2232(SB), Y3, Y3
+	VPADDQ       constants<>+2000(SB), Y4, Y4
+	VADDPD       constants<>+2256(SB), Y3, Y3
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constants<>+1976(SB), Y3, Y3
+	VPADDQ       constants<>+2000(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done1127
+	JMP          done1206
 
-quick1126:
-	VMOVUPD      constants<>+2232(SB), Y3
-	VFMADD231PD  constants<>+2200(SB), Y2, Y3
-	VSUBPD       constants<>+2232(SB), Y3, Y4
-	VFNMADD231PD constants<>+2264(SB), Y4, Y2
-	VFNMADD231PD constants<>+2296(SB), Y4, Y2
+quick1205:
+	VMOVUPD      constants<>+2256(SB), Y3
+	VFMADD231PD  constants<>+2224(SB), Y2, Y3
+	VSUBPD       constants<>+2256(SB), Y3, Y4
+	VFNMADD231PD constants<>+2288(SB), Y4, Y2
+	VFNMADD231PD constants<>+2320(SB), Y4, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1208(SB), Y6
-	VFMADD231PD  constants<>+1240(SB), Y2, Y6
-	VMOVUPD      constants<>+1272(SB), Y7
-	VFMADD231PD  constants<>+1304(SB), Y2, Y7
-	VMOVUPD      constants<>+1336(SB), Y8
-	VFMADD231PD  constants<>+1368(SB), Y2, Y8
-	VMOVUPD      constants<>+1400(SB), Y9
-	VFMADD231PD  constants<>+1432(SB), Y2, Y9
-	VMOVUPD      constants<>+1464(SB), Y10
-	VFMADD231PD  constants<>+1496(SB), Y2, Y10
+	VMOVUPD      constants<>+1232(SB), Y6
+	VFMADD231PD  constants<>+1264(SB), Y2, Y6
+	VMOVUPD      constants<>+1296(SB), Y7
+	VFMADD231PD  constants<>+1328(SB), Y2, Y7
+	VMOVUPD      constants<>+1360(SB), Y8
+	VFMADD231PD  constants<>+1392(SB), Y2, Y8
+	VMOVUPD      constants<>+1424(SB), Y9
+	VFMADD231PD  constants<>+1456(SB), Y2, Y9
+	VMOVUPD      constants<>+1488(SB), Y10
+	VFMADD231PD  constants<>+1520(SB), Y2, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y2
-	VADDPD       constants<>+1976(SB), Y2, Y2
+	VADDPD       constants<>+2000(SB), Y2, Y2
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
-done1127:
+done1206:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1124
+	JGE     whole1203
 
-rest1125:
+rest1204:
 	TESTQ        DX, DX
-	JZ           done1128
+	JZ           done1207
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -16146,101 +19353,101 @@ rest1125:
 	VMASKMOVPD   (CX)(BX*8), Y2, Y3
 	VSUBPD       Y0, Y3, Y3
 	VANDPD       Y2, Y3, Y3
-	VANDPD       constants<>+1944(SB), Y3, Y0
-	VCMPPD       $0x06, constants<>+2072(SB), Y0, Y0
+	VANDPD       constants<>+1968(SB), Y3, Y0
+	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick1129
-	VMOVUPD      constants<>+2136(SB), Y0
+	JZ           quick1208
+	VMOVUPD      constants<>+2160(SB), Y0
 	VMAXPD       Y3, Y0, Y3
-	VMOVUPD      constants<>+2168(SB), Y0
+	VMOVUPD      constants<>+2192(SB), Y0
 	VMINPD       Y3, Y0, Y3
-	VMOVUPD      constants<>+2232(SB), Y0
-	VFMADD231PD  constants<>+2200(SB), Y3, Y0
-	VSUBPD       constants<>+2232(SB), Y0, Y0
-	VFNMADD231PD constants<>+2264(SB), Y0, Y3
-	VFNMADD231PD constants<>+2296(SB), Y0, Y3
+	VMOVUPD      constants<>+2256(SB), Y0
+	VFMADD231PD  constants<>+2224(SB), Y3, Y0
+	VSUBPD       constants<>+2256(SB), Y0, Y0
+	VFNMADD231PD constants<>+2288(SB), Y0, Y3
+	VFNMADD231PD constants<>+2320(SB), Y0, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1208(SB), Y6
-	VFMADD231PD  constants<>+1240(SB), Y3, Y6
-	VMOVUPD      constants<>+1272(SB), Y7
-	VFMADD231PD  constants<>+1304(SB), Y3, Y7
-	VMOVUPD      constants<>+1336(SB), Y8
-	VFMADD231PD  constants<>+1368(SB), Y3, Y8
-	VMOVUPD      constants<>+1400(SB), Y9
-	VFMADD231PD  constants<>+1432(SB), Y3, Y9
-	VMOVUPD      constants<>+1464(SB), Y10
-	VFMADD231PD  constants<>+1496(SB), Y3, Y10
+	VMOVUPD      constants<>+1232(SB), Y6
+	VFMADD231PD  constants<>+1264(SB), Y3, Y6
+	VMOVUPD      constants<>+1296(SB), Y7
+	VFMADD231PD  constants<>+1328(SB), Y3, Y7
+	VMOVUPD      constants<>+1360(SB), Y8
+	VFMADD231PD  constants<>+1392(SB), Y3, Y8
+	VMOVUPD      constants<>+1424(SB), Y9
+	VFMADD231PD  constants<>+1456(SB), Y3, Y9
+	VMOVUPD      constants<>+1488(SB), Y10
+	VFMADD231PD  constants<>+1520(SB), Y3, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y3
-	VADDPD       constants<>+1976(SB), Y3, Y3
-	VMULPD       constants<>+2040(SB), Y0, Y4
+	VADDPD       constants<>+2000(SB), Y3, Y3
+	VMULPD       constants<>+2064(SB), Y0, Y4
 	VROUNDPD     $0x01, Y4, Y4
 	VSUBPD       Y4, Y0, Y0
-	VADDPD       constants<>+2232(SB), Y4, Y4
+	VADDPD       constants<>+2256(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+1976(SB), Y4, Y4
-	VADDPD       constants<>+2232(SB), Y0, Y0
+	VPADDQ       constants<>+2000(SB), Y4, Y4
+	VADDPD       constants<>+2256(SB), Y0, Y0
 	VPSLLQ       $0x34, Y0, Y0
-	VPADDQ       constants<>+1976(SB), Y0, Y0
+	VPADDQ       constants<>+2000(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done1130
+	JMP          done1209
 
-quick1129:
-	VMOVUPD      constants<>+2232(SB), Y0
-	VFMADD231PD  constants<>+2200(SB), Y3, Y0
-	VSUBPD       constants<>+2232(SB), Y0, Y4
-	VFNMADD231PD constants<>+2264(SB), Y4, Y3
-	VFNMADD231PD constants<>+2296(SB), Y4, Y3
+quick1208:
+	VMOVUPD      constants<>+2256(SB), Y0
+	VFMADD231PD  constants<>+2224(SB), Y3, Y0
+	VSUBPD       constants<>+2256(SB), Y0, Y4
+	VFNMADD231PD constants<>+2288(SB), Y4, Y3
+	VFNMADD231PD constants<>+2320(SB), Y4, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+1208(SB), Y6
-	VFMADD231PD  constants<>+1240(SB), Y3, Y6
-	VMOVUPD      constants<>+1272(SB), Y7
-	VFMADD231PD  constants<>+1304(SB), Y3, Y7
-	VMOVUPD      constants<>+1336(SB), Y8
-	VFMADD231PD  constants<>+1368(SB), Y3, Y8
-	VMOVUPD      constants<>+1400(SB), Y9
-	VFMADD231PD  constants<>+1432(SB), Y3, Y9
-	VMOVUPD      constants<>+1464(SB), Y10
-	VFMADD231PD  constants<>+1496(SB), Y3, Y10
+	VMOVUPD      constants<>+1232(SB), Y6
+	VFMADD231PD  constants<>+1264(SB), Y3, Y6
+	VMOVUPD      constants<>+1296(SB), Y7
+	VFMADD231PD  constants<>+1328(SB), Y3, Y7
+	VMOVUPD      constants<>+1360(SB), Y8
+	VFMADD231PD  constants<>+1392(SB), Y3, Y8
+	VMOVUPD      constants<>+1424(SB), Y9
+	VFMADD231PD  constants<>+1456(SB), Y3, Y9
+	VMOVUPD      constants<>+1488(SB), Y10
+	VFMADD231PD  constants<>+1520(SB), Y3, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y3
-	VADDPD       constants<>+1976(SB), Y3, Y3
+	VADDPD       constants<>+2000(SB), Y3, Y3
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
-done1130:
+done1209:
 	CMPQ    DX, $0x04
-	JLT     partial1131
+	JLT     partial1210
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1133
+	JMP     stored1212
 
-partial1131:
+partial1210:
 	CMPQ         DX, $0x02
-	JLT          single1132
+	JLT          single1211
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1133
+	JEQ          stored1212
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored1133
+	JMP          stored1212
 
-single1132:
+single1211:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1133:
+stored1212:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done1128:
+done1207:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -16254,13 +19461,13 @@ done1128:
 TEXT ·max256(SB), $0-32
 	MOVQ    x_base+0(FP), AX
 	MOVQ    x_len+8(FP), CX
-	VMOVUPD constants<>+1752(SB), Y0
+	VMOVUPD constants<>+1776(SB), Y0
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest1135
+	JLT     rest1214
 
-whole1134:
+whole1213:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -16268,32 +19475,32 @@ whole1134:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1134
+	JGE     whole1213
 
-rest1135:
+rest1214:
 	TESTQ      CX, CX
-	JZ         done1136
+	JZ         done1215
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
 	VMASKMOVPD (AX)(DX*8), Y2, Y3
-	VMOVUPD    constants<>+1752(SB), Y4
+	VMOVUPD    constants<>+1776(SB), Y4
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done1136:
+done1215:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers1137
-	VMOVUPD    constants<>+1816(SB), Y0
+	JZ         numbers1216
+	VMOVUPD    constants<>+1840(SB), Y0
 
-numbers1137:
+numbers1216:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -16307,9 +19514,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1139
+	JLT          rest1218
 
-whole1138:
+whole1217:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -16325,24 +19532,24 @@ whole1138:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1138
+	JGE         whole1217
 
-rest1139:
+rest1218:
 	CMPQ DX, $0x00000004
-	JLT  rest1141
+	JLT  rest1220
 
-whole1140:
+whole1219:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1140
+	JGE         whole1219
 
-rest1141:
+rest1220:
 	TESTQ       DX, DX
-	JZ          done1142
+	JZ          done1221
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -16351,24 +19558,24 @@ rest1141:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1143
+	JLT         partial1222
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1145
+	JMP         stored1224
 
-partial1143:
+partial1222:
 	CMPQ         DX, $0x02
-	JLT          single1144
+	JLT          single1223
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1145
+	JEQ          stored1224
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1145
+	JMP          stored1224
 
-single1144:
+single1223:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1145:
-done1142:
+stored1224:
+done1221:
 	VZEROUPPER
 	RET
 
@@ -16386,9 +19593,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1147
+	JLT  rest1226
 
-panel1146:
+panel1225:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -16401,9 +19608,9 @@ panel1146:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1150
+	JLT    rows1229
 
-row1149:
+row1228:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -16417,9 +19624,9 @@ row1149:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1149
+	JGE          row1228
 
-rows1150:
+rows1229:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -16431,13 +19638,13 @@ rows1150:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1146
+	JGE     panel1225
 
-rest1147:
+rest1226:
 	TESTQ   R11, R11
-	JZ      done1148
+	JZ      done1227
 	CMPQ    R11, $0x00000004
-	JGT     wider1151
+	JGT     wider1230
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -16450,9 +19657,9 @@ rest1147:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1153
+	JLT     rows1232
 
-row1152:
+row1231:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -16469,13 +19676,13 @@ row1152:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1152
+	JGE          row1231
 
-rows1153:
+rows1232:
 	CMPQ DX, $0x00000001
-	JLT  rows1155
+	JLT  rows1234
 
-row1154:
+row1233:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -16483,35 +19690,35 @@ row1154:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1154
+	JGE          row1233
 
-rows1155:
+rows1234:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1156
+	JLT     partial1235
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1158
+	JMP     stored1237
 
-partial1156:
+partial1235:
 	CMPQ         R11, $0x02
-	JLT          single1157
+	JLT          single1236
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1158
+	JEQ          stored1237
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1158
+	JMP          stored1237
 
-single1157:
+single1236:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1158:
-	JMP done1148
+stored1237:
+	JMP done1227
 
-wider1151:
+wider1230:
 	CMPQ    R11, $0x00000008
-	JGT     wider1159
+	JGT     wider1238
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -16529,9 +19736,9 @@ wider1151:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1161
+	JLT     rows1240
 
-row1160:
+row1239:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -16552,13 +19759,13 @@ row1160:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1160
+	JGE          row1239
 
-rows1161:
+rows1240:
 	CMPQ DX, $0x00000001
-	JLT  rows1163
+	JLT  rows1242
 
-row1162:
+row1241:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -16567,9 +19774,9 @@ row1162:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1162
+	JGE          row1241
 
-rows1163:
+rows1242:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -16578,28 +19785,28 @@ rows1163:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1164
+	JLT     partial1243
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1166
+	JMP     stored1245
 
-partial1164:
+partial1243:
 	CMPQ         R11, $0x02
-	JLT          single1165
+	JLT          single1244
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1166
+	JEQ          stored1245
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1166
+	JMP          stored1245
 
-single1165:
+single1244:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1166:
-	JMP done1148
+stored1245:
+	JMP done1227
 
-wider1159:
+wider1238:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1167
+	JGT     wider1246
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -16615,9 +19822,9 @@ wider1159:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1169
+	JLT     rows1248
 
-row1168:
+row1247:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -16632,13 +19839,13 @@ row1168:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1168
+	JGE          row1247
 
-rows1169:
+rows1248:
 	CMPQ DX, $0x00000001
-	JLT  rows1171
+	JLT  rows1250
 
-row1170:
+row1249:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -16648,37 +19855,37 @@ row1170:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1170
+	JGE          row1249
 
-rows1171:
+rows1250:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1172
+	JLT     partial1251
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1174
+	JMP     stored1253
 
-partial1172:
+partial1251:
 	CMPQ         R11, $0x02
-	JLT          single1173
+	JLT          single1252
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1174
+	JEQ          stored1253
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1174
+	JMP          stored1253
 
-single1173:
+single1252:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1174:
-	JMP done1148
+stored1253:
+	JMP done1227
 
-wider1167:
+wider1246:
 	CMPQ    R11, $0x00000010
-	JGT     wider1175
+	JGT     wider1254
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -16696,9 +19903,9 @@ wider1167:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1177
+	JLT     rows1256
 
-row1176:
+row1255:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -16715,13 +19922,13 @@ row1176:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1176
+	JGE          row1255
 
-rows1177:
+rows1256:
 	CMPQ DX, $0x00000001
-	JLT  rows1179
+	JLT  rows1258
 
-row1178:
+row1257:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -16732,9 +19939,9 @@ row1178:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1178
+	JGE          row1257
 
-rows1179:
+rows1258:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -16743,28 +19950,28 @@ rows1179:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1180
+	JLT     partial1259
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1182
+	JMP     stored1261
 
-partial1180:
+partial1259:
 	CMPQ         R11, $0x02
-	JLT          single1181
+	JLT          single1260
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1182
+	JEQ          stored1261
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1182
+	JMP          stored1261
 
-single1181:
+single1260:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1182:
-	JMP done1148
+stored1261:
+	JMP done1227
 
-wider1175:
+wider1254:
 	CMPQ    R11, $0x00000014
-	JGT     wider1183
+	JGT     wider1262
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -16779,9 +19986,9 @@ wider1175:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1185
+	JLT     rows1264
 
-row1184:
+row1263:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -16793,36 +20000,36 @@ row1184:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1184
+	JGE          row1263
 
-rows1185:
+rows1264:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1186
+	JLT     partial1265
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1188
+	JMP     stored1267
 
-partial1186:
+partial1265:
 	CMPQ         R11, $0x02
-	JLT          single1187
+	JLT          single1266
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1188
+	JEQ          stored1267
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1188
+	JMP          stored1267
 
-single1187:
+single1266:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1188:
-	JMP done1148
+stored1267:
+	JMP done1227
 
-wider1183:
+wider1262:
 	CMPQ    R11, $0x00000018
-	JGT     wider1189
+	JGT     wider1268
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -16838,9 +20045,9 @@ wider1183:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1191
+	JLT     rows1270
 
-row1190:
+row1269:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -16853,37 +20060,37 @@ row1190:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1190
+	JGE          row1269
 
-rows1191:
+rows1270:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1192
+	JLT     partial1271
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1194
+	JMP     stored1273
 
-partial1192:
+partial1271:
 	CMPQ         R11, $0x02
-	JLT          single1193
+	JLT          single1272
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1194
+	JEQ          stored1273
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1194
+	JMP          stored1273
 
-single1193:
+single1272:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1194:
-	JMP done1148
+stored1273:
+	JMP done1227
 
-wider1189:
+wider1268:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1195
+	JGT     wider1274
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -16900,9 +20107,9 @@ wider1189:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1197
+	JLT     rows1276
 
-row1196:
+row1275:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -16916,9 +20123,9 @@ row1196:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1196
+	JGE          row1275
 
-rows1197:
+rows1276:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -16926,26 +20133,26 @@ rows1197:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1198
+	JLT     partial1277
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1200
+	JMP     stored1279
 
-partial1198:
+partial1277:
 	CMPQ         R11, $0x02
-	JLT          single1199
+	JLT          single1278
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1200
+	JEQ          stored1279
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1200
+	JMP          stored1279
 
-single1199:
+single1278:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1200:
-	JMP done1148
+stored1279:
+	JMP done1227
 
-wider1195:
+wider1274:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -16963,9 +20170,9 @@ wider1195:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1203
+	JLT     rows1282
 
-row1202:
+row1281:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -16980,9 +20187,9 @@ row1202:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1202
+	JGE          row1281
 
-rows1203:
+rows1282:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -16991,24 +20198,24 @@ rows1203:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1204
+	JLT     partial1283
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1206
+	JMP     stored1285
 
-partial1204:
+partial1283:
 	CMPQ         R11, $0x02
-	JLT          single1205
+	JLT          single1284
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1206
+	JEQ          stored1285
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1206
+	JMP          stored1285
 
-single1205:
+single1284:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1206:
-done1148:
+stored1285:
+done1227:
 	VZEROUPPER
 	RET
 
@@ -17026,9 +20233,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1208
+	JLT  rest1287
 
-block1207:
+block1286:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -17042,9 +20249,9 @@ block1207:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1212
+	JLT    rest1291
 
-whole1211:
+whole1290:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -17059,11 +20266,11 @@ whole1211:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1211
+	JGE         whole1290
 
-rest1212:
+rest1291:
 	TESTQ       R14, R14
-	JZ          done1214
+	JZ          done1293
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -17085,7 +20292,7 @@ rest1212:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1214:
+done1293:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -17110,11 +20317,11 @@ done1214:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1207
+	JGE        block1286
 
-rest1208:
+rest1287:
 	TESTQ  CX, CX
-	JZ     done1210
+	JZ     done1289
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -17127,44 +20334,44 @@ rest1208:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1217
+	JLT    rest1296
 
-whole1216:
+whole1295:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1218
+	JLE         column1297
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1218
+	JLE         column1297
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1218
+	JLE         column1297
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1218
+	JLE         column1297
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1218
+	JLE         column1297
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1218
+	JLE         column1297
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1218
+	JLE         column1297
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1218:
+column1297:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1216
+	JGE  whole1295
 
-rest1217:
+rest1296:
 	TESTQ       BX, BX
-	JZ          done1219
+	JZ          done1298
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -17172,36 +20379,36 @@ rest1217:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1220
+	JLE         column1299
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1220
+	JLE         column1299
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1220
+	JLE         column1299
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1220
+	JLE         column1299
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1220
+	JLE         column1299
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1220
+	JLE         column1299
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1220
+	JLE         column1299
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1220:
-done1219:
+column1299:
+done1298:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -17221,32 +20428,32 @@ done1219:
 	VPERM2F128 $0x20, Y6, Y4, Y4
 	VADDPD     Y1, Y4, Y4
 	CMPQ       CX, $0x00000004
-	JLE        few1209
+	JLE        few1288
 	VMOVUPD    Y0, (AX)
 	VMOVAPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1209:
+few1288:
 	CMPQ    CX, $0x04
-	JLT     partial1221
+	JLT     partial1300
 	VMOVUPD Y0, (AX)
-	JMP     stored1223
+	JMP     stored1302
 
-partial1221:
+partial1300:
 	CMPQ         CX, $0x02
-	JLT          single1222
+	JLT          single1301
 	VMOVUPD      X0, (AX)
-	JEQ          stored1223
+	JEQ          stored1302
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1223
+	JMP          stored1302
 
-single1222:
+single1301:
 	VMOVSD X0, (AX)
 
-stored1223:
-done1210:
+stored1302:
+done1289:
 	VZEROUPPER
 	RET
 
@@ -17263,9 +20470,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1225
+	JLT  rest1304
 
-panel1224:
+panel1303:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -17278,9 +20485,9 @@ panel1224:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1228
+	JLT     rows1307
 
-row1227:
+row1306:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -17310,19 +20517,19 @@ row1227:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1227
+	JGE          row1306
 
-rows1228:
+rows1307:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1224
+	JGE  panel1303
 
-rest1225:
+rest1304:
 	TESTQ      R10, R10
-	JZ         done1226
+	JZ         done1305
 	CMPQ       R10, $0x00000004
-	JGT        wider1229
+	JGT        wider1308
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -17332,50 +20539,50 @@ rest1225:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1231
+	JLT        rows1310
 
-row1230:
+row1309:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1232
+	JLT          partial1311
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1234
+	JMP          added1313
 
-partial1232:
+partial1311:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1233
+	JLT          single1312
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1234
+	JEQ          added1313
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1234
+	JMP          added1313
 
-single1233:
+single1312:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1234:
+added1313:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1230
+	JGE  row1309
 
-rows1231:
-	JMP done1226
+rows1310:
+	JMP done1305
 
-wider1229:
+wider1308:
 	CMPQ       R10, $0x00000008
-	JGT        wider1235
+	JGT        wider1314
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -17387,53 +20594,53 @@ wider1229:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1237
+	JLT        rows1316
 
-row1236:
+row1315:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1238
+	JLT          partial1317
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1240
+	JMP          added1319
 
-partial1238:
+partial1317:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1239
+	JLT          single1318
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1240
+	JEQ          added1319
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1240
+	JMP          added1319
 
-single1239:
+single1318:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1240:
+added1319:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1236
+	JGE  row1315
 
-rows1237:
-	JMP done1226
+rows1316:
+	JMP done1305
 
-wider1235:
+wider1314:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1241
+	JGT        wider1320
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -17446,9 +20653,9 @@ wider1235:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1243
+	JLT        rows1322
 
-row1242:
+row1321:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -17457,45 +20664,45 @@ row1242:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1244
+	JLT          partial1323
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1246
+	JMP          added1325
 
-partial1244:
+partial1323:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1245
+	JLT          single1324
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1246
+	JEQ          added1325
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1246
+	JMP          added1325
 
-single1245:
+single1324:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1246:
+added1325:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1242
+	JGE  row1321
 
-rows1243:
-	JMP done1226
+rows1322:
+	JMP done1305
 
-wider1241:
+wider1320:
 	CMPQ       R10, $0x00000010
-	JGT        wider1247
+	JGT        wider1326
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -17509,9 +20716,9 @@ wider1241:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1249
+	JLT        rows1328
 
-row1248:
+row1327:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -17523,45 +20730,45 @@ row1248:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1250
+	JLT          partial1329
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1252
+	JMP          added1331
 
-partial1250:
+partial1329:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1251
+	JLT          single1330
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1252
+	JEQ          added1331
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1252
+	JMP          added1331
 
-single1251:
+single1330:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1252:
+added1331:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1248
+	JGE  row1327
 
-rows1249:
-	JMP done1226
+rows1328:
+	JMP done1305
 
-wider1247:
+wider1326:
 	CMPQ       R10, $0x00000014
-	JGT        wider1253
+	JGT        wider1332
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -17576,9 +20783,9 @@ wider1247:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1255
+	JLT        rows1334
 
-row1254:
+row1333:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -17593,45 +20800,45 @@ row1254:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1256
+	JLT          partial1335
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1258
+	JMP          added1337
 
-partial1256:
+partial1335:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1257
+	JLT          single1336
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1258
+	JEQ          added1337
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1258
+	JMP          added1337
 
-single1257:
+single1336:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1258:
+added1337:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1254
+	JGE  row1333
 
-rows1255:
-	JMP done1226
+rows1334:
+	JMP done1305
 
-wider1253:
+wider1332:
 	CMPQ       R10, $0x00000018
-	JGT        wider1259
+	JGT        wider1338
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -17647,9 +20854,9 @@ wider1253:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1261
+	JLT        rows1340
 
-row1260:
+row1339:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -17667,45 +20874,45 @@ row1260:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1262
+	JLT          partial1341
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1264
+	JMP          added1343
 
-partial1262:
+partial1341:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1263
+	JLT          single1342
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1264
+	JEQ          added1343
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1264
+	JMP          added1343
 
-single1263:
+single1342:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1264:
+added1343:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1260
+	JGE  row1339
 
-rows1261:
-	JMP done1226
+rows1340:
+	JMP done1305
 
-wider1259:
+wider1338:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1265
+	JGT        wider1344
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -17722,9 +20929,9 @@ wider1259:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1267
+	JLT        rows1346
 
-row1266:
+row1345:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -17745,43 +20952,43 @@ row1266:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1268
+	JLT          partial1347
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1270
+	JMP          added1349
 
-partial1268:
+partial1347:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1269
+	JLT          single1348
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1270
+	JEQ          added1349
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1270
+	JMP          added1349
 
-single1269:
+single1348:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1270:
+added1349:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1266
+	JGE  row1345
 
-rows1267:
-	JMP done1226
+rows1346:
+	JMP done1305
 
-wider1265:
+wider1344:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -17799,9 +21006,9 @@ wider1265:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1273
+	JLT        rows1352
 
-row1272:
+row1351:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -17825,41 +21032,41 @@ row1272:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1274
+	JLT          partial1353
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1276
+	JMP          added1355
 
-partial1274:
+partial1353:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1275
+	JLT          single1354
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1276
+	JEQ          added1355
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1276
+	JMP          added1355
 
-single1275:
+single1354:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1276:
+added1355:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1272
+	JGE  row1351
 
-rows1273:
-done1226:
+rows1352:
+done1305:
 	VZEROUPPER
 	RET
 
@@ -17878,9 +21085,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1278
+	JLT    rest1357
 
-panel1277:
+panel1356:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -17894,9 +21101,9 @@ panel1277:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1281
+	JLT     rows1360
 
-row1280:
+row1359:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -17936,13 +21143,13 @@ row1280:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1280
+	JGE          row1359
 
-rows1281:
+rows1360:
 	CMPQ R13, $0x00000001
-	JLT  rows1283
+	JLT  rows1362
 
-row1282:
+row1361:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -17965,9 +21172,9 @@ row1282:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1282
+	JGE          row1361
 
-rows1283:
+rows1362:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -17975,13 +21182,13 @@ rows1283:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1277
+	JGE    panel1356
 
-rest1278:
+rest1357:
 	TESTQ      R12, R12
-	JZ         done1279
+	JZ         done1358
 	CMPQ       R12, $0x00000004
-	JGT        wider1284
+	JGT        wider1363
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -17994,31 +21201,31 @@ rest1278:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1286
+	JLT        rows1365
 
-row1285:
+row1364:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1287
+	JLT          partial1366
 	VMOVUPD      Y5, (R11)
-	JMP          stored1289
+	JMP          stored1368
 
-partial1287:
+partial1366:
 	CMPQ         R12, $0x02
-	JLT          single1288
+	JLT          single1367
 	VMOVUPD      X5, (R11)
-	JEQ          stored1289
+	JEQ          stored1368
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1289
+	JMP          stored1368
 
-single1288:
+single1367:
 	VMOVSD X5, (R11)
 
-stored1289:
+stored1368:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -18026,23 +21233,23 @@ stored1289:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1290
+	JLT          partial1369
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1292
+	JMP          stored1371
 
-partial1290:
+partial1369:
 	CMPQ         R12, $0x02
-	JLT          single1291
+	JLT          single1370
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1292
+	JEQ          stored1371
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1292
+	JMP          stored1371
 
-single1291:
+single1370:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1292:
+stored1371:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -18050,35 +21257,35 @@ stored1292:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1285
+	JGE    row1364
 
-rows1286:
+rows1365:
 	CMPQ AX, $0x00000001
-	JLT  rows1294
+	JLT  rows1373
 
-row1293:
+row1372:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1295
+	JLT          partial1374
 	VMOVUPD      Y5, (R11)
-	JMP          stored1297
+	JMP          stored1376
 
-partial1295:
+partial1374:
 	CMPQ         R12, $0x02
-	JLT          single1296
+	JLT          single1375
 	VMOVUPD      X5, (R11)
-	JEQ          stored1297
+	JEQ          stored1376
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1297
+	JMP          stored1376
 
-single1296:
+single1375:
 	VMOVSD X5, (R11)
 
-stored1297:
+stored1376:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -18086,16 +21293,16 @@ stored1297:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1293
+	JGE    row1372
 
-rows1294:
+rows1373:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1279
+	JMP    done1358
 
-wider1284:
+wider1363:
 	CMPQ       R12, $0x00000008
-	JGT        wider1298
+	JGT        wider1377
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -18110,9 +21317,9 @@ wider1284:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1300
+	JLT        rows1379
 
-row1299:
+row1378:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -18122,23 +21329,23 @@ row1299:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1301
+	JLT          partial1380
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1303
+	JMP          stored1382
 
-partial1301:
+partial1380:
 	CMPQ         R12, $0x02
-	JLT          single1302
+	JLT          single1381
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1303
+	JEQ          stored1382
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1303
+	JMP          stored1382
 
-single1302:
+single1381:
 	VMOVSD X6, 32(R11)
 
-stored1303:
+stored1382:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -18150,23 +21357,23 @@ stored1303:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1304
+	JLT          partial1383
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1306
+	JMP          stored1385
 
-partial1304:
+partial1383:
 	CMPQ         R12, $0x02
-	JLT          single1305
+	JLT          single1384
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1306
+	JEQ          stored1385
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1306
+	JMP          stored1385
 
-single1305:
+single1384:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1306:
+stored1385:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -18174,13 +21381,13 @@ stored1306:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1299
+	JGE    row1378
 
-rows1300:
+rows1379:
 	CMPQ AX, $0x00000001
-	JLT  rows1308
+	JLT  rows1387
 
-row1307:
+row1386:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -18190,23 +21397,23 @@ row1307:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1309
+	JLT          partial1388
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1311
+	JMP          stored1390
 
-partial1309:
+partial1388:
 	CMPQ         R12, $0x02
-	JLT          single1310
+	JLT          single1389
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1311
+	JEQ          stored1390
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1311
+	JMP          stored1390
 
-single1310:
+single1389:
 	VMOVSD X6, 32(R11)
 
-stored1311:
+stored1390:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -18214,16 +21421,16 @@ stored1311:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1307
+	JGE    row1386
 
-rows1308:
+rows1387:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1279
+	JMP    done1358
 
-wider1298:
+wider1377:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1312
+	JGT        wider1391
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -18240,9 +21447,9 @@ wider1298:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1314
+	JLT        rows1393
 
-row1313:
+row1392:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -18256,23 +21463,23 @@ row1313:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1315
+	JLT          partial1394
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1317
+	JMP          stored1396
 
-partial1315:
+partial1394:
 	CMPQ         R12, $0x02
-	JLT          single1316
+	JLT          single1395
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1317
+	JEQ          stored1396
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1317
+	JMP          stored1396
 
-single1316:
+single1395:
 	VMOVSD X8, 64(R11)
 
-stored1317:
+stored1396:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -18288,23 +21495,23 @@ stored1317:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1318
+	JLT          partial1397
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1320
+	JMP          stored1399
 
-partial1318:
+partial1397:
 	CMPQ         R12, $0x02
-	JLT          single1319
+	JLT          single1398
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1320
+	JEQ          stored1399
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1320
+	JMP          stored1399
 
-single1319:
+single1398:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1320:
+stored1399:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -18312,13 +21519,13 @@ stored1320:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1313
+	JGE    row1392
 
-rows1314:
+rows1393:
 	CMPQ AX, $0x00000001
-	JLT  rows1322
+	JLT  rows1401
 
-row1321:
+row1400:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -18332,23 +21539,23 @@ row1321:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1323
+	JLT          partial1402
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1325
+	JMP          stored1404
 
-partial1323:
+partial1402:
 	CMPQ         R12, $0x02
-	JLT          single1324
+	JLT          single1403
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1325
+	JEQ          stored1404
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1325
+	JMP          stored1404
 
-single1324:
+single1403:
 	VMOVSD X8, 64(R11)
 
-stored1325:
+stored1404:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -18356,15 +21563,15 @@ stored1325:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1321
+	JGE    row1400
 
-rows1322:
+rows1401:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1279
+	JMP    done1358
 
-wider1312:
+wider1391:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -18383,9 +21590,9 @@ wider1312:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1328
+	JLT        rows1407
 
-row1327:
+row1406:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -18403,23 +21610,23 @@ row1327:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1329
+	JLT          partial1408
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1331
+	JMP          stored1410
 
-partial1329:
+partial1408:
 	CMPQ         R12, $0x02
-	JLT          single1330
+	JLT          single1409
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1331
+	JEQ          stored1410
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1331
+	JMP          stored1410
 
-single1330:
+single1409:
 	VMOVSD X10, 96(R11)
 
-stored1331:
+stored1410:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -18439,23 +21646,23 @@ stored1331:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1332
+	JLT          partial1411
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1334
+	JMP          stored1413
 
-partial1332:
+partial1411:
 	CMPQ         R12, $0x02
-	JLT          single1333
+	JLT          single1412
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1334
+	JEQ          stored1413
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1334
+	JMP          stored1413
 
-single1333:
+single1412:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1334:
+stored1413:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -18463,13 +21670,13 @@ stored1334:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1327
+	JGE    row1406
 
-rows1328:
+rows1407:
 	CMPQ AX, $0x00000001
-	JLT  rows1336
+	JLT  rows1415
 
-row1335:
+row1414:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -18487,23 +21694,23 @@ row1335:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1337
+	JLT          partial1416
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1339
+	JMP          stored1418
 
-partial1337:
+partial1416:
 	CMPQ         R12, $0x02
-	JLT          single1338
+	JLT          single1417
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1339
+	JEQ          stored1418
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1339
+	JMP          stored1418
 
-single1338:
+single1417:
 	VMOVSD X10, 96(R11)
 
-stored1339:
+stored1418:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -18511,15 +21718,15 @@ stored1339:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1335
+	JGE    row1414
 
-rows1336:
+rows1415:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1279:
+done1358:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -18534,17 +21741,17 @@ TEXT ·exponentiate256(SB), $0-73
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    theta_base+24(FP), CX
 	MOVQ    theta_len+32(FP), DX
-	VMOVUPD constants<>+1752(SB), Y0
-	VMOVUPD constants<>+1784(SB), Y1
+	VMOVUPD constants<>+1776(SB), Y0
+	VMOVUPD constants<>+1808(SB), Y1
 	VXORPD  Y2, Y2, Y2
-	VMOVUPD constants<>+1752(SB), Y3
-	VMOVUPD constants<>+1784(SB), Y4
+	VMOVUPD constants<>+1776(SB), Y3
+	VMOVUPD constants<>+1808(SB), Y4
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1341
+	JLT     rest1420
 
-whole1340:
+whole1419:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -18555,11 +21762,11 @@ whole1340:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1340
+	JGE       whole1419
 
-rest1341:
+rest1420:
 	TESTQ      SI, SI
-	JZ         done1342
+	JZ         done1421
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -18572,7 +21779,7 @@ rest1341:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1342:
+done1421:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -18583,10 +21790,10 @@ done1342:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1344
+	JNZ          nan1423
 	VBROADCASTSD inverse+48(FP), Y2
-	VANDPD       constants<>+1944(SB), Y0, Y3
-	VCMPPD       $0x1e, constants<>+1912(SB), Y3, Y3
+	VANDPD       constants<>+1968(SB), Y0, Y3
+	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
 	VSUBPD       Y0, Y1, Y1
 	VMULPD       Y2, Y1, Y1
 	VBROADCASTSD lowest+56(FP), Y4
@@ -18594,37 +21801,37 @@ done1342:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1343
-	VMOVUPD      constants<>+2232(SB), Y1
-	VMOVUPD      constants<>+1976(SB), Y3
+	JNZ          unsafe1422
+	VMOVUPD      constants<>+2256(SB), Y1
+	VMOVUPD      constants<>+2000(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1346
+	JLT          rest1425
 
-whole1345:
+whole1424:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2104(SB), Y6
+	VMOVUPD      constants<>+2128(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y1, Y6
-	VFMADD231PD  constants<>+2200(SB), Y4, Y6
+	VFMADD231PD  constants<>+2224(SB), Y4, Y6
 	VSUBPD       Y1, Y6, Y7
-	VFNMADD231PD constants<>+2264(SB), Y7, Y4
-	VFNMADD231PD constants<>+2296(SB), Y7, Y4
+	VFNMADD231PD constants<>+2288(SB), Y7, Y4
+	VFNMADD231PD constants<>+2320(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1208(SB), Y9
-	VFMADD231PD  constants<>+1240(SB), Y4, Y9
-	VMOVUPD      constants<>+1272(SB), Y10
-	VFMADD231PD  constants<>+1304(SB), Y4, Y10
-	VMOVUPD      constants<>+1336(SB), Y11
-	VFMADD231PD  constants<>+1368(SB), Y4, Y11
-	VMOVUPD      constants<>+1400(SB), Y12
-	VFMADD231PD  constants<>+1432(SB), Y4, Y12
-	VMOVUPD      constants<>+1464(SB), Y13
-	VFMADD231PD  constants<>+1496(SB), Y4, Y13
+	VMOVUPD      constants<>+1232(SB), Y9
+	VFMADD231PD  constants<>+1264(SB), Y4, Y9
+	VMOVUPD      constants<>+1296(SB), Y10
+	VFMADD231PD  constants<>+1328(SB), Y4, Y10
+	VMOVUPD      constants<>+1360(SB), Y11
+	VFMADD231PD  constants<>+1392(SB), Y4, Y11
+	VMOVUPD      constants<>+1424(SB), Y12
+	VFMADD231PD  constants<>+1456(SB), Y4, Y12
+	VMOVUPD      constants<>+1488(SB), Y13
+	VFMADD231PD  constants<>+1520(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -18639,26 +21846,26 @@ whole1345:
 	VMOVUPD      32(CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2104(SB), Y6
+	VMOVUPD      constants<>+2128(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y1, Y6
-	VFMADD231PD  constants<>+2200(SB), Y4, Y6
+	VFMADD231PD  constants<>+2224(SB), Y4, Y6
 	VSUBPD       Y1, Y6, Y7
-	VFNMADD231PD constants<>+2264(SB), Y7, Y4
-	VFNMADD231PD constants<>+2296(SB), Y7, Y4
+	VFNMADD231PD constants<>+2288(SB), Y7, Y4
+	VFNMADD231PD constants<>+2320(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1208(SB), Y9
-	VFMADD231PD  constants<>+1240(SB), Y4, Y9
-	VMOVUPD      constants<>+1272(SB), Y10
-	VFMADD231PD  constants<>+1304(SB), Y4, Y10
-	VMOVUPD      constants<>+1336(SB), Y11
-	VFMADD231PD  constants<>+1368(SB), Y4, Y11
-	VMOVUPD      constants<>+1400(SB), Y12
-	VFMADD231PD  constants<>+1432(SB), Y4, Y12
-	VMOVUPD      constants<>+1464(SB), Y13
-	VFMADD231PD  constants<>+1496(SB), Y4, Y13
+	VMOVUPD      constants<>+1232(SB), Y9
+	VFMADD231PD  constants<>+1264(SB), Y4, Y9
+	VMOVUPD      constants<>+1296(SB), Y10
+	VFMADD231PD  constants<>+1328(SB), Y4, Y10
+	VMOVUPD      constants<>+1360(SB), Y11
+	VFMADD231PD  constants<>+1392(SB), Y4, Y11
+	VMOVUPD      constants<>+1424(SB), Y12
+	VFMADD231PD  constants<>+1456(SB), Y4, Y12
+	VMOVUPD      constants<>+1488(SB), Y13
+	VFMADD231PD  constants<>+1520(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -18673,36 +21880,36 @@ whole1345:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1345
+	JGE          whole1424
 
-rest1346:
+rest1425:
 	CMPQ DX, $0x00000004
-	JLT  rest1348
+	JLT  rest1427
 
-whole1347:
+whole1426:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2104(SB), Y6
+	VMOVUPD      constants<>+2128(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y1, Y6
-	VFMADD231PD  constants<>+2200(SB), Y4, Y6
+	VFMADD231PD  constants<>+2224(SB), Y4, Y6
 	VSUBPD       Y1, Y6, Y7
-	VFNMADD231PD constants<>+2264(SB), Y7, Y4
-	VFNMADD231PD constants<>+2296(SB), Y7, Y4
+	VFNMADD231PD constants<>+2288(SB), Y7, Y4
+	VFNMADD231PD constants<>+2320(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1208(SB), Y9
-	VFMADD231PD  constants<>+1240(SB), Y4, Y9
-	VMOVUPD      constants<>+1272(SB), Y10
-	VFMADD231PD  constants<>+1304(SB), Y4, Y10
-	VMOVUPD      constants<>+1336(SB), Y11
-	VFMADD231PD  constants<>+1368(SB), Y4, Y11
-	VMOVUPD      constants<>+1400(SB), Y12
-	VFMADD231PD  constants<>+1432(SB), Y4, Y12
-	VMOVUPD      constants<>+1464(SB), Y13
-	VFMADD231PD  constants<>+1496(SB), Y4, Y13
+	VMOVUPD      constants<>+1232(SB), Y9
+	VFMADD231PD  constants<>+1264(SB), Y4, Y9
+	VMOVUPD      constants<>+1296(SB), Y10
+	VFMADD231PD  constants<>+1328(SB), Y4, Y10
+	VMOVUPD      constants<>+1360(SB), Y11
+	VFMADD231PD  constants<>+1392(SB), Y4, Y11
+	VMOVUPD      constants<>+1424(SB), Y12
+	VFMADD231PD  constants<>+1456(SB), Y4, Y12
+	VMOVUPD      constants<>+1488(SB), Y13
+	VFMADD231PD  constants<>+1520(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -18717,11 +21924,11 @@ whole1347:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1347
+	JGE          whole1426
 
-rest1348:
+rest1427:
 	TESTQ        DX, DX
-	JZ           done1349
+	JZ           done1428
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -18729,26 +21936,26 @@ rest1348:
 	VMASKMOVPD   (CX)(BX*8), Y4, Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+2104(SB), Y5
+	VMOVUPD      constants<>+2128(SB), Y5
 	VCMPPD       $0x05, Y5, Y4, Y2
 	VMAXPD       Y4, Y5, Y4
 	VMOVUPD      Y1, Y5
-	VFMADD231PD  constants<>+2200(SB), Y4, Y5
+	VFMADD231PD  constants<>+2224(SB), Y4, Y5
 	VSUBPD       Y1, Y5, Y1
-	VFNMADD231PD constants<>+2264(SB), Y1, Y4
-	VFNMADD231PD constants<>+2296(SB), Y1, Y4
+	VFNMADD231PD constants<>+2288(SB), Y1, Y4
+	VFNMADD231PD constants<>+2320(SB), Y1, Y4
 	VMULPD       Y4, Y4, Y1
 	VMULPD       Y1, Y1, Y6
-	VMOVUPD      constants<>+1208(SB), Y7
-	VFMADD231PD  constants<>+1240(SB), Y4, Y7
-	VMOVUPD      constants<>+1272(SB), Y8
-	VFMADD231PD  constants<>+1304(SB), Y4, Y8
-	VMOVUPD      constants<>+1336(SB), Y9
-	VFMADD231PD  constants<>+1368(SB), Y4, Y9
-	VMOVUPD      constants<>+1400(SB), Y10
-	VFMADD231PD  constants<>+1432(SB), Y4, Y10
-	VMOVUPD      constants<>+1464(SB), Y11
-	VFMADD231PD  constants<>+1496(SB), Y4, Y11
+	VMOVUPD      constants<>+1232(SB), Y7
+	VFMADD231PD  constants<>+1264(SB), Y4, Y7
+	VMOVUPD      constants<>+1296(SB), Y8
+	VFMADD231PD  constants<>+1328(SB), Y4, Y8
+	VMOVUPD      constants<>+1360(SB), Y9
+	VFMADD231PD  constants<>+1392(SB), Y4, Y9
+	VMOVUPD      constants<>+1424(SB), Y10
+	VFMADD231PD  constants<>+1456(SB), Y4, Y10
+	VMOVUPD      constants<>+1488(SB), Y11
+	VFMADD231PD  constants<>+1520(SB), Y4, Y11
 	VFMADD231PD  Y8, Y1, Y7
 	VFMADD231PD  Y10, Y1, Y9
 	VFMADD231PD  Y11, Y6, Y9
@@ -18760,34 +21967,34 @@ rest1348:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y2, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1350
+	JLT          partial1429
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1352
+	JMP          stored1431
 
-partial1350:
+partial1429:
 	CMPQ         DX, $0x02
-	JLT          single1351
+	JLT          single1430
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1352
+	JEQ          stored1431
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1352
+	JMP          stored1431
 
-single1351:
+single1430:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1352:
-done1349:
+stored1431:
+done1428:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1344:
-	VMOVUPD constants<>+1816(SB), Y0
+nan1423:
+	VMOVUPD constants<>+1840(SB), Y0
 
-unsafe1343:
+unsafe1422:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -18803,29 +22010,29 @@ TEXT ·absorb256(SB), $0-96
 	MOVQ         old_len+8(FP), BX
 	VBROADCASTSD rho+72(FP), Y0
 	VBROADCASTSD damping+80(FP), Y1
-	VMOVUPD      constants<>+1976(SB), Y2
+	VMOVUPD      constants<>+2000(SB), Y2
 	VSUBPD       Y1, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1354
+	JLT          rest1433
 
-whole1353:
+whole1432:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1355
+	JBE       undamped1434
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1355:
+undamped1434:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
-	VANDPD      constants<>+1944(SB), Y5, Y5
+	VANDPD      constants<>+1968(SB), Y5, Y5
 	VANDPD      Y7, Y5, Y5
 	VPCMPGTQ    Y3, Y5, Y7
 	VBLENDVPD   Y7, Y5, Y3, Y3
@@ -18836,11 +22043,11 @@ undamped1355:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1353
+	JGE         whole1432
 
-rest1354:
+rest1433:
 	TESTQ      BX, BX
-	JZ         done1356
+	JZ         done1435
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -18848,59 +22055,59 @@ rest1354:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1357
+	JBE        undamped1436
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1357:
+undamped1436:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
-	VANDPD    constants<>+1944(SB), Y2, Y2
+	VANDPD    constants<>+1968(SB), Y2, Y2
 	VANDPD    Y1, Y2, Y2
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1358
+	JLT       partial1437
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1360
+	JMP       stored1439
 
-partial1358:
+partial1437:
 	CMPQ         BX, $0x02
-	JLT          single1359
+	JLT          single1438
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1360
+	JEQ          stored1439
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1360
+	JMP          stored1439
 
-single1359:
+single1438:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1360:
+stored1439:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1361
+	JLT         partial1440
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1363
+	JMP         stored1442
 
-partial1361:
+partial1440:
 	CMPQ         BX, $0x02
-	JLT          single1362
+	JLT          single1441
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1363
+	JEQ          stored1442
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1363
+	JMP          stored1442
 
-single1362:
+single1441:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1363:
-done1356:
+stored1442:
+done1435:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -18924,14 +22131,14 @@ TEXT ·edgeBelief256(SB), $2112-161
 	MOVQ    beliefV_len+80(FP), R9
 	LEAQ    63(SP), R10
 	ANDQ    $-64, R10
-	VMOVUPD constants<>+1752(SB), Y0
-	VMOVUPD constants<>+1752(SB), Y1
+	VMOVUPD constants<>+1776(SB), Y0
+	VMOVUPD constants<>+1776(SB), Y1
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1366
+	JLT     rest1445
 
-whole1365:
+whole1444:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -18942,11 +22149,11 @@ whole1365:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1365
+	JGE       whole1444
 
-rest1366:
+rest1445:
 	TESTQ      R12, R12
-	JZ         done1367
+	JZ         done1446
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -18959,19 +22166,19 @@ rest1366:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1367:
+done1446:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
-	VMOVUPD    constants<>+1752(SB), Y1
-	VMOVUPD    constants<>+1752(SB), Y2
+	VMOVUPD    constants<>+1776(SB), Y1
+	VMOVUPD    constants<>+1776(SB), Y2
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1369
+	JLT        rest1448
 
-whole1368:
+whole1447:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -18982,11 +22189,11 @@ whole1368:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1368
+	JGE       whole1447
 
-rest1369:
+rest1448:
 	TESTQ      DX, DX
-	JZ         done1370
+	JZ         done1449
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -18999,46 +22206,46 @@ rest1369:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1370:
+done1449:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1371:
+vector1450:
 	VMOVUPD      (R10)(CX*8), Y2
-	VCMPPD       $0x04, constants<>+1752(SB), Y2, Y3
+	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       Y2, Y3, Y3
-	VMOVUPD      constants<>+2104(SB), Y5
+	VMOVUPD      constants<>+2128(SB), Y5
 	VCMPPD       $0x05, Y5, Y2, Y4
 	VMAXPD       Y2, Y5, Y2
-	VMOVUPD      constants<>+2232(SB), Y5
-	VFMADD231PD  constants<>+2200(SB), Y2, Y5
-	VSUBPD       constants<>+2232(SB), Y5, Y6
-	VFNMADD231PD constants<>+2264(SB), Y6, Y2
-	VFNMADD231PD constants<>+2296(SB), Y6, Y2
+	VMOVUPD      constants<>+2256(SB), Y5
+	VFMADD231PD  constants<>+2224(SB), Y2, Y5
+	VSUBPD       constants<>+2256(SB), Y5, Y6
+	VFNMADD231PD constants<>+2288(SB), Y6, Y2
+	VFNMADD231PD constants<>+2320(SB), Y6, Y2
 	VMULPD       Y2, Y2, Y6
 	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+1208(SB), Y8
-	VFMADD231PD  constants<>+1240(SB), Y2, Y8
-	VMOVUPD      constants<>+1272(SB), Y9
-	VFMADD231PD  constants<>+1304(SB), Y2, Y9
-	VMOVUPD      constants<>+1336(SB), Y10
-	VFMADD231PD  constants<>+1368(SB), Y2, Y10
-	VMOVUPD      constants<>+1400(SB), Y11
-	VFMADD231PD  constants<>+1432(SB), Y2, Y11
-	VMOVUPD      constants<>+1464(SB), Y12
-	VFMADD231PD  constants<>+1496(SB), Y2, Y12
+	VMOVUPD      constants<>+1232(SB), Y8
+	VFMADD231PD  constants<>+1264(SB), Y2, Y8
+	VMOVUPD      constants<>+1296(SB), Y9
+	VFMADD231PD  constants<>+1328(SB), Y2, Y9
+	VMOVUPD      constants<>+1360(SB), Y10
+	VFMADD231PD  constants<>+1392(SB), Y2, Y10
+	VMOVUPD      constants<>+1424(SB), Y11
+	VFMADD231PD  constants<>+1456(SB), Y2, Y11
+	VMOVUPD      constants<>+1488(SB), Y12
+	VFMADD231PD  constants<>+1520(SB), Y2, Y12
 	VFMADD231PD  Y9, Y6, Y8
 	VFMADD231PD  Y11, Y6, Y10
 	VFMADD231PD  Y12, Y7, Y10
 	VFMADD231PD  Y10, Y7, Y8
 	VFMADD231PD  Y8, Y6, Y2
-	VADDPD       constants<>+1976(SB), Y2, Y2
+	VADDPD       constants<>+2000(SB), Y2, Y2
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+1976(SB), Y5, Y5
+	VPADDQ       constants<>+2000(SB), Y5, Y5
 	VMULPD       Y5, Y2, Y2
 	VANDPD       Y4, Y2, Y2
 	VMOVUPD      Y2, (R10)(CX*8)
@@ -19046,42 +22253,42 @@ vector1371:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1371
+	JLT          vector1450
 	XORQ         CX, CX
 
-vector1372:
+vector1451:
 	VMOVUPD      1024(R10)(CX*8), Y2
-	VCMPPD       $0x04, constants<>+1752(SB), Y2, Y3
+	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
 	VANDPD       Y2, Y3, Y3
-	VMOVUPD      constants<>+2104(SB), Y5
+	VMOVUPD      constants<>+2128(SB), Y5
 	VCMPPD       $0x05, Y5, Y2, Y4
 	VMAXPD       Y2, Y5, Y2
-	VMOVUPD      constants<>+2232(SB), Y5
-	VFMADD231PD  constants<>+2200(SB), Y2, Y5
-	VSUBPD       constants<>+2232(SB), Y5, Y6
-	VFNMADD231PD constants<>+2264(SB), Y6, Y2
-	VFNMADD231PD constants<>+2296(SB), Y6, Y2
+	VMOVUPD      constants<>+2256(SB), Y5
+	VFMADD231PD  constants<>+2224(SB), Y2, Y5
+	VSUBPD       constants<>+2256(SB), Y5, Y6
+	VFNMADD231PD constants<>+2288(SB), Y6, Y2
+	VFNMADD231PD constants<>+2320(SB), Y6, Y2
 	VMULPD       Y2, Y2, Y6
 	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+1208(SB), Y8
-	VFMADD231PD  constants<>+1240(SB), Y2, Y8
-	VMOVUPD      constants<>+1272(SB), Y9
-	VFMADD231PD  constants<>+1304(SB), Y2, Y9
-	VMOVUPD      constants<>+1336(SB), Y10
-	VFMADD231PD  constants<>+1368(SB), Y2, Y10
-	VMOVUPD      constants<>+1400(SB), Y11
-	VFMADD231PD  constants<>+1432(SB), Y2, Y11
-	VMOVUPD      constants<>+1464(SB), Y12
-	VFMADD231PD  constants<>+1496(SB), Y2, Y12
+	VMOVUPD      constants<>+1232(SB), Y8
+	VFMADD231PD  constants<>+1264(SB), Y2, Y8
+	VMOVUPD      constants<>+1296(SB), Y9
+	VFMADD231PD  constants<>+1328(SB), Y2, Y9
+	VMOVUPD      constants<>+1360(SB), Y10
+	VFMADD231PD  constants<>+1392(SB), Y2, Y10
+	VMOVUPD      constants<>+1424(SB), Y11
+	VFMADD231PD  constants<>+1456(SB), Y2, Y11
+	VMOVUPD      constants<>+1488(SB), Y12
+	VFMADD231PD  constants<>+1520(SB), Y2, Y12
 	VFMADD231PD  Y9, Y6, Y8
 	VFMADD231PD  Y11, Y6, Y10
 	VFMADD231PD  Y12, Y7, Y10
 	VFMADD231PD  Y10, Y7, Y8
 	VFMADD231PD  Y8, Y6, Y2
-	VADDPD       constants<>+1976(SB), Y2, Y2
+	VADDPD       constants<>+2000(SB), Y2, Y2
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+1976(SB), Y5, Y5
+	VPADDQ       constants<>+2000(SB), Y5, Y5
 	VMULPD       Y5, Y2, Y2
 	VANDPD       Y4, Y2, Y2
 	VMOVUPD      Y2, 1024(R10)(CX*8)
@@ -19089,7 +22296,7 @@ vector1372:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1372
+	JLT          vector1451
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -19098,9 +22305,9 @@ vector1372:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1374
+	JLT          rest1453
 
-panel1373:
+panel1452:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -19113,9 +22320,9 @@ panel1373:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1377
+	JLT    rows1456
 
-row1376:
+row1455:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -19134,9 +22341,9 @@ row1376:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1376
+	JGE          row1455
 
-rows1377:
+rows1456:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -19152,13 +22359,13 @@ rows1377:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1373
+	JGE         panel1452
 
-rest1374:
+rest1453:
 	TESTQ   R11, R11
-	JZ      done1375
+	JZ      done1454
 	CMPQ    R11, $0x00000004
-	JGT     wider1378
+	JGT     wider1457
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -19169,9 +22376,9 @@ rest1374:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1380
+	JLT     rows1459
 
-row1379:
+row1458:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -19181,17 +22388,17 @@ row1379:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1379
+	JGE          row1458
 
-rows1380:
+rows1459:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1375
+	JMP         done1454
 
-wider1378:
+wider1457:
 	CMPQ    R11, $0x00000008
-	JGT     wider1381
+	JGT     wider1460
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -19205,9 +22412,9 @@ wider1378:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1383
+	JLT     rows1462
 
-row1382:
+row1461:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -19220,20 +22427,20 @@ row1382:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1382
+	JGE          row1461
 
-rows1383:
+rows1462:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1375
+	JMP         done1454
 
-wider1381:
+wider1460:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1384
+	JGT     wider1463
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -19249,9 +22456,9 @@ wider1381:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1386
+	JLT     rows1465
 
-row1385:
+row1464:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -19267,9 +22474,9 @@ row1385:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1385
+	JGE          row1464
 
-rows1386:
+rows1465:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -19279,9 +22486,9 @@ rows1386:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1375
+	JMP         done1454
 
-wider1384:
+wider1463:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -19299,9 +22506,9 @@ wider1384:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1389
+	JLT     rows1468
 
-row1388:
+row1467:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -19320,9 +22527,9 @@ row1388:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1388
+	JGE          row1467
 
-rows1389:
+rows1468:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -19336,7 +22543,7 @@ rows1389:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1375:
+done1454:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -19346,96 +22553,96 @@ done1375:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe1364
-	VMOVUPD     constants<>+1912(SB), Y3
+	JCS         unsafe1443
+	VMOVUPD     constants<>+1936(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1364
-	VMOVUPD     constants<>+1976(SB), Y3
+	JCS         unsafe1443
+	VMOVUPD     constants<>+2000(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
 	MOVSD       X2, product+152(FP)
-	VCMPPD      $0x19, constants<>+2392(SB), Y1, Y2
-	VCMPPD      $0x1e, constants<>+1912(SB), Y1, Y4
+	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y2
+	VCMPPD      $0x1e, constants<>+1936(SB), Y1, Y4
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JZ          quick1390
+	JZ          quick1469
 	VMOVAPD     Y1, Y2
-	VCMPPD      $0x19, constants<>+2392(SB), Y1, Y5
-	VMULPD      constants<>+2424(SB), Y1, Y4
+	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
+	VMULPD      constants<>+2448(SB), Y1, Y4
 	VBLENDVPD   Y5, Y4, Y1, Y1
-	VANDPD      constants<>+2456(SB), Y5, Y4
-	VPADDQ      constants<>+2520(SB), Y1, Y1
+	VANDPD      constants<>+2480(SB), Y5, Y4
+	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y5
-	VORPD       constants<>+2584(SB), Y5, Y5
-	VSUBPD      constants<>+2616(SB), Y5, Y5
-	VANDPD      constants<>+2552(SB), Y1, Y1
-	VPADDQ      constants<>+2488(SB), Y1, Y1
+	VORPD       constants<>+2608(SB), Y5, Y5
+	VSUBPD      constants<>+2640(SB), Y5, Y5
+	VANDPD      constants<>+2576(SB), Y1, Y1
+	VPADDQ      constants<>+2512(SB), Y1, Y1
 	VADDPD      Y4, Y5, Y5
-	VSUBPD      constants<>+1976(SB), Y1, Y1
-	VADDPD      constants<>+2008(SB), Y1, Y4
+	VSUBPD      constants<>+2000(SB), Y1, Y1
+	VADDPD      constants<>+2032(SB), Y1, Y4
 	VDIVPD      Y4, Y1, Y4
 	VMULPD      Y4, Y4, Y6
 	VMULPD      Y6, Y6, Y7
-	VMOVUPD     constants<>+1720(SB), Y8
-	VFMADD213PD constants<>+1656(SB), Y7, Y8
-	VFMADD213PD constants<>+1592(SB), Y7, Y8
-	VFMADD213PD constants<>+1528(SB), Y7, Y8
-	VMOVUPD     constants<>+1688(SB), Y9
-	VFMADD213PD constants<>+1624(SB), Y7, Y9
-	VFMADD213PD constants<>+1560(SB), Y7, Y9
-	VMULPD      constants<>+2040(SB), Y1, Y10
+	VMOVUPD     constants<>+1744(SB), Y8
+	VFMADD213PD constants<>+1680(SB), Y7, Y8
+	VFMADD213PD constants<>+1616(SB), Y7, Y8
+	VFMADD213PD constants<>+1552(SB), Y7, Y8
+	VMOVUPD     constants<>+1712(SB), Y9
+	VFMADD213PD constants<>+1648(SB), Y7, Y9
+	VFMADD213PD constants<>+1584(SB), Y7, Y9
+	VMULPD      constants<>+2064(SB), Y1, Y10
 	VMULPD      Y1, Y10, Y10
 	VMOVAPD     Y10, Y11
 	VFMADD231PD Y9, Y7, Y11
 	VFMADD231PD Y8, Y6, Y11
-	VMULPD      constants<>+2360(SB), Y5, Y7
+	VMULPD      constants<>+2384(SB), Y5, Y7
 	VFMADD231PD Y11, Y4, Y7
 	VSUBPD      Y7, Y10, Y10
 	VSUBPD      Y1, Y10, Y10
-	VFMSUB132PD constants<>+2328(SB), Y10, Y5
+	VFMSUB132PD constants<>+2352(SB), Y10, Y5
 	VMOVAPD     Y5, Y1
 	VXORPD      Y4, Y4, Y4
 	VCMPPD      $0x00, Y4, Y2, Y5
-	VBLENDVPD   Y5, constants<>+1752(SB), Y1, Y1
-	VCMPPD      $0x00, constants<>+1784(SB), Y2, Y5
-	VBLENDVPD   Y5, constants<>+1784(SB), Y1, Y1
+	VBLENDVPD   Y5, constants<>+1776(SB), Y1, Y1
+	VCMPPD      $0x00, constants<>+1808(SB), Y2, Y5
+	VBLENDVPD   Y5, constants<>+1808(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
-	VBLENDVPD   Y5, constants<>+1816(SB), Y1, Y1
-	JMP         done1391
+	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
+	JMP         done1470
 
-quick1390:
-	VPADDQ      constants<>+2520(SB), Y1, Y1
+quick1469:
+	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
-	VORPD       constants<>+2584(SB), Y2, Y2
-	VSUBPD      constants<>+2616(SB), Y2, Y2
-	VANDPD      constants<>+2552(SB), Y1, Y1
-	VPADDQ      constants<>+2488(SB), Y1, Y1
-	VSUBPD      constants<>+1976(SB), Y1, Y1
-	VADDPD      constants<>+2008(SB), Y1, Y4
+	VORPD       constants<>+2608(SB), Y2, Y2
+	VSUBPD      constants<>+2640(SB), Y2, Y2
+	VANDPD      constants<>+2576(SB), Y1, Y1
+	VPADDQ      constants<>+2512(SB), Y1, Y1
+	VSUBPD      constants<>+2000(SB), Y1, Y1
+	VADDPD      constants<>+2032(SB), Y1, Y4
 	VDIVPD      Y4, Y1, Y4
 	VMULPD      Y4, Y4, Y5
 	VMULPD      Y5, Y5, Y6
-	VMOVUPD     constants<>+1720(SB), Y7
-	VFMADD213PD constants<>+1656(SB), Y6, Y7
-	VFMADD213PD constants<>+1592(SB), Y6, Y7
-	VFMADD213PD constants<>+1528(SB), Y6, Y7
-	VMOVUPD     constants<>+1688(SB), Y8
-	VFMADD213PD constants<>+1624(SB), Y6, Y8
-	VFMADD213PD constants<>+1560(SB), Y6, Y8
-	VMULPD      constants<>+2040(SB), Y1, Y9
+	VMOVUPD     constants<>+1744(SB), Y7
+	VFMADD213PD constants<>+1680(SB), Y6, Y7
+	VFMADD213PD constants<>+1616(SB), Y6, Y7
+	VFMADD213PD constants<>+1552(SB), Y6, Y7
+	VMOVUPD     constants<>+1712(SB), Y8
+	VFMADD213PD constants<>+1648(SB), Y6, Y8
+	VFMADD213PD constants<>+1584(SB), Y6, Y8
+	VMULPD      constants<>+2064(SB), Y1, Y9
 	VMULPD      Y1, Y9, Y9
 	VMOVAPD     Y9, Y10
 	VFMADD231PD Y8, Y6, Y10
 	VFMADD231PD Y7, Y5, Y10
-	VMULPD      constants<>+2360(SB), Y2, Y6
+	VMULPD      constants<>+2384(SB), Y2, Y6
 	VFMADD231PD Y10, Y4, Y6
 	VSUBPD      Y6, Y9, Y9
 	VSUBPD      Y1, Y9, Y9
-	VFMSUB132PD constants<>+2328(SB), Y9, Y2
+	VFMSUB132PD constants<>+2352(SB), Y9, Y2
 	VMOVAPD     Y2, Y1
 
-done1391:
+done1470:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -19444,15 +22651,15 @@ done1391:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1392:
+row1471:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1394
+	JLT          rest1473
 
-whole1393:
+whole1472:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -19460,11 +22667,11 @@ whole1393:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1393
+	JGE     whole1472
 
-rest1394:
+rest1473:
 	TESTQ      R11, R11
-	JZ         done1395
+	JZ         done1474
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -19474,42 +22681,42 @@ rest1394:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1396
+	JGT        pieces1475
 	VMOVUPD    Y1, (R8)
-	JMP        written1397
+	JMP        written1476
 
-pieces1396:
+pieces1475:
 	CMPQ    R11, $0x04
-	JLT     partial1398
+	JLT     partial1477
 	VMOVUPD Y1, (R8)
-	JMP     stored1400
+	JMP     stored1479
 
-partial1398:
+partial1477:
 	CMPQ         R11, $0x02
-	JLT          single1399
+	JLT          single1478
 	VMOVUPD      X1, (R8)
-	JEQ          stored1400
+	JEQ          stored1479
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1400
+	JMP          stored1479
 
-single1399:
+single1478:
 	VMOVSD X1, (R8)
 
-stored1400:
-written1397:
-done1395:
+stored1479:
+written1476:
+done1474:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1392
+	JNZ  row1471
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1364:
+unsafe1443:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -19526,17 +22733,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1402
+	JLT  rest1481
 
-panel1401:
+panel1480:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1405
+	JLT  tiles1484
 
-tile1404:
+tile1483:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -19553,9 +22760,9 @@ tile1404:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1407
+	JLE    done1486
 
-again1406:
+again1485:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -19585,9 +22792,9 @@ again1406:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1406
+	JNZ          again1485
 
-done1407:
+done1486:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -19611,13 +22818,13 @@ done1407:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1404
+	JGE     tile1483
 
-tiles1405:
+tiles1484:
 	CMPQ R10, $0x00000002
-	JLT  tiles1409
+	JLT  tiles1488
 
-tile1408:
+tile1487:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -19626,9 +22833,9 @@ tile1408:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1411
+	JLE    done1490
 
-again1410:
+again1489:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -19642,9 +22849,9 @@ again1410:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1410
+	JNZ          again1489
 
-done1411:
+done1490:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -19656,22 +22863,22 @@ done1411:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1408
+	JGE     tile1487
 
-tiles1409:
+tiles1488:
 	CMPQ R10, $0x00000001
-	JLT  tiles1413
+	JLT  tiles1492
 
-tile1412:
+tile1491:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1415
+	JLE    done1494
 
-again1414:
+again1493:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -19681,27 +22888,27 @@ again1414:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1414
+	JNZ          again1493
 
-done1415:
+done1494:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1412
+	JGE     tile1491
 
-tiles1413:
+tiles1492:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1401
+	JGE  panel1480
 
-rest1402:
+rest1481:
 	TESTQ   R9, R9
-	JZ      done1403
+	JZ      done1482
 	CMPQ    R9, $0x00000004
-	JGT     wider1416
+	JGT     wider1495
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -19711,9 +22918,9 @@ rest1402:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1418
+	JLT     tiles1497
 
-tile1417:
+tile1496:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -19724,9 +22931,9 @@ tile1417:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1420
+	JLE    done1499
 
-again1419:
+again1498:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -19749,144 +22956,144 @@ again1419:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1419
+	JNZ          again1498
 
-done1420:
+done1499:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1421
+	JLT     partial1500
 	VMOVUPD Y1, (DI)
-	JMP     stored1423
+	JMP     stored1502
 
-partial1421:
+partial1500:
 	CMPQ         R9, $0x02
-	JLT          single1422
+	JLT          single1501
 	VMOVUPD      X1, (DI)
-	JEQ          stored1423
+	JEQ          stored1502
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1423
+	JMP          stored1502
 
-single1422:
+single1501:
 	VMOVSD X1, (DI)
 
-stored1423:
+stored1502:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1424
+	JLT     partial1503
 	VMOVUPD Y2, (DI)
-	JMP     stored1426
+	JMP     stored1505
 
-partial1424:
+partial1503:
 	CMPQ         R9, $0x02
-	JLT          single1425
+	JLT          single1504
 	VMOVUPD      X2, (DI)
-	JEQ          stored1426
+	JEQ          stored1505
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1426
+	JMP          stored1505
 
-single1425:
+single1504:
 	VMOVSD X2, (DI)
 
-stored1426:
+stored1505:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1427
+	JLT     partial1506
 	VMOVUPD Y3, (DI)
-	JMP     stored1429
+	JMP     stored1508
 
-partial1427:
+partial1506:
 	CMPQ         R9, $0x02
-	JLT          single1428
+	JLT          single1507
 	VMOVUPD      X3, (DI)
-	JEQ          stored1429
+	JEQ          stored1508
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1429
+	JMP          stored1508
 
-single1428:
+single1507:
 	VMOVSD X3, (DI)
 
-stored1429:
+stored1508:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1430
+	JLT     partial1509
 	VMOVUPD Y4, (DI)
-	JMP     stored1432
+	JMP     stored1511
 
-partial1430:
+partial1509:
 	CMPQ         R9, $0x02
-	JLT          single1431
+	JLT          single1510
 	VMOVUPD      X4, (DI)
-	JEQ          stored1432
+	JEQ          stored1511
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1432
+	JMP          stored1511
 
-single1431:
+single1510:
 	VMOVSD X4, (DI)
 
-stored1432:
+stored1511:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1433
+	JLT     partial1512
 	VMOVUPD Y5, (DI)
-	JMP     stored1435
+	JMP     stored1514
 
-partial1433:
+partial1512:
 	CMPQ         R9, $0x02
-	JLT          single1434
+	JLT          single1513
 	VMOVUPD      X5, (DI)
-	JEQ          stored1435
+	JEQ          stored1514
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1435
+	JMP          stored1514
 
-single1434:
+single1513:
 	VMOVSD X5, (DI)
 
-stored1435:
+stored1514:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1436
+	JLT     partial1515
 	VMOVUPD Y6, (DI)
-	JMP     stored1438
+	JMP     stored1517
 
-partial1436:
+partial1515:
 	CMPQ         R9, $0x02
-	JLT          single1437
+	JLT          single1516
 	VMOVUPD      X6, (DI)
-	JEQ          stored1438
+	JEQ          stored1517
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1438
+	JMP          stored1517
 
-single1437:
+single1516:
 	VMOVSD X6, (DI)
 
-stored1438:
+stored1517:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1417
+	JGE  tile1496
 
-tiles1418:
+tiles1497:
 	CMPQ R10, $0x00000002
-	JLT  tiles1440
+	JLT  tiles1519
 
-tile1439:
+tile1518:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1442
+	JLE    done1521
 
-again1441:
+again1520:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -19897,67 +23104,67 @@ again1441:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1441
+	JNZ          again1520
 
-done1442:
+done1521:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1443
+	JLT     partial1522
 	VMOVUPD Y1, (DI)
-	JMP     stored1445
+	JMP     stored1524
 
-partial1443:
+partial1522:
 	CMPQ         R9, $0x02
-	JLT          single1444
+	JLT          single1523
 	VMOVUPD      X1, (DI)
-	JEQ          stored1445
+	JEQ          stored1524
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1445
+	JMP          stored1524
 
-single1444:
+single1523:
 	VMOVSD X1, (DI)
 
-stored1445:
+stored1524:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1446
+	JLT     partial1525
 	VMOVUPD Y2, (DI)
-	JMP     stored1448
+	JMP     stored1527
 
-partial1446:
+partial1525:
 	CMPQ         R9, $0x02
-	JLT          single1447
+	JLT          single1526
 	VMOVUPD      X2, (DI)
-	JEQ          stored1448
+	JEQ          stored1527
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1448
+	JMP          stored1527
 
-single1447:
+single1526:
 	VMOVSD X2, (DI)
 
-stored1448:
+stored1527:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1439
+	JGE  tile1518
 
-tiles1440:
+tiles1519:
 	CMPQ R10, $0x00000001
-	JLT  tiles1450
+	JLT  tiles1529
 
-tile1449:
+tile1528:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1452
+	JLE    done1531
 
-again1451:
+again1530:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -19965,36 +23172,36 @@ again1451:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1451
+	JNZ          again1530
 
-done1452:
+done1531:
 	CMPQ    R9, $0x04
-	JLT     partial1453
+	JLT     partial1532
 	VMOVUPD Y1, (DI)
-	JMP     stored1455
+	JMP     stored1534
 
-partial1453:
+partial1532:
 	CMPQ         R9, $0x02
-	JLT          single1454
+	JLT          single1533
 	VMOVUPD      X1, (DI)
-	JEQ          stored1455
+	JEQ          stored1534
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1455
+	JMP          stored1534
 
-single1454:
+single1533:
 	VMOVSD X1, (DI)
 
-stored1455:
+stored1534:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1449
+	JGE  tile1528
 
-tiles1450:
-	JMP done1403
+tiles1529:
+	JMP done1482
 
-wider1416:
+wider1495:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -20005,9 +23212,9 @@ wider1416:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1458
+	JLT     tiles1537
 
-tile1457:
+tile1536:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -20024,9 +23231,9 @@ tile1457:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1460
+	JLE    done1539
 
-again1459:
+again1538:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -20056,141 +23263,141 @@ again1459:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1459
+	JNZ          again1538
 
-done1460:
+done1539:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1461
+	JLT     partial1540
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1463
+	JMP     stored1542
 
-partial1461:
+partial1540:
 	CMPQ         R9, $0x02
-	JLT          single1462
+	JLT          single1541
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1463
+	JEQ          stored1542
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1463
+	JMP          stored1542
 
-single1462:
+single1541:
 	VMOVSD X2, 32(DI)
 
-stored1463:
+stored1542:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1464
+	JLT     partial1543
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1466
+	JMP     stored1545
 
-partial1464:
+partial1543:
 	CMPQ         R9, $0x02
-	JLT          single1465
+	JLT          single1544
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1466
+	JEQ          stored1545
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1466
+	JMP          stored1545
 
-single1465:
+single1544:
 	VMOVSD X4, 32(DI)
 
-stored1466:
+stored1545:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1467
+	JLT     partial1546
 	VMOVUPD Y6, 32(DI)
-	JMP     stored1469
+	JMP     stored1548
 
-partial1467:
+partial1546:
 	CMPQ         R9, $0x02
-	JLT          single1468
+	JLT          single1547
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1469
+	JEQ          stored1548
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1469
+	JMP          stored1548
 
-single1468:
+single1547:
 	VMOVSD X6, 32(DI)
 
-stored1469:
+stored1548:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1470
+	JLT     partial1549
 	VMOVUPD Y8, 32(DI)
-	JMP     stored1472
+	JMP     stored1551
 
-partial1470:
+partial1549:
 	CMPQ         R9, $0x02
-	JLT          single1471
+	JLT          single1550
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1472
+	JEQ          stored1551
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1472
+	JMP          stored1551
 
-single1471:
+single1550:
 	VMOVSD X8, 32(DI)
 
-stored1472:
+stored1551:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1473
+	JLT     partial1552
 	VMOVUPD Y10, 32(DI)
-	JMP     stored1475
+	JMP     stored1554
 
-partial1473:
+partial1552:
 	CMPQ         R9, $0x02
-	JLT          single1474
+	JLT          single1553
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1475
+	JEQ          stored1554
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1475
+	JMP          stored1554
 
-single1474:
+single1553:
 	VMOVSD X10, 32(DI)
 
-stored1475:
+stored1554:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1476
+	JLT     partial1555
 	VMOVUPD Y12, 32(DI)
-	JMP     stored1478
+	JMP     stored1557
 
-partial1476:
+partial1555:
 	CMPQ         R9, $0x02
-	JLT          single1477
+	JLT          single1556
 	VMOVUPD      X12, 32(DI)
-	JEQ          stored1478
+	JEQ          stored1557
 	VEXTRACTF128 $0x01, Y12, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1478
+	JMP          stored1557
 
-single1477:
+single1556:
 	VMOVSD X12, 32(DI)
 
-stored1478:
+stored1557:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1457
+	JGE  tile1536
 
-tiles1458:
+tiles1537:
 	CMPQ R10, $0x00000002
-	JLT  tiles1480
+	JLT  tiles1559
 
-tile1479:
+tile1558:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -20199,9 +23406,9 @@ tile1479:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1482
+	JLE    done1561
 
-again1481:
+again1560:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -20215,70 +23422,70 @@ again1481:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1481
+	JNZ          again1560
 
-done1482:
+done1561:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1483
+	JLT     partial1562
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1485
+	JMP     stored1564
 
-partial1483:
+partial1562:
 	CMPQ         R9, $0x02
-	JLT          single1484
+	JLT          single1563
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1485
+	JEQ          stored1564
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1485
+	JMP          stored1564
 
-single1484:
+single1563:
 	VMOVSD X2, 32(DI)
 
-stored1485:
+stored1564:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1486
+	JLT     partial1565
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1488
+	JMP     stored1567
 
-partial1486:
+partial1565:
 	CMPQ         R9, $0x02
-	JLT          single1487
+	JLT          single1566
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1488
+	JEQ          stored1567
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1488
+	JMP          stored1567
 
-single1487:
+single1566:
 	VMOVSD X4, 32(DI)
 
-stored1488:
+stored1567:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1479
+	JGE  tile1558
 
-tiles1480:
+tiles1559:
 	CMPQ R10, $0x00000001
-	JLT  tiles1490
+	JLT  tiles1569
 
-tile1489:
+tile1568:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1492
+	JLE    done1571
 
-again1491:
+again1570:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -20288,35 +23495,35 @@ again1491:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1491
+	JNZ          again1570
 
-done1492:
+done1571:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1493
+	JLT     partial1572
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1495
+	JMP     stored1574
 
-partial1493:
+partial1572:
 	CMPQ         R9, $0x02
-	JLT          single1494
+	JLT          single1573
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1495
+	JEQ          stored1574
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1495
+	JMP          stored1574
 
-single1494:
+single1573:
 	VMOVSD X2, 32(DI)
 
-stored1495:
+stored1574:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1489
+	JGE  tile1568
 
-tiles1490:
-done1403:
+tiles1569:
+done1482:
 	VZEROUPPER
 	RET
 
@@ -20331,17 +23538,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1497
+	JLT  rest1576
 
-panel1496:
+panel1575:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1500
+	JLT  tiles1579
 
-tile1499:
+tile1578:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -20357,9 +23564,9 @@ tile1499:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1502
+	JLE    done1581
 
-again1501:
+again1580:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -20380,9 +23587,9 @@ again1501:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1501
+	JNZ          again1580
 
-done1502:
+done1581:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -20421,13 +23628,13 @@ done1502:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1499
+	JGE     tile1578
 
-tiles1500:
+tiles1579:
 	CMPQ R10, $0x00000002
-	JLT  tiles1504
+	JLT  tiles1583
 
-tile1503:
+tile1582:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -20437,9 +23644,9 @@ tile1503:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1506
+	JLE    done1585
 
-again1505:
+again1584:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -20451,9 +23658,9 @@ again1505:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1505
+	JNZ          again1584
 
-done1506:
+done1585:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -20471,13 +23678,13 @@ done1506:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1503
+	JGE     tile1582
 
-tiles1504:
+tiles1583:
 	CMPQ R10, $0x00000001
-	JLT  tiles1508
+	JLT  tiles1587
 
-tile1507:
+tile1586:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -20485,9 +23692,9 @@ tile1507:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1510
+	JLE    done1589
 
-again1509:
+again1588:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -20496,9 +23703,9 @@ again1509:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1509
+	JNZ          again1588
 
-done1510:
+done1589:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -20509,19 +23716,19 @@ done1510:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1507
+	JGE     tile1586
 
-tiles1508:
+tiles1587:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1496
+	JGE  panel1575
 
-rest1497:
+rest1576:
 	TESTQ   R9, R9
-	JZ      done1498
+	JZ      done1577
 	CMPQ    R9, $0x00000004
-	JGT     wider1511
+	JGT     wider1590
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -20531,9 +23738,9 @@ rest1497:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1513
+	JLT     tiles1592
 
-tile1512:
+tile1591:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -20544,9 +23751,9 @@ tile1512:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1515
+	JLE    done1594
 
-again1514:
+again1593:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -20561,124 +23768,124 @@ again1514:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1514
+	JNZ          again1593
 
-done1515:
+done1594:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1516
+	JLT        partial1595
 	VMOVUPD    Y1, (DI)
-	JMP        stored1518
+	JMP        stored1597
 
-partial1516:
+partial1595:
 	CMPQ         R9, $0x02
-	JLT          single1517
+	JLT          single1596
 	VMOVUPD      X1, (DI)
-	JEQ          stored1518
+	JEQ          stored1597
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1518
+	JMP          stored1597
 
-single1517:
+single1596:
 	VMOVSD X1, (DI)
 
-stored1518:
+stored1597:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1519
+	JLT        partial1598
 	VMOVUPD    Y2, (DI)
-	JMP        stored1521
+	JMP        stored1600
 
-partial1519:
+partial1598:
 	CMPQ         R9, $0x02
-	JLT          single1520
+	JLT          single1599
 	VMOVUPD      X2, (DI)
-	JEQ          stored1521
+	JEQ          stored1600
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1521
+	JMP          stored1600
 
-single1520:
+single1599:
 	VMOVSD X2, (DI)
 
-stored1521:
+stored1600:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial1522
+	JLT        partial1601
 	VMOVUPD    Y3, (DI)
-	JMP        stored1524
+	JMP        stored1603
 
-partial1522:
+partial1601:
 	CMPQ         R9, $0x02
-	JLT          single1523
+	JLT          single1602
 	VMOVUPD      X3, (DI)
-	JEQ          stored1524
+	JEQ          stored1603
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1524
+	JMP          stored1603
 
-single1523:
+single1602:
 	VMOVSD X3, (DI)
 
-stored1524:
+stored1603:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1525
+	JLT        partial1604
 	VMOVUPD    Y4, (DI)
-	JMP        stored1527
+	JMP        stored1606
 
-partial1525:
+partial1604:
 	CMPQ         R9, $0x02
-	JLT          single1526
+	JLT          single1605
 	VMOVUPD      X4, (DI)
-	JEQ          stored1527
+	JEQ          stored1606
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1527
+	JMP          stored1606
 
-single1526:
+single1605:
 	VMOVSD X4, (DI)
 
-stored1527:
+stored1606:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial1528
+	JLT        partial1607
 	VMOVUPD    Y5, (DI)
-	JMP        stored1530
+	JMP        stored1609
 
-partial1528:
+partial1607:
 	CMPQ         R9, $0x02
-	JLT          single1529
+	JLT          single1608
 	VMOVUPD      X5, (DI)
-	JEQ          stored1530
+	JEQ          stored1609
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1530
+	JMP          stored1609
 
-single1529:
+single1608:
 	VMOVSD X5, (DI)
 
-stored1530:
+stored1609:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1512
+	JGE  tile1591
 
-tiles1513:
+tiles1592:
 	CMPQ R10, $0x00000002
-	JLT  tiles1532
+	JLT  tiles1611
 
-tile1531:
+tile1610:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -20686,9 +23893,9 @@ tile1531:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1534
+	JLE    done1613
 
-again1533:
+again1612:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -20697,109 +23904,109 @@ again1533:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1533
+	JNZ          again1612
 
-done1534:
+done1613:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1535
+	JLT        partial1614
 	VMOVUPD    Y1, (DI)
-	JMP        stored1537
+	JMP        stored1616
 
-partial1535:
+partial1614:
 	CMPQ         R9, $0x02
-	JLT          single1536
+	JLT          single1615
 	VMOVUPD      X1, (DI)
-	JEQ          stored1537
+	JEQ          stored1616
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1537
+	JMP          stored1616
 
-single1536:
+single1615:
 	VMOVSD X1, (DI)
 
-stored1537:
+stored1616:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1538
+	JLT        partial1617
 	VMOVUPD    Y2, (DI)
-	JMP        stored1540
+	JMP        stored1619
 
-partial1538:
+partial1617:
 	CMPQ         R9, $0x02
-	JLT          single1539
+	JLT          single1618
 	VMOVUPD      X2, (DI)
-	JEQ          stored1540
+	JEQ          stored1619
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1540
+	JMP          stored1619
 
-single1539:
+single1618:
 	VMOVSD X2, (DI)
 
-stored1540:
+stored1619:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1531
+	JGE  tile1610
 
-tiles1532:
+tiles1611:
 	CMPQ R10, $0x00000001
-	JLT  tiles1542
+	JLT  tiles1621
 
-tile1541:
+tile1620:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1544
+	JLE    done1623
 
-again1543:
+again1622:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1543
+	JNZ          again1622
 
-done1544:
+done1623:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1545
+	JLT        partial1624
 	VMOVUPD    Y1, (DI)
-	JMP        stored1547
+	JMP        stored1626
 
-partial1545:
+partial1624:
 	CMPQ         R9, $0x02
-	JLT          single1546
+	JLT          single1625
 	VMOVUPD      X1, (DI)
-	JEQ          stored1547
+	JEQ          stored1626
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1547
+	JMP          stored1626
 
-single1546:
+single1625:
 	VMOVSD X1, (DI)
 
-stored1547:
+stored1626:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1541
+	JGE  tile1620
 
-tiles1542:
-	JMP done1498
+tiles1621:
+	JMP done1577
 
-wider1511:
+wider1590:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -20810,9 +24017,9 @@ wider1511:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1550
+	JLT     tiles1629
 
-tile1549:
+tile1628:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -20828,9 +24035,9 @@ tile1549:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1552
+	JLE    done1631
 
-again1551:
+again1630:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -20851,32 +24058,32 @@ again1551:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1551
+	JNZ          again1630
 
-done1552:
+done1631:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1553
+	JLT        partial1632
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1555
+	JMP        stored1634
 
-partial1553:
+partial1632:
 	CMPQ         R9, $0x02
-	JLT          single1554
+	JLT          single1633
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1555
+	JEQ          stored1634
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1555
+	JMP          stored1634
 
-single1554:
+single1633:
 	VMOVSD X2, 32(DI)
 
-stored1555:
+stored1634:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -20884,23 +24091,23 @@ stored1555:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1556
+	JLT        partial1635
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1558
+	JMP        stored1637
 
-partial1556:
+partial1635:
 	CMPQ         R9, $0x02
-	JLT          single1557
+	JLT          single1636
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1558
+	JEQ          stored1637
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1558
+	JMP          stored1637
 
-single1557:
+single1636:
 	VMOVSD X4, 32(DI)
 
-stored1558:
+stored1637:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -20908,23 +24115,23 @@ stored1558:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1559
+	JLT        partial1638
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1561
+	JMP        stored1640
 
-partial1559:
+partial1638:
 	CMPQ         R9, $0x02
-	JLT          single1560
+	JLT          single1639
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1561
+	JEQ          stored1640
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1561
+	JMP          stored1640
 
-single1560:
+single1639:
 	VMOVSD X6, 32(DI)
 
-stored1561:
+stored1640:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -20932,23 +24139,23 @@ stored1561:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1562
+	JLT        partial1641
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1564
+	JMP        stored1643
 
-partial1562:
+partial1641:
 	CMPQ         R9, $0x02
-	JLT          single1563
+	JLT          single1642
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1564
+	JEQ          stored1643
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1564
+	JMP          stored1643
 
-single1563:
+single1642:
 	VMOVSD X8, 32(DI)
 
-stored1564:
+stored1643:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -20956,34 +24163,34 @@ stored1564:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1565
+	JLT        partial1644
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1567
+	JMP        stored1646
 
-partial1565:
+partial1644:
 	CMPQ         R9, $0x02
-	JLT          single1566
+	JLT          single1645
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1567
+	JEQ          stored1646
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1567
+	JMP          stored1646
 
-single1566:
+single1645:
 	VMOVSD X10, 32(DI)
 
-stored1567:
+stored1646:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1549
+	JGE  tile1628
 
-tiles1550:
+tiles1629:
 	CMPQ R10, $0x00000002
-	JLT  tiles1569
+	JLT  tiles1648
 
-tile1568:
+tile1647:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -20993,9 +24200,9 @@ tile1568:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1571
+	JLE    done1650
 
-again1570:
+again1649:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -21007,32 +24214,32 @@ again1570:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1570
+	JNZ          again1649
 
-done1571:
+done1650:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1572
+	JLT        partial1651
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1574
+	JMP        stored1653
 
-partial1572:
+partial1651:
 	CMPQ         R9, $0x02
-	JLT          single1573
+	JLT          single1652
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1574
+	JEQ          stored1653
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1574
+	JMP          stored1653
 
-single1573:
+single1652:
 	VMOVSD X2, 32(DI)
 
-stored1574:
+stored1653:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -21040,34 +24247,34 @@ stored1574:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1575
+	JLT        partial1654
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1577
+	JMP        stored1656
 
-partial1575:
+partial1654:
 	CMPQ         R9, $0x02
-	JLT          single1576
+	JLT          single1655
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1577
+	JEQ          stored1656
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1577
+	JMP          stored1656
 
-single1576:
+single1655:
 	VMOVSD X4, 32(DI)
 
-stored1577:
+stored1656:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1568
+	JGE  tile1647
 
-tiles1569:
+tiles1648:
 	CMPQ R10, $0x00000001
-	JLT  tiles1579
+	JLT  tiles1658
 
-tile1578:
+tile1657:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -21075,9 +24282,9 @@ tile1578:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1581
+	JLE    done1660
 
-again1580:
+again1659:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -21086,40 +24293,40 @@ again1580:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1580
+	JNZ          again1659
 
-done1581:
+done1660:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1582
+	JLT        partial1661
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1584
+	JMP        stored1663
 
-partial1582:
+partial1661:
 	CMPQ         R9, $0x02
-	JLT          single1583
+	JLT          single1662
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1584
+	JEQ          stored1663
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1584
+	JMP          stored1663
 
-single1583:
+single1662:
 	VMOVSD X2, 32(DI)
 
-stored1584:
+stored1663:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1578
+	JGE  tile1657
 
-tiles1579:
-done1498:
+tiles1658:
+done1577:
 	VZEROUPPER
 	RET
 
@@ -21129,13 +24336,13 @@ TEXT ·cavities256(SB), $0-88
 	MOVQ    weights_base+0(FP), AX
 	MOVQ    beliefs_base+24(FP), CX
 	MOVQ    messages_base+48(FP), DX
-	VMOVUPD constants<>+1752(SB), Y0
+	VMOVUPD constants<>+1776(SB), Y0
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done1586
+	JLE     done1665
 
-item1585:
+item1664:
 	MOVLQSX 40(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVQ    (BX), R8
@@ -21145,9 +24352,9 @@ item1585:
 	MOVLQSX 52(BX), R10
 	XORQ    R11, R11
 	CMPQ    R10, $0x00000004
-	JLT     rest1588
+	JLT     rest1667
 
-whole1587:
+whole1666:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -21157,11 +24364,11 @@ whole1587:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1587
+	JGE       whole1666
 
-rest1588:
+rest1667:
 	TESTQ      R10, R10
-	JZ         done1589
+	JZ         done1668
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -21172,12 +24379,12 @@ rest1588:
 	VBLENDVPD  Y3, Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)(R11*8)
 
-done1589:
+done1668:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1585
+	JNZ  item1664
 
-done1586:
+done1665:
 	VZEROUPPER
 	RET
 
@@ -21190,9 +24397,9 @@ TEXT ·products256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1592
+	JLE   done1671
 
-item1590:
+item1669:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 40(BX), R8
@@ -21202,10 +24409,10 @@ item1590:
 	MOVLQSX 52(BX), R10
 	MOVLQSX 56(BX), R11
 	CMPL    60(BX), $0x00
-	JNE     backward1593
+	JNE     backward1672
 	CMPQ    R11, $0x00000008
-	JLT     part1594
-	JG      done1592
+	JLT     part1673
+	JG      done1671
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -21213,9 +24420,9 @@ item1590:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1597
+	JLT     rows1676
 
-row1596:
+row1675:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -21226,13 +24433,13 @@ row1596:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1596
+	JGE          row1675
 
-rows1597:
+rows1676:
 	CMPQ R10, $0x00000001
-	JLT  rows1599
+	JLT  rows1678
 
-row1598:
+row1677:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -21240,19 +24447,19 @@ row1598:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1598
+	JGE          row1677
 
-rows1599:
+rows1678:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
-	JMP     next1591
+	JMP     next1670
 
-part1594:
+part1673:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1595
+	JLE     fewer1674
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -21263,9 +24470,9 @@ part1594:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1601
+	JLT     rows1680
 
-row1600:
+row1679:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -21278,13 +24485,13 @@ row1600:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1600
+	JGE          row1679
 
-rows1601:
+rows1680:
 	CMPQ R10, $0x00000001
-	JLT  rows1603
+	JLT  rows1682
 
-row1602:
+row1681:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -21293,26 +24500,26 @@ row1602:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1602
+	JGE          row1681
 
-rows1603:
+rows1682:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
-	JMP     next1591
+	JMP     next1670
 
-fewer1595:
+fewer1674:
 	CMPQ   R11, $0x00000004
-	JLT    part1604
+	JLT    part1683
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1607
+	JLT    rows1686
 
-row1606:
+row1685:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -21321,27 +24528,27 @@ row1606:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1606
+	JGE          row1685
 
-rows1607:
+rows1686:
 	CMPQ R10, $0x00000001
-	JLT  rows1609
+	JLT  rows1688
 
-row1608:
+row1687:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1608
+	JGE          row1687
 
-rows1609:
+rows1688:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
-	JMP     next1591
+	JMP     next1670
 
-part1604:
+part1683:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -21351,9 +24558,9 @@ part1604:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1611
+	JLT     rows1690
 
-row1610:
+row1689:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -21364,13 +24571,13 @@ row1610:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1610
+	JGE          row1689
 
-rows1611:
+rows1690:
 	CMPQ R10, $0x00000001
-	JLT  rows1613
+	JLT  rows1692
 
-row1612:
+row1691:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -21378,17 +24585,17 @@ row1612:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1612
+	JGE          row1691
 
-rows1613:
+rows1692:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
-	JMP     next1591
+	JMP     next1670
 
-backward1593:
+backward1672:
 	CMPQ    R10, $0x00000008
-	JLT     part1614
-	JG      done1592
+	JLT     part1693
+	JG      done1671
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
@@ -21396,9 +24603,9 @@ backward1593:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1617
+	JLT     few1696
 
-rows1616:
+rows1695:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -21425,11 +24632,11 @@ rows1616:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1616
+	JGE         rows1695
 	TESTQ       R9, R9
-	JZ          products1618
+	JZ          products1697
 
-few1617:
+few1696:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -21437,19 +24644,19 @@ few1617:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1620
+	JLE         end1699
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1620
+	JLE         end1699
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1620
+	JLE         end1699
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1620:
+end1699:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -21461,13 +24668,13 @@ end1620:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1618:
-	JMP next1591
+products1697:
+	JMP next1670
 
-part1614:
+part1693:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1615
+	JLE        fewer1694
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -21478,9 +24685,9 @@ part1614:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1622
+	JLT        few1701
 
-rows1621:
+rows1700:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -21511,11 +24718,11 @@ rows1621:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1621
+	JGE         rows1700
 	TESTQ       R9, R9
-	JZ          products1623
+	JZ          products1702
 
-few1622:
+few1701:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -21524,22 +24731,22 @@ few1622:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1625
+	JLE         end1704
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1625
+	JLE         end1704
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1625
+	JLE         end1704
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1625:
+end1704:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -21551,21 +24758,21 @@ end1625:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1623:
-	JMP next1591
+products1702:
+	JMP next1670
 
-fewer1615:
+fewer1694:
 	CMPQ    R10, $0x00000004
-	JLT     part1626
+	JLT     part1705
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1629
+	JLT     few1708
 
-rows1628:
+rows1707:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -21588,27 +24795,27 @@ rows1628:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1628
+	JGE        rows1707
 	TESTQ      R9, R9
-	JZ         products1630
+	JZ         products1709
 
-few1629:
+few1708:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1632
+	JLE    end1711
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1632
+	JLE    end1711
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1632
+	JLE    end1711
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1632:
+end1711:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -21620,10 +24827,10 @@ end1632:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1630:
-	JMP next1591
+products1709:
+	JMP next1670
 
-part1626:
+part1705:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -21634,9 +24841,9 @@ part1626:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1634
+	JLT        few1713
 
-rows1633:
+rows1712:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -21663,11 +24870,11 @@ rows1633:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1633
+	JGE         rows1712
 	TESTQ       R9, R9
-	JZ          products1635
+	JZ          products1714
 
-few1634:
+few1713:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -21675,19 +24882,19 @@ few1634:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1637
+	JLE         end1716
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1637
+	JLE         end1716
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1637
+	JLE         end1716
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1637:
+end1716:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -21699,13 +24906,13 @@ end1637:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1635:
-next1591:
+products1714:
+next1670:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1590
+	JNZ  item1669
 
-done1592:
+done1671:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -21723,12 +24930,12 @@ TEXT ·allSafe256(SB), $0-25
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 	VXORPD  Y7, Y7, Y7
-	VMOVUPD constants<>+1848(SB), Y8
+	VMOVUPD constants<>+1872(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1639
+	JLT     rest1718
 
-whole1638:
+whole1717:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -21748,13 +24955,13 @@ whole1638:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1638
+	JGE     whole1717
 
-rest1639:
+rest1718:
 	CMPQ CX, $0x00000004
-	JLT  rest1641
+	JLT  rest1720
 
-whole1640:
+whole1719:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -21762,11 +24969,11 @@ whole1640:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1640
+	JGE     whole1719
 
-rest1641:
+rest1720:
 	TESTQ      CX, CX
-	JZ         done1642
+	JZ         done1721
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -21776,28 +24983,28 @@ rest1641:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1642:
-	VCMPPD    $0x1e, constants<>+1912(SB), Y0, Y0
+done1721:
+	VCMPPD    $0x1e, constants<>+1936(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
-	VCMPPD    $0x1e, constants<>+1912(SB), Y1, Y0
+	VCMPPD    $0x1e, constants<>+1936(SB), Y1, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y5, Y4, Y4
-	VCMPPD    $0x1e, constants<>+1912(SB), Y2, Y0
+	VCMPPD    $0x1e, constants<>+1936(SB), Y2, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y6, Y4, Y4
-	VCMPPD    $0x1e, constants<>+1912(SB), Y3, Y0
+	VCMPPD    $0x1e, constants<>+1936(SB), Y3, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JZ        safe1643
+	JZ        safe1722
 	MOVB      $0x00, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1643:
+safe1722:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -21810,16 +25017,16 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         sums_base+24(FP), CX
 	MOVQ         out_base+48(FP), DX
 	VBROADCASTSD damping+88(FP), Y0
-	VMOVUPD      constants<>+1976(SB), Y1
+	VMOVUPD      constants<>+2000(SB), Y1
 	VSUBPD       Y0, Y1, Y1
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1645
+	JLE          done1724
 
-item1644:
+item1723:
 	MOVQ    16(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 48(BX), R8
@@ -21827,32 +25034,32 @@ item1644:
 	MOVLQSX 44(BX), R9
 	LEAQ    (DX)(R9*8), R9
 	MOVLQSX 56(BX), R10
-	VMOVUPD constants<>+1752(SB), Y4
+	VMOVUPD constants<>+1776(SB), Y4
 	XORQ    R11, R11
 	MOVQ    R10, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1647
+	JLT     rest1726
 
-whole1646:
+whole1725:
 	VMOVUPD (R9)(R11*8), Y5
 	VMAXPD  Y5, Y4, Y4
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R12
 	CMPQ    R12, $0x00000004
-	JGE     whole1646
+	JGE     whole1725
 
-rest1647:
+rest1726:
 	TESTQ      R12, R12
-	JZ         done1648
+	JZ         done1727
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y5
 	VMASKMOVPD (R9)(R11*8), Y5, Y6
-	VMOVUPD    constants<>+1752(SB), Y7
+	VMOVUPD    constants<>+1776(SB), Y7
 	VBLENDVPD  Y5, Y6, Y7, Y6
 	VMAXPD     Y6, Y4, Y4
 
-done1648:
+done1727:
 	VPERM2F128   $0x01, Y4, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VPERMILPD    $0x05, Y4, Y5
@@ -21860,24 +25067,24 @@ done1648:
 	VBROADCASTSD 32(BX), Y5
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1650
+	JLT          rest1729
 
-whole1649:
+whole1728:
 	VMOVUPD   (R9)(R11*8), Y6
 	VMOVUPD   (DI)(R11*8), Y7
 	VSUBPD    Y4, Y6, Y6
 	VUCOMISD  X3, X0
-	JBE       undamped1651
+	JBE       undamped1730
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped1651:
+undamped1730:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1944(SB), Y7, Y7
+	VANDPD      constants<>+1968(SB), Y7, Y7
 	VANDPD      Y8, Y7, Y7
 	VPCMPGTQ    Y2, Y7, Y8
 	VBLENDVPD   Y8, Y7, Y2, Y2
@@ -21888,11 +25095,11 @@ undamped1651:
 	ADDQ        $0x00000004, R11
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole1649
+	JGE         whole1728
 
-rest1650:
+rest1729:
 	TESTQ      R10, R10
-	JZ         done1652
+	JZ         done1731
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -21902,64 +25109,64 @@ rest1650:
 	VSUBPD     Y4, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X3, X0
-	JBE        undamped1653
+	JBE        undamped1732
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y4
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y4, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped1653:
+undamped1732:
 	VCMPPD    $0x04, Y8, Y7, Y4
 	VSUBPD    Y8, Y7, Y8
-	VANDPD    constants<>+1944(SB), Y8, Y8
+	VANDPD    constants<>+1968(SB), Y8, Y8
 	VANDPD    Y4, Y8, Y8
 	VPCMPGTQ  Y2, Y8, Y4
 	VBLENDVPD Y4, Y8, Y2, Y2
 	CMPQ      R10, $0x04
-	JLT       partial1654
+	JLT       partial1733
 	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored1656
+	JMP       stored1735
 
-partial1654:
+partial1733:
 	CMPQ         R10, $0x02
-	JLT          single1655
+	JLT          single1734
 	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored1656
+	JEQ          stored1735
 	VEXTRACTF128 $0x01, Y7, X4
 	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored1656
+	JMP          stored1735
 
-single1655:
+single1734:
 	VMOVSD X7, (DI)(R11*8)
 
-stored1656:
+stored1735:
 	VMASKMOVPD  (R8)(R11*8), Y6, Y4
 	VFMADD231PD Y7, Y5, Y4
 	CMPQ        R10, $0x04
-	JLT         partial1657
+	JLT         partial1736
 	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored1659
+	JMP         stored1738
 
-partial1657:
+partial1736:
 	CMPQ         R10, $0x02
-	JLT          single1658
+	JLT          single1737
 	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored1659
+	JEQ          stored1738
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored1659
+	JMP          stored1738
 
-single1658:
+single1737:
 	VMOVSD X4, (R8)(R11*8)
 
-stored1659:
-done1652:
+stored1738:
+done1731:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1644
+	JNZ  item1723
 
-done1645:
+done1724:
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VPCMPGTQ   Y2, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y2, Y2
@@ -21977,20 +25184,20 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1661
+	JLE   done1740
 
-item1660:
+item1739:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
-	VMOVUPD constants<>+1752(SB), Y0
+	VMOVUPD constants<>+1776(SB), Y0
 	VXORPD  Y1, Y1, Y1
 	XORQ    DI, DI
 	MOVQ    SI, R8
 	CMPQ    R8, $0x00000004
-	JLT     rest1663
+	JLT     rest1742
 
-whole1662:
+whole1741:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -21998,38 +25205,38 @@ whole1662:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1662
+	JGE     whole1741
 
-rest1663:
+rest1742:
 	TESTQ      R8, R8
-	JZ         done1664
+	JZ         done1743
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
 	VMASKMOVPD (BX)(DI*8), Y2, Y3
 	VCMPPD     $0x03, Y3, Y3, Y4
 	VORPD      Y4, Y1, Y1
-	VMOVUPD    constants<>+1752(SB), Y4
+	VMOVUPD    constants<>+1776(SB), Y4
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1664:
+done1743:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
-	VANDPD       constants<>+1944(SB), Y0, Y2
-	VCMPPD       $0x1e, constants<>+1912(SB), Y2, Y2
+	VANDPD       constants<>+1968(SB), Y0, Y2
+	VCMPPD       $0x1e, constants<>+1936(SB), Y2, Y2
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1661
+	JNZ          done1740
 	VBROADCASTSD 8(CX), Y1
 	XORQ         DI, DI
 	CMPQ         SI, $0x00000004
-	JLT          rest1666
+	JLT          rest1745
 
-whole1665:
+whole1744:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -22037,11 +25244,11 @@ whole1665:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1665
+	JGE     whole1744
 
-rest1666:
+rest1745:
 	TESTQ      SI, SI
-	JZ         done1667
+	JZ         done1746
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -22050,29 +25257,29 @@ rest1666:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1668
+	JLT        partial1747
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1670
+	JMP        stored1749
 
-partial1668:
+partial1747:
 	CMPQ         SI, $0x02
-	JLT          single1669
+	JLT          single1748
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1670
+	JEQ          stored1749
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1670
+	JMP          stored1749
 
-single1669:
+single1748:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1670:
-done1667:
+stored1749:
+done1746:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1660
+	JNZ  item1739
 
-done1661:
+done1740:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -22085,35 +25292,35 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1672
+	JLE   done1751
 
-item1671:
+item1750:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x00000004
-	JLT     rest1674
+	JLT     rest1753
 
-whole1673:
+whole1752:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1673
+	JGE     whole1752
 
-rest1674:
+rest1753:
 	TESTQ      DI, DI
-	JZ         done1675
+	JZ         done1754
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1675:
+done1754:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -22122,9 +25329,9 @@ done1675:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1671
+	JNZ        item1750
 
-done1672:
+done1751:
 	VZEROUPPER
 	RET
 
@@ -22138,9 +25345,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1677
+	JLE    done1756
 
-item1676:
+item1755:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -22150,15 +25357,15 @@ item1676:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x00000004
-	JLT          rest1679
+	JLT          rest1758
 
-whole1678:
+whole1757:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
 	VCMPPD    $0x04, Y3, Y2, Y4
 	VSUBPD    Y3, Y2, Y3
-	VANDPD    constants<>+1944(SB), Y3, Y3
+	VANDPD    constants<>+1968(SB), Y3, Y3
 	VANDPD    Y4, Y3, Y3
 	VPCMPGTQ  Y0, Y3, Y4
 	VBLENDVPD Y4, Y3, Y0, Y0
@@ -22166,11 +25373,11 @@ whole1678:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1678
+	JGE       whole1757
 
-rest1679:
+rest1758:
 	TESTQ      R9, R9
-	JZ         done1680
+	JZ         done1759
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -22181,34 +25388,34 @@ rest1679:
 	VANDPD     Y2, Y3, Y3
 	VCMPPD     $0x04, Y4, Y3, Y1
 	VSUBPD     Y4, Y3, Y2
-	VANDPD     constants<>+1944(SB), Y2, Y2
+	VANDPD     constants<>+1968(SB), Y2, Y2
 	VANDPD     Y1, Y2, Y2
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1681
+	JLT        partial1760
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1683
+	JMP        stored1762
 
-partial1681:
+partial1760:
 	CMPQ         R9, $0x02
-	JLT          single1682
+	JLT          single1761
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1683
+	JEQ          stored1762
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1683
+	JMP          stored1762
 
-single1682:
+single1761:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1683:
-done1680:
+stored1762:
+done1759:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1676
+	JNZ  item1755
 
-done1677:
+done1756:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -22226,95 +25433,95 @@ TEXT ·exponentials256(SB), $0-64
 	MOVQ    size+24(FP), CX
 	MOVQ    inverse_base+32(FP), DX
 	MOVQ    inverse_len+40(FP), BX
-	VMOVUPD constants<>+2232(SB), Y0
-	VMOVUPD constants<>+1976(SB), Y1
-	VMOVUPD constants<>+1944(SB), Y2
+	VMOVUPD constants<>+2256(SB), Y0
+	VMOVUPD constants<>+2000(SB), Y1
+	VMOVUPD constants<>+1968(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1685
+	JLE     done1764
 
-table1684:
+table1763:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1687
+	JLT          rest1766
 
-whole1686:
+whole1765:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1880(SB), Y5, Y5
+	VCMPPD  $0x06, constants<>+1904(SB), Y5, Y5
 	VORPD   Y5, Y4, Y4
 	VMOVUPD 32(AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1880(SB), Y5, Y5
+	VCMPPD  $0x06, constants<>+1904(SB), Y5, Y5
 	VORPD   Y5, Y4, Y4
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1686
+	JGE     whole1765
 
-rest1687:
+rest1766:
 	CMPQ DI, $0x00000004
-	JLT  rest1689
+	JLT  rest1768
 
-whole1688:
+whole1767:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1880(SB), Y5, Y5
+	VCMPPD  $0x06, constants<>+1904(SB), Y5, Y5
 	VORPD   Y5, Y4, Y4
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1688
+	JGE     whole1767
 
-rest1689:
+rest1768:
 	TESTQ      DI, DI
-	JZ         done1690
+	JZ         done1769
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
 	VMASKMOVPD (AX)(SI*8), Y5, Y5
 	VMULPD     Y3, Y5, Y5
 	VANDPD     Y2, Y5, Y5
-	VCMPPD     $0x06, constants<>+1880(SB), Y5, Y5
+	VCMPPD     $0x06, constants<>+1904(SB), Y5, Y5
 	VORPD      Y5, Y4, Y4
 
-done1690:
+done1769:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1685
+	JNZ       done1764
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1692
+	JLT       rest1771
 
-whole1691:
+whole1770:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
-	VMOVUPD      constants<>+2104(SB), Y6
+	VMOVUPD      constants<>+2128(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y0, Y6
-	VFMADD231PD  constants<>+2200(SB), Y4, Y6
+	VFMADD231PD  constants<>+2224(SB), Y4, Y6
 	VSUBPD       Y0, Y6, Y7
-	VFNMADD231PD constants<>+2264(SB), Y7, Y4
-	VFNMADD231PD constants<>+2296(SB), Y7, Y4
+	VFNMADD231PD constants<>+2288(SB), Y7, Y4
+	VFNMADD231PD constants<>+2320(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1208(SB), Y9
-	VFMADD231PD  constants<>+1240(SB), Y4, Y9
-	VMOVUPD      constants<>+1272(SB), Y10
-	VFMADD231PD  constants<>+1304(SB), Y4, Y10
-	VMOVUPD      constants<>+1336(SB), Y11
-	VFMADD231PD  constants<>+1368(SB), Y4, Y11
-	VMOVUPD      constants<>+1400(SB), Y12
-	VFMADD231PD  constants<>+1432(SB), Y4, Y12
-	VMOVUPD      constants<>+1464(SB), Y13
-	VFMADD231PD  constants<>+1496(SB), Y4, Y13
+	VMOVUPD      constants<>+1232(SB), Y9
+	VFMADD231PD  constants<>+1264(SB), Y4, Y9
+	VMOVUPD      constants<>+1296(SB), Y10
+	VFMADD231PD  constants<>+1328(SB), Y4, Y10
+	VMOVUPD      constants<>+1360(SB), Y11
+	VFMADD231PD  constants<>+1392(SB), Y4, Y11
+	VMOVUPD      constants<>+1424(SB), Y12
+	VFMADD231PD  constants<>+1456(SB), Y4, Y12
+	VMOVUPD      constants<>+1488(SB), Y13
+	VFMADD231PD  constants<>+1520(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -22328,26 +25535,26 @@ whole1691:
 	VMOVUPD      Y4, (AX)(SI*8)
 	VMOVUPD      32(AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
-	VMOVUPD      constants<>+2104(SB), Y6
+	VMOVUPD      constants<>+2128(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y0, Y6
-	VFMADD231PD  constants<>+2200(SB), Y4, Y6
+	VFMADD231PD  constants<>+2224(SB), Y4, Y6
 	VSUBPD       Y0, Y6, Y7
-	VFNMADD231PD constants<>+2264(SB), Y7, Y4
-	VFNMADD231PD constants<>+2296(SB), Y7, Y4
+	VFNMADD231PD constants<>+2288(SB), Y7, Y4
+	VFNMADD231PD constants<>+2320(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1208(SB), Y9
-	VFMADD231PD  constants<>+1240(SB), Y4, Y9
-	VMOVUPD      constants<>+1272(SB), Y10
-	VFMADD231PD  constants<>+1304(SB), Y4, Y10
-	VMOVUPD      constants<>+1336(SB), Y11
-	VFMADD231PD  constants<>+1368(SB), Y4, Y11
-	VMOVUPD      constants<>+1400(SB), Y12
-	VFMADD231PD  constants<>+1432(SB), Y4, Y12
-	VMOVUPD      constants<>+1464(SB), Y13
-	VFMADD231PD  constants<>+1496(SB), Y4, Y13
+	VMOVUPD      constants<>+1232(SB), Y9
+	VFMADD231PD  constants<>+1264(SB), Y4, Y9
+	VMOVUPD      constants<>+1296(SB), Y10
+	VFMADD231PD  constants<>+1328(SB), Y4, Y10
+	VMOVUPD      constants<>+1360(SB), Y11
+	VFMADD231PD  constants<>+1392(SB), Y4, Y11
+	VMOVUPD      constants<>+1424(SB), Y12
+	VFMADD231PD  constants<>+1456(SB), Y4, Y12
+	VMOVUPD      constants<>+1488(SB), Y13
+	VFMADD231PD  constants<>+1520(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -22362,35 +25569,35 @@ whole1691:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1691
+	JGE          whole1770
 
-rest1692:
+rest1771:
 	CMPQ DI, $0x00000004
-	JLT  rest1694
+	JLT  rest1773
 
-whole1693:
+whole1772:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
-	VMOVUPD      constants<>+2104(SB), Y6
+	VMOVUPD      constants<>+2128(SB), Y6
 	VCMPPD       $0x05, Y6, Y4, Y5
 	VMAXPD       Y4, Y6, Y4
 	VMOVUPD      Y0, Y6
-	VFMADD231PD  constants<>+2200(SB), Y4, Y6
+	VFMADD231PD  constants<>+2224(SB), Y4, Y6
 	VSUBPD       Y0, Y6, Y7
-	VFNMADD231PD constants<>+2264(SB), Y7, Y4
-	VFNMADD231PD constants<>+2296(SB), Y7, Y4
+	VFNMADD231PD constants<>+2288(SB), Y7, Y4
+	VFNMADD231PD constants<>+2320(SB), Y7, Y4
 	VMULPD       Y4, Y4, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+1208(SB), Y9
-	VFMADD231PD  constants<>+1240(SB), Y4, Y9
-	VMOVUPD      constants<>+1272(SB), Y10
-	VFMADD231PD  constants<>+1304(SB), Y4, Y10
-	VMOVUPD      constants<>+1336(SB), Y11
-	VFMADD231PD  constants<>+1368(SB), Y4, Y11
-	VMOVUPD      constants<>+1400(SB), Y12
-	VFMADD231PD  constants<>+1432(SB), Y4, Y12
-	VMOVUPD      constants<>+1464(SB), Y13
-	VFMADD231PD  constants<>+1496(SB), Y4, Y13
+	VMOVUPD      constants<>+1232(SB), Y9
+	VFMADD231PD  constants<>+1264(SB), Y4, Y9
+	VMOVUPD      constants<>+1296(SB), Y10
+	VFMADD231PD  constants<>+1328(SB), Y4, Y10
+	VMOVUPD      constants<>+1360(SB), Y11
+	VFMADD231PD  constants<>+1392(SB), Y4, Y11
+	VMOVUPD      constants<>+1424(SB), Y12
+	VFMADD231PD  constants<>+1456(SB), Y4, Y12
+	VMOVUPD      constants<>+1488(SB), Y13
+	VFMADD231PD  constants<>+1520(SB), Y4, Y13
 	VFMADD231PD  Y10, Y7, Y9
 	VFMADD231PD  Y12, Y7, Y11
 	VFMADD231PD  Y13, Y8, Y11
@@ -22405,37 +25612,37 @@ whole1693:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1693
+	JGE          whole1772
 
-rest1694:
+rest1773:
 	TESTQ        DI, DI
-	JZ           done1695
+	JZ           done1774
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
 	VMOVUPD      (R8)(R9*8), Y4
 	VMASKMOVPD   (AX)(SI*8), Y4, Y4
 	VMULPD       Y3, Y4, Y4
-	VMOVUPD      constants<>+2104(SB), Y5
+	VMOVUPD      constants<>+2128(SB), Y5
 	VCMPPD       $0x05, Y5, Y4, Y3
 	VMAXPD       Y4, Y5, Y4
 	VMOVUPD      Y0, Y5
-	VFMADD231PD  constants<>+2200(SB), Y4, Y5
+	VFMADD231PD  constants<>+2224(SB), Y4, Y5
 	VSUBPD       Y0, Y5, Y6
-	VFNMADD231PD constants<>+2264(SB), Y6, Y4
-	VFNMADD231PD constants<>+2296(SB), Y6, Y4
+	VFNMADD231PD constants<>+2288(SB), Y6, Y4
+	VFNMADD231PD constants<>+2320(SB), Y6, Y4
 	VMULPD       Y4, Y4, Y6
 	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+1208(SB), Y8
-	VFMADD231PD  constants<>+1240(SB), Y4, Y8
-	VMOVUPD      constants<>+1272(SB), Y9
-	VFMADD231PD  constants<>+1304(SB), Y4, Y9
-	VMOVUPD      constants<>+1336(SB), Y10
-	VFMADD231PD  constants<>+1368(SB), Y4, Y10
-	VMOVUPD      constants<>+1400(SB), Y11
-	VFMADD231PD  constants<>+1432(SB), Y4, Y11
-	VMOVUPD      constants<>+1464(SB), Y12
-	VFMADD231PD  constants<>+1496(SB), Y4, Y12
+	VMOVUPD      constants<>+1232(SB), Y8
+	VFMADD231PD  constants<>+1264(SB), Y4, Y8
+	VMOVUPD      constants<>+1296(SB), Y9
+	VFMADD231PD  constants<>+1328(SB), Y4, Y9
+	VMOVUPD      constants<>+1360(SB), Y10
+	VFMADD231PD  constants<>+1392(SB), Y4, Y10
+	VMOVUPD      constants<>+1424(SB), Y11
+	VFMADD231PD  constants<>+1456(SB), Y4, Y11
+	VMOVUPD      constants<>+1488(SB), Y12
+	VFMADD231PD  constants<>+1520(SB), Y4, Y12
 	VFMADD231PD  Y9, Y6, Y8
 	VFMADD231PD  Y11, Y6, Y10
 	VFMADD231PD  Y12, Y7, Y10
@@ -22447,30 +25654,30 @@ rest1694:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1696
+	JLT          partial1775
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1698
+	JMP          stored1777
 
-partial1696:
+partial1775:
 	CMPQ         DI, $0x02
-	JLT          single1697
+	JLT          single1776
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1698
+	JEQ          stored1777
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1698
+	JMP          stored1777
 
-single1697:
+single1776:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1698:
-done1695:
+stored1777:
+done1774:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1684
+	JNZ  table1763
 
-done1685:
+done1764:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -22481,21 +25688,21 @@ TEXT ·exp32x512(SB), $0-48
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+3248(SB), Z0
-	VBROADCASTSD constants<>+3256(SB), Z1
-	VBROADCASTSD constants<>+3272(SB), Z2
-	VBROADCASTSD constants<>+3280(SB), Z3
-	VBROADCASTSD constants<>+3288(SB), Z4
-	VBROADCASTSD constants<>+3296(SB), Z5
-	VBROADCASTSD constants<>+3240(SB), Z6
-	VBROADCASTSD constants<>+3304(SB), Z7
-	VBROADCASTSD constants<>+3312(SB), Z8
-	VMOVUPS      constants<>+2648(SB), Z9
+	VBROADCASTSD constants<>+3272(SB), Z0
+	VBROADCASTSD constants<>+3280(SB), Z1
+	VBROADCASTSD constants<>+3296(SB), Z2
+	VBROADCASTSD constants<>+3304(SB), Z3
+	VBROADCASTSD constants<>+3312(SB), Z4
+	VBROADCASTSD constants<>+3320(SB), Z5
+	VBROADCASTSD constants<>+3264(SB), Z6
+	VBROADCASTSD constants<>+3328(SB), Z7
+	VBROADCASTSD constants<>+3336(SB), Z8
+	VMOVUPS      constants<>+2672(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1700
+	JLT          rest1779
 
-whole1699:
+whole1778:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -22563,13 +25770,13 @@ whole1699:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole1699
+	JGE          whole1778
 
-rest1700:
+rest1779:
 	CMPQ DX, $0x00000010
-	JLT  rest1702
+	JLT  rest1781
 
-whole1701:
+whole1780:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -22589,11 +25796,11 @@ whole1701:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole1701
+	JGE          whole1780
 
-rest1702:
+rest1781:
 	TESTQ        DX, DX
-	JZ           done1703
+	JZ           done1782
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -22613,41 +25820,41 @@ rest1702:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial1704
+	JNZ          partial1783
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored1705
+	JMP          stored1784
 
-partial1704:
+partial1783:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1706
+	JZ         without1785
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1706:
+without1785:
 	TESTQ      $0x00000004, DX
-	JZ         without1707
+	JZ         without1786
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1707:
+without1786:
 	TESTQ     $0x00000002, DX
-	JZ        without1708
+	JZ        without1787
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1708:
+without1787:
 	TESTQ  $0x00000001, DX
-	JZ     without1709
+	JZ     without1788
 	VMOVSS X0, (AX)
 
-without1709:
-stored1705:
-done1703:
+without1788:
+stored1784:
+done1782:
 	VZEROUPPER
 	RET
 
@@ -22657,20 +25864,20 @@ TEXT ·log32x512(SB), $0-48
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+3240(SB), Z0
-	VBROADCASTSD constants<>+3288(SB), Z1
-	VBROADCASTSD constants<>+3368(SB), Z2
-	VBROADCASTSD constants<>+3320(SB), Z3
-	VBROADCASTSD constants<>+3328(SB), Z4
-	VBROADCASTSD constants<>+3336(SB), Z5
-	VBROADCASTSD constants<>+3344(SB), Z6
-	VMOVUPS      constants<>+2712(SB), Z7
-	VMOVUPS      constants<>+2776(SB), Z8
+	VBROADCASTSD constants<>+3264(SB), Z0
+	VBROADCASTSD constants<>+3312(SB), Z1
+	VBROADCASTSD constants<>+3392(SB), Z2
+	VBROADCASTSD constants<>+3344(SB), Z3
+	VBROADCASTSD constants<>+3352(SB), Z4
+	VBROADCASTSD constants<>+3360(SB), Z5
+	VBROADCASTSD constants<>+3368(SB), Z6
+	VMOVUPS      constants<>+2736(SB), Z7
+	VMOVUPS      constants<>+2800(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1711
+	JLT          rest1790
 
-whole1710:
+whole1789:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -22750,13 +25957,13 @@ whole1710:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole1710
+	JGE         whole1789
 
-rest1711:
+rest1790:
 	CMPQ DX, $0x00000010
-	JLT  rest1713
+	JLT  rest1792
 
-whole1712:
+whole1791:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -22779,11 +25986,11 @@ whole1712:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1712
+	JGE         whole1791
 
-rest1713:
+rest1792:
 	TESTQ       DX, DX
-	JZ          done1714
+	JZ          done1793
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -22806,41 +26013,41 @@ rest1713:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial1715
+	JNZ         partial1794
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored1716
+	JMP         stored1795
 
-partial1715:
+partial1794:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1717
+	JZ         without1796
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1717:
+without1796:
 	TESTQ      $0x00000004, DX
-	JZ         without1718
+	JZ         without1797
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1718:
+without1797:
 	TESTQ     $0x00000002, DX
-	JZ        without1719
+	JZ        without1798
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1719:
+without1798:
 	TESTQ  $0x00000001, DX
-	JZ     without1720
+	JZ     without1799
 	VMOVSS X0, (AX)
 
-without1720:
-stored1716:
-done1714:
+without1799:
+stored1795:
+done1793:
 	VZEROUPPER
 	RET
 
@@ -22850,12 +26057,12 @@ TEXT ·allSafe32x512(SB), $0-25
 	MOVQ         x_base+0(FP), AX
 	MOVQ         x_len+8(FP), CX
 	VXORPD       Z0, Z0, Z0
-	VBROADCASTSD constants<>+3232(SB), Z1
+	VBROADCASTSD constants<>+3256(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest1722
+	JLT          rest1801
 
-whole1721:
+whole1800:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -22871,24 +26078,24 @@ whole1721:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole1721
+	JGE     whole1800
 
-rest1722:
+rest1801:
 	CMPQ CX, $0x00000010
-	JLT  rest1724
+	JLT  rest1803
 
-whole1723:
+whole1802:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1723
+	JGE     whole1802
 
-rest1724:
+rest1803:
 	TESTQ   CX, CX
-	JZ      done1725
+	JZ      done1804
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -22897,16 +26104,16 @@ rest1724:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done1725:
-	VPCMPUD.BCST $0x06, constants<>+3360(SB), Z0, K1
+done1804:
+	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe1726
+	JZ           safe1805
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1726:
+safe1805:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -22921,9 +26128,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1728
+	JLE   done1807
 
-item1727:
+item1806:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -22933,7 +26140,7 @@ item1727:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1729
+	JNE          wide1808
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -22941,13 +26148,13 @@ item1727:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row1732
+	JMP          row1811
 
-wide1729:
+wide1808:
 	CMPQ R10, $0x08
-	JLE  rest1731
+	JLE  rest1810
 
-vector1730:
+vector1809:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -22958,9 +26165,9 @@ vector1730:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector1730
+	JG           vector1809
 
-rest1731:
+rest1810:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -22972,12 +26179,12 @@ rest1731:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row1732:
+row1811:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1727
+	JNZ  item1806
 
-done1728:
+done1807:
 	VZEROUPPER
 	RET
 
@@ -22995,9 +26202,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1734
+	JLT  rest1813
 
-panel1733:
+panel1812:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -23010,9 +26217,9 @@ panel1733:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1737
+	JLT    rows1816
 
-row1736:
+row1815:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -23027,13 +26234,13 @@ row1736:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row1736
+	JGE          row1815
 
-rows1737:
+rows1816:
 	CMPQ R12, $0x00000001
-	JLT  rows1739
+	JLT  rows1818
 
-row1738:
+row1817:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -23043,9 +26250,9 @@ row1738:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1738
+	JGE          row1817
 
-rows1739:
+rows1818:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -23057,13 +26264,13 @@ rows1739:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1733
+	JGE     panel1812
 
-rest1734:
+rest1813:
 	TESTQ  R11, R11
-	JZ     done1735
+	JZ     done1814
 	CMPQ   R11, $0x00000010
-	JGT    wider1740
+	JGT    wider1819
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -23075,9 +26282,9 @@ rest1734:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1742
+	JLT    rows1821
 
-row1741:
+row1820:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -23090,65 +26297,65 @@ row1741:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1741
+	JGE          row1820
 
-rows1742:
+rows1821:
 	CMPQ DX, $0x00000001
-	JLT  rows1744
+	JLT  rows1823
 
-row1743:
+row1822:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1743
+	JGE          row1822
 
-rows1744:
+rows1823:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1745
+	JNZ     partial1824
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored1746
+	JMP     stored1825
 
-partial1745:
+partial1824:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1747
+	JZ         without1826
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1747:
+without1826:
 	TESTQ      $0x00000004, R11
-	JZ         without1748
+	JZ         without1827
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1748:
+without1827:
 	TESTQ     $0x00000002, R11
-	JZ        without1749
+	JZ        without1828
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1749:
+without1828:
 	TESTQ  $0x00000001, R11
-	JZ     without1750
+	JZ     without1829
 	VMOVSS X0, (AX)
 
-without1750:
-stored1746:
-	JMP done1735
+without1829:
+stored1825:
+	JMP done1814
 
-wider1740:
+wider1819:
 	CMPQ   R11, $0x00000020
-	JGT    wider1751
+	JGT    wider1830
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -23165,9 +26372,9 @@ wider1740:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1753
+	JLT    rows1832
 
-row1752:
+row1831:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -23184,13 +26391,13 @@ row1752:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1752
+	JGE          row1831
 
-rows1753:
+rows1832:
 	CMPQ DX, $0x00000001
-	JLT  rows1755
+	JLT  rows1834
 
-row1754:
+row1833:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -23198,9 +26405,9 @@ row1754:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1754
+	JGE          row1833
 
-rows1755:
+rows1834:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -23209,45 +26416,45 @@ rows1755:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1756
+	JNZ     partial1835
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored1757
+	JMP     stored1836
 
-partial1756:
+partial1835:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1758
+	JZ         without1837
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1758:
+without1837:
 	TESTQ      $0x00000004, R11
-	JZ         without1759
+	JZ         without1838
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1759:
+without1838:
 	TESTQ     $0x00000002, R11
-	JZ        without1760
+	JZ        without1839
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1760:
+without1839:
 	TESTQ  $0x00000001, R11
-	JZ     without1761
+	JZ     without1840
 	VMOVSS X0, (AX)
 
-without1761:
-stored1757:
-	JMP done1735
+without1840:
+stored1836:
+	JMP done1814
 
-wider1751:
+wider1830:
 	CMPQ   R11, $0x00000030
-	JGT    wider1762
+	JGT    wider1841
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -23262,9 +26469,9 @@ wider1751:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1764
+	JLT    rows1843
 
-row1763:
+row1842:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -23277,13 +26484,13 @@ row1763:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1763
+	JGE          row1842
 
-rows1764:
+rows1843:
 	CMPQ DX, $0x00000001
-	JLT  rows1766
+	JLT  rows1845
 
-row1765:
+row1844:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -23292,52 +26499,52 @@ row1765:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1765
+	JGE          row1844
 
-rows1766:
+rows1845:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1767
+	JNZ     partial1846
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored1768
+	JMP     stored1847
 
-partial1767:
+partial1846:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1769
+	JZ         without1848
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1769:
+without1848:
 	TESTQ      $0x00000004, R11
-	JZ         without1770
+	JZ         without1849
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1770:
+without1849:
 	TESTQ     $0x00000002, R11
-	JZ        without1771
+	JZ        without1850
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1771:
+without1850:
 	TESTQ  $0x00000001, R11
-	JZ     without1772
+	JZ     without1851
 	VMOVSS X0, (AX)
 
-without1772:
-stored1768:
-	JMP done1735
+without1851:
+stored1847:
+	JMP done1814
 
-wider1762:
+wider1841:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -23354,9 +26561,9 @@ wider1762:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1775
+	JLT    rows1854
 
-row1774:
+row1853:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -23371,13 +26578,13 @@ row1774:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1774
+	JGE          row1853
 
-rows1775:
+rows1854:
 	CMPQ DX, $0x00000001
-	JLT  rows1777
+	JLT  rows1856
 
-row1776:
+row1855:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -23387,9 +26594,9 @@ row1776:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1776
+	JGE          row1855
 
-rows1777:
+rows1856:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -23398,41 +26605,41 @@ rows1777:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1778
+	JNZ     partial1857
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored1779
+	JMP     stored1858
 
-partial1778:
+partial1857:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1780
+	JZ         without1859
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1780:
+without1859:
 	TESTQ      $0x00000004, R11
-	JZ         without1781
+	JZ         without1860
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1781:
+without1860:
 	TESTQ     $0x00000002, R11
-	JZ        without1782
+	JZ        without1861
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1782:
+without1861:
 	TESTQ  $0x00000001, R11
-	JZ     without1783
+	JZ     without1862
 	VMOVSS X0, (AX)
 
-without1783:
-stored1779:
-done1735:
+without1862:
+stored1858:
+done1814:
 	VZEROUPPER
 	RET
 
@@ -23450,9 +26657,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1785
+	JLT  rest1864
 
-block1784:
+block1863:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -23466,9 +26673,9 @@ block1784:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest1788
+	JLT    rest1867
 
-whole1787:
+whole1866:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -23483,11 +26690,11 @@ whole1787:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole1787
+	JGE         whole1866
 
-rest1788:
+rest1867:
 	TESTQ       R14, R14
-	JZ          done1790
+	JZ          done1869
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -23501,7 +26708,7 @@ rest1788:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done1790:
+done1869:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -23531,11 +26738,11 @@ done1790:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1784
+	JGE        block1863
 
-rest1785:
+rest1864:
 	TESTQ  CX, CX
-	JZ     done1786
+	JZ     done1865
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -23550,73 +26757,73 @@ rest1785:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest1793
+	JLT    rest1872
 
-whole1792:
+whole1871:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1794
+	JLE         column1873
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1794
+	JLE         column1873
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1794
+	JLE         column1873
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1794
+	JLE         column1873
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1794
+	JLE         column1873
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1794
+	JLE         column1873
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1794
+	JLE         column1873
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column1794:
+column1873:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole1792
+	JGE  whole1871
 
-rest1793:
+rest1872:
 	TESTQ       BX, BX
-	JZ          done1795
+	JZ          done1874
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1796
+	JLE         column1875
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1796
+	JLE         column1875
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1796
+	JLE         column1875
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1796
+	JLE         column1875
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1796
+	JLE         column1875
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1796
+	JLE         column1875
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1796
+	JLE         column1875
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column1796:
-done1795:
+column1875:
+done1874:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -23642,41 +26849,41 @@ done1795:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial1797
+	JNZ        partial1876
 	VMOVUPS    Z0, (AX)
-	JMP        stored1798
+	JMP        stored1877
 
-partial1797:
+partial1876:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without1799
+	JZ         without1878
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1799:
+without1878:
 	TESTQ      $0x00000004, CX
-	JZ         without1800
+	JZ         without1879
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1800:
+without1879:
 	TESTQ     $0x00000002, CX
-	JZ        without1801
+	JZ        without1880
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1801:
+without1880:
 	TESTQ  $0x00000001, CX
-	JZ     without1802
+	JZ     without1881
 	VMOVSS X0, (AX)
 
-without1802:
-stored1798:
-done1786:
+without1881:
+stored1877:
+done1865:
 	VZEROUPPER
 	RET
 
@@ -23688,17 +26895,17 @@ TEXT ·products32x512(SB), $0-96
 	MOVQ    tables_base+48(FP), DX
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
-	VMOVUPS constants<>+3096(SB), Z0
-	VMOVUPS constants<>+3160(SB), Z1
-	VMOVUPS constants<>+2840(SB), Z2
-	VMOVUPS constants<>+2904(SB), Z3
-	VMOVUPS constants<>+2968(SB), Z4
-	VMOVUPS constants<>+3032(SB), Z5
+	VMOVUPS constants<>+3120(SB), Z0
+	VMOVUPS constants<>+3184(SB), Z1
+	VMOVUPS constants<>+2864(SB), Z2
+	VMOVUPS constants<>+2928(SB), Z3
+	VMOVUPS constants<>+2992(SB), Z4
+	VMOVUPS constants<>+3056(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done1805
+	JLE     done1884
 
-item1803:
+item1882:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -23706,9 +26913,9 @@ item1803:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some1806
+	JNE           some1885
 	CMPL          60(BX), $0x00
-	JNE           backward1807
+	JNE           backward1886
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -23722,9 +26929,9 @@ item1803:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next1804
+	JMP           next1883
 
-backward1807:
+backward1886:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -23743,17 +26950,17 @@ backward1807:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next1804
+	JMP             next1883
 
-some1806:
+some1885:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done1805
+	JG           done1884
 	CMPQ         R12, $0x08
-	JG           done1805
+	JG           done1884
 	CMPL         60(BX), $0x00
-	JNE          fewBackward1808
+	JNE          fewBackward1887
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -23766,40 +26973,40 @@ some1806:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end1809
+	JLE          end1888
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end1809
+	JLE          end1888
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end1809
+	JLE          end1888
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end1809
+	JLE          end1888
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end1809
+	JLE          end1888
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end1809
+	JLE          end1888
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end1809
+	JLE          end1888
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end1809:
+end1888:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next1804
+	JMP     next1883
 
-fewBackward1808:
+fewBackward1887:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -23818,28 +27025,28 @@ fewBackward1808:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end1810
+	JLE       end1889
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end1810
+	JLE       end1889
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end1810
+	JLE       end1889
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end1810
+	JLE       end1889
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end1810
+	JLE       end1889
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end1810
+	JLE       end1889
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end1810
+	JLE       end1889
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end1810:
+end1889:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -23863,12 +27070,12 @@ end1810:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next1804:
+next1883:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1803
+	JNZ  item1882
 
-done1805:
+done1884:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -23879,7 +27086,7 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         messages_base+0(FP), AX
 	MOVQ         sums_base+24(FP), CX
 	MOVQ         out_base+48(FP), DX
-	VBROADCASTSD constants<>+760(SB), Z1
+	VBROADCASTSD constants<>+784(SB), Z1
 	VBROADCASTSD damping+88(FP), Z0
 	VSUBPD       Z0, Z1, Z1
 	VXORPD       Z2, Z2, Z2
@@ -23887,9 +27094,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1812
+	JLE          done1891
 
-item1811:
+item1890:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -23900,25 +27107,25 @@ item1811:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1813
+	JNE          wide1892
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row1816
+	JMP          row1895
 
-wide1813:
+wide1892:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest1815
+	JLE  rest1894
 
-vector1814:
+vector1893:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector1814
+	JG        vector1893
 
-rest1815:
+rest1894:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -23927,7 +27134,7 @@ rest1815:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row1816:
+row1895:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -23937,18 +27144,18 @@ row1816:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1817
+	JNE          wide1896
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped1821
+	JBE          undamped1900
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped1821:
+undamped1900:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -23957,24 +27164,24 @@ undamped1821:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row1820
+	JMP         row1899
 
-wide1817:
+wide1896:
 	CMPQ R10, $0x08
-	JLE  rest1819
+	JLE  rest1898
 
-vector1818:
+vector1897:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped1822
+	JBE       undamped1901
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped1822:
+undamped1901:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -23986,9 +27193,9 @@ undamped1822:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector1818
+	JG          vector1897
 
-rest1819:
+rest1898:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -23996,79 +27203,79 @@ rest1819:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped1823
+	JBE         undamped1902
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped1823:
+undamped1902:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial1824
+	JNZ         partial1903
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored1827
+	JMP         stored1906
 
-partial1824:
+partial1903:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1825
+	JZ         noFour1904
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1825:
+noFour1904:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1826
+	JZ         noTwo1905
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1826:
+noTwo1905:
 	TESTQ  $0x00000001, R10
-	JZ     stored1827
+	JZ     stored1906
 	VMOVSD X4, (DI)
 
-stored1827:
+stored1906:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial1828
+	JNZ         partial1907
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored1831
+	JMP         stored1910
 
-partial1828:
+partial1907:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1829
+	JZ         noFour1908
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1829:
+noFour1908:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1830
+	JZ         noTwo1909
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1830:
+noTwo1909:
 	TESTQ  $0x00000001, R10
-	JZ     stored1831
+	JZ     stored1910
 	VMOVSD X4, (DI)
 
-stored1831:
-row1820:
+stored1910:
+row1899:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1811
+	JNZ  item1890
 
-done1812:
+done1891:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -24086,31 +27293,31 @@ TEXT ·exponentials32x512(SB), $0-64
 	MOVQ         size+24(FP), CX
 	MOVQ         inverse_base+32(FP), DX
 	MOVQ         inverse_len+40(FP), BX
-	VBROADCASTSD constants<>+3248(SB), Z0
-	VBROADCASTSD constants<>+3256(SB), Z0
 	VBROADCASTSD constants<>+3272(SB), Z0
-	VBROADCASTSD constants<>+3280(SB), Z2
-	VBROADCASTSD constants<>+3288(SB), Z3
-	VBROADCASTSD constants<>+3296(SB), Z4
-	VBROADCASTSD constants<>+3240(SB), Z5
-	VBROADCASTSD constants<>+3304(SB), Z6
-	VBROADCASTSD constants<>+3312(SB), Z7
-	VMOVUPS      constants<>+2648(SB), Z8
-	VBROADCASTSD constants<>+3264(SB), Z9
-	VBROADCASTSD constants<>+3352(SB), Z10
+	VBROADCASTSD constants<>+3280(SB), Z0
+	VBROADCASTSD constants<>+3296(SB), Z0
+	VBROADCASTSD constants<>+3304(SB), Z2
+	VBROADCASTSD constants<>+3312(SB), Z3
+	VBROADCASTSD constants<>+3320(SB), Z4
+	VBROADCASTSD constants<>+3264(SB), Z5
+	VBROADCASTSD constants<>+3328(SB), Z6
+	VBROADCASTSD constants<>+3336(SB), Z7
+	VMOVUPS      constants<>+2672(SB), Z8
+	VBROADCASTSD constants<>+3288(SB), Z9
+	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done1833
+	JLE          done1912
 
-table1832:
+table1911:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest1835
+	JLT          rest1914
 
-whole1834:
+whole1913:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -24130,13 +27337,13 @@ whole1834:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole1834
+	JGE     whole1913
 
-rest1835:
+rest1914:
 	CMPQ DI, $0x00000010
-	JLT  rest1837
+	JLT  rest1916
 
-whole1836:
+whole1915:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -24144,11 +27351,11 @@ whole1836:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole1836
+	JGE     whole1915
 
-rest1837:
+rest1916:
 	TESTQ     DI, DI
-	JZ        done1838
+	JZ        done1917
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -24158,16 +27365,16 @@ rest1837:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done1838:
+done1917:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done1833
+	JNZ      done1912
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest1840
+	JLT      rest1919
 
-whole1839:
+whole1918:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -24231,13 +27438,13 @@ whole1839:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole1839
+	JGE          whole1918
 
-rest1840:
+rest1919:
 	CMPQ DI, $0x00000010
-	JLT  rest1842
+	JLT  rest1921
 
-whole1841:
+whole1920:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -24256,11 +27463,11 @@ whole1841:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole1841
+	JGE          whole1920
 
-rest1842:
+rest1921:
 	TESTQ        DI, DI
-	JZ           done1843
+	JZ           done1922
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -24279,47 +27486,47 @@ rest1842:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial1844
+	JNZ          partial1923
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored1845
+	JMP          stored1924
 
-partial1844:
+partial1923:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without1846
+	JZ         without1925
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without1846:
+without1925:
 	TESTQ      $0x00000004, DI
-	JZ         without1847
+	JZ         without1926
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without1847:
+without1926:
 	TESTQ     $0x00000002, DI
-	JZ        without1848
+	JZ        without1927
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without1848:
+without1927:
 	TESTQ  $0x00000001, DI
-	JZ     without1849
+	JZ     without1928
 	VMOVSS X11, (SI)
 
-without1849:
-stored1845:
-done1843:
+without1928:
+stored1924:
+done1922:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1832
+	JNZ  table1911
 
-done1833:
+done1912:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -24334,153 +27541,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done1852
+	JLT  done1931
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done1852
+	JLT  done1931
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done1852
+	JLT  done1931
 	MOVQ BX, 32(SI)
 
-chunk1850:
+chunk1929:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done1852
+	JZ   done1931
 	CMPQ BX, $0x40
-	JLE  whole1851
+	JLE  whole1930
 	MOVQ $0x00000040, BX
 
-whole1851:
+whole1930:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1853:
+pass1932:
 	CMPQ          R9, BX
-	JGE           passed1855
+	JGE           passed1934
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1854
+	JHI           stop1933
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -24726,23 +27933,23 @@ pass1853:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass1853
+	JMP           pass1932
 
-stop1854:
+stop1933:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1855:
-	VBROADCASTSD constants<>+3280(SB), Z0
-	VBROADCASTSD constants<>+3312(SB), Z1
-	VMOVUPS      constants<>+2648(SB), Z2
+passed1934:
+	VBROADCASTSD constants<>+3304(SB), Z0
+	VBROADCASTSD constants<>+3336(SB), Z1
+	VMOVUPS      constants<>+2672(SB), Z2
 	MOVQ         AX, DI
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass1856:
+pass1935:
 	CMPQ              R9, BX
-	JGE               passed1858
+	JGE               passed1937
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -24751,46 +27958,46 @@ pass1856:
 	VMOVAPS           Z12, Z16
 	VMOVAPS           Z13, Z17
 	VMOVAPS           Z14, Z18
-	VCMPPS.BCST       $0x05, constants<>+3248(SB), Z11, K1
-	VCMPPS.BCST       $0x05, constants<>+3248(SB), Z12, K2
-	VCMPPS.BCST       $0x05, constants<>+3248(SB), Z13, K3
-	VCMPPS.BCST       $0x05, constants<>+3248(SB), Z14, K4
+	VCMPPS.BCST       $0x05, constants<>+3272(SB), Z11, K1
+	VCMPPS.BCST       $0x05, constants<>+3272(SB), Z12, K2
+	VCMPPS.BCST       $0x05, constants<>+3272(SB), Z13, K3
+	VCMPPS.BCST       $0x05, constants<>+3272(SB), Z14, K4
 	VMOVAPD           Z0, Z23
-	VFMADD231PS.BCST  constants<>+3272(SB), Z11, Z23
+	VFMADD231PS.BCST  constants<>+3296(SB), Z11, Z23
 	VMOVAPD           Z0, Z24
-	VFMADD231PS.BCST  constants<>+3272(SB), Z12, Z24
+	VFMADD231PS.BCST  constants<>+3296(SB), Z12, Z24
 	VMOVAPD           Z0, Z25
-	VFMADD231PS.BCST  constants<>+3272(SB), Z13, Z25
+	VFMADD231PS.BCST  constants<>+3296(SB), Z13, Z25
 	VMOVAPD           Z0, Z26
-	VFMADD231PS.BCST  constants<>+3272(SB), Z14, Z26
+	VFMADD231PS.BCST  constants<>+3296(SB), Z14, Z26
 	VSUBPS            Z0, Z23, Z19
 	VSUBPS            Z0, Z24, Z20
 	VSUBPS            Z0, Z25, Z21
 	VSUBPS            Z0, Z26, Z22
-	VFNMADD231PS.BCST constants<>+3288(SB), Z19, Z11
-	VFNMADD231PS.BCST constants<>+3288(SB), Z20, Z12
-	VFNMADD231PS.BCST constants<>+3288(SB), Z21, Z13
-	VFNMADD231PS.BCST constants<>+3288(SB), Z22, Z14
+	VFNMADD231PS.BCST constants<>+3312(SB), Z19, Z11
+	VFNMADD231PS.BCST constants<>+3312(SB), Z20, Z12
+	VFNMADD231PS.BCST constants<>+3312(SB), Z21, Z13
+	VFNMADD231PS.BCST constants<>+3312(SB), Z22, Z14
 	VPERMPS           Z2, Z23, Z23
 	VPERMPS           Z2, Z24, Z24
 	VPERMPS           Z2, Z25, Z25
 	VPERMPS           Z2, Z26, Z26
-	VFNMADD231PS.BCST constants<>+3296(SB), Z19, Z11
-	VFNMADD231PS.BCST constants<>+3296(SB), Z20, Z12
-	VFNMADD231PS.BCST constants<>+3296(SB), Z21, Z13
-	VFNMADD231PS.BCST constants<>+3296(SB), Z22, Z14
+	VFNMADD231PS.BCST constants<>+3320(SB), Z19, Z11
+	VFNMADD231PS.BCST constants<>+3320(SB), Z20, Z12
+	VFNMADD231PS.BCST constants<>+3320(SB), Z21, Z13
+	VFNMADD231PS.BCST constants<>+3320(SB), Z22, Z14
 	VMOVAPD           Z1, Z27
-	VFMADD213PS.BCST  constants<>+3304(SB), Z11, Z27
+	VFMADD213PS.BCST  constants<>+3328(SB), Z11, Z27
 	VMOVAPD           Z1, Z28
-	VFMADD213PS.BCST  constants<>+3304(SB), Z12, Z28
+	VFMADD213PS.BCST  constants<>+3328(SB), Z12, Z28
 	VMOVAPD           Z1, Z29
-	VFMADD213PS.BCST  constants<>+3304(SB), Z13, Z29
+	VFMADD213PS.BCST  constants<>+3328(SB), Z13, Z29
 	VMOVAPD           Z1, Z30
-	VFMADD213PS.BCST  constants<>+3304(SB), Z14, Z30
-	VFMADD213PS.BCST  constants<>+3240(SB), Z11, Z27
-	VFMADD213PS.BCST  constants<>+3240(SB), Z12, Z28
-	VFMADD213PS.BCST  constants<>+3240(SB), Z13, Z29
-	VFMADD213PS.BCST  constants<>+3240(SB), Z14, Z30
+	VFMADD213PS.BCST  constants<>+3328(SB), Z14, Z30
+	VFMADD213PS.BCST  constants<>+3264(SB), Z11, Z27
+	VFMADD213PS.BCST  constants<>+3264(SB), Z12, Z28
+	VFMADD213PS.BCST  constants<>+3264(SB), Z13, Z29
+	VFMADD213PS.BCST  constants<>+3264(SB), Z14, Z30
 	VMULPS            Z23, Z11, Z11
 	VMULPS            Z24, Z12, Z12
 	VMULPS            Z25, Z13, Z13
@@ -24818,22 +28025,22 @@ pass1856:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass1856
+	JMP               pass1935
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1858:
+passed1937:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1859:
+pass1938:
 	CMPQ            R9, BX
-	JGE             passed1861
-	VMOVUPS         constants<>+2840(SB), Z0
-	VMOVUPS         constants<>+2904(SB), Z1
-	VMOVUPS         constants<>+2968(SB), Z2
-	VMOVUPS         constants<>+3032(SB), Z11
+	JGE             passed1940
+	VMOVUPS         constants<>+2864(SB), Z0
+	VMOVUPS         constants<>+2928(SB), Z1
+	VMOVUPS         constants<>+2992(SB), Z2
+	VMOVUPS         constants<>+3056(SB), Z11
 	MOVQ            dst_base+0(FP), R11
 	LEAQ            (CX)(R9*1), R10
 	SHLQ            $0x08, R10
@@ -25180,32 +28387,32 @@ pass1859:
 	VSHUFF64X2      $0x88, Z0, Z12, Z1
 	VSHUFF64X2      $0xdd, Z0, Z12, Z0
 	VADDPS          Z0, Z1, Z1
-	VPSUBD.BCST     constants<>+3232(SB), Y1, Y0
-	VPCMPUD.BCST    $0x06, constants<>+3360(SB), Y0, K1
+	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
+	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop1860
+	JNZ             stop1939
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass1859
+	JMP             pass1938
 
-stop1860:
+stop1939:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1861:
+passed1940:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1862:
+pass1941:
 	CMPQ             R9, BX
-	JGE              passed1864
+	JGE              passed1943
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
-	VBROADCASTSS     constants<>+3240(SB), Y3
+	VBROADCASTSS     constants<>+3264(SB), Y3
 	VDIVPS           Y0, Y3, Y3
 	VMOVUPS          Y3, 640(SI)(R9*4)
 	VMOVUPD          128(SI)(R9*8), Z2
@@ -25223,23 +28430,23 @@ pass1862:
 	VPERMI2PD        constants<>+448(SB), Z14, Z12
 	VMOVUPD          constants<>+512(SB), Z14
 	VPERMI2PD        constants<>+576(SB), Z14, Z13
-	VFMSUB213PD.BCST constants<>+760(SB), Z12, Z11
-	VFMADD231PD.BCST constants<>+992(SB), Z0, Z13
+	VFMSUB213PD.BCST constants<>+784(SB), Z12, Z11
+	VFMADD231PD.BCST constants<>+1016(SB), Z0, Z13
 	VMULPD           Z11, Z11, Z12
-	VBROADCASTSD     constants<>+1056(SB), Z14
-	VFMADD231PD.BCST constants<>+1064(SB), Z11, Z14
-	VFMADD231PD.BCST constants<>+1072(SB), Z12, Z14
-	VBROADCASTSD     constants<>+1040(SB), Z15
-	VFMADD231PD.BCST constants<>+1048(SB), Z11, Z15
+	VBROADCASTSD     constants<>+1080(SB), Z14
+	VFMADD231PD.BCST constants<>+1088(SB), Z11, Z14
+	VFMADD231PD.BCST constants<>+1096(SB), Z12, Z14
+	VBROADCASTSD     constants<>+1064(SB), Z15
+	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z15
 	VFMADD213PD      Z15, Z12, Z14
-	VBROADCASTSD     constants<>+1024(SB), Z15
-	VFMADD231PD.BCST constants<>+1032(SB), Z11, Z15
+	VBROADCASTSD     constants<>+1048(SB), Z15
+	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z15
 	VFMADD213PD      Z15, Z12, Z14
-	VBROADCASTSD     constants<>+1008(SB), Z15
-	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z15
+	VBROADCASTSD     constants<>+1032(SB), Z15
+	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z15
 	VFMADD213PD      Z15, Z12, Z14
 	VFMADD213PD      Z11, Z12, Z14
-	VFMADD231PD.BCST constants<>+1000(SB), Z0, Z14
+	VFMADD231PD.BCST constants<>+1024(SB), Z0, Z14
 	VADDPD           Z13, Z14, Z14
 	VADDPD           Z2, Z14, Z14
 	LEAQ             (CX)(R9*1), R10
@@ -25250,18 +28457,18 @@ pass1862:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass1862
+	JMP              pass1941
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1864:
+passed1943:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1865:
+pass1944:
 	CMPQ            R9, BX
-	JGE             passed1867
+	JGE             passed1946
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -25291,17 +28498,17 @@ pass1865:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass1865
+	JMP             pass1944
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1867:
+passed1946:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk1850
+	JMP  chunk1929
 
-done1852:
+done1931:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -25322,9 +28529,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest1870
+	JLT          rest1949
 
-whole1869:
+whole1948:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -25335,11 +28542,11 @@ whole1869:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1869
+	JGE          whole1948
 
-rest1870:
+rest1949:
 	TESTQ        R11, R11
-	JZ           done1871
+	JZ           done1950
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -25351,7 +28558,7 @@ rest1870:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done1871:
+done1950:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -25364,7 +28571,7 @@ done1871:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector1872:
+vector1951:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -25373,16 +28580,16 @@ vector1872:
 	VCVTPD2PS         Z2, Y1
 	VINSERTF64X4      $0x01, Y1, Z4, Z4
 	VMOVAPS           Z4, Z1
-	VCMPPS.BCST       $0x05, constants<>+3248(SB), Z4, K1
-	VBROADCASTSD      constants<>+3280(SB), Z3
-	VFMADD231PS.BCST  constants<>+3272(SB), Z4, Z3
-	VSUBPS.BCST       constants<>+3280(SB), Z3, Z2
-	VFNMADD231PS.BCST constants<>+3288(SB), Z2, Z4
-	VPERMPS           constants<>+2648(SB), Z3, Z3
-	VFNMADD231PS.BCST constants<>+3296(SB), Z2, Z4
-	VBROADCASTSD      constants<>+3312(SB), Z6
-	VFMADD213PS.BCST  constants<>+3304(SB), Z4, Z6
-	VFMADD213PS.BCST  constants<>+3240(SB), Z4, Z6
+	VCMPPS.BCST       $0x05, constants<>+3272(SB), Z4, K1
+	VBROADCASTSD      constants<>+3304(SB), Z3
+	VFMADD231PS.BCST  constants<>+3296(SB), Z4, Z3
+	VSUBPS.BCST       constants<>+3304(SB), Z3, Z2
+	VFNMADD231PS.BCST constants<>+3312(SB), Z2, Z4
+	VPERMPS           constants<>+2672(SB), Z3, Z3
+	VFNMADD231PS.BCST constants<>+3320(SB), Z2, Z4
+	VBROADCASTSD      constants<>+3336(SB), Z6
+	VFMADD213PS.BCST  constants<>+3328(SB), Z4, Z6
+	VFMADD213PS.BCST  constants<>+3264(SB), Z4, Z6
 	VMULPS            Z3, Z4, Z4
 	VFMADD213PS       Z3, Z4, Z6
 	VSCALEFPS.Z       Z2, Z6, K1, Z6
@@ -25391,7 +28598,7 @@ vector1872:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector1872
+	JLT               vector1951
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -25399,9 +28606,9 @@ vector1872:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest1874
+	JLT               rest1953
 
-whole1873:
+whole1952:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -25412,11 +28619,11 @@ whole1873:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1873
+	JGE          whole1952
 
-rest1874:
+rest1953:
 	TESTQ        R11, R11
-	JZ           done1875
+	JZ           done1954
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -25428,7 +28635,7 @@ rest1874:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done1875:
+done1954:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -25441,7 +28648,7 @@ done1875:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector1876:
+vector1955:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -25450,16 +28657,16 @@ vector1876:
 	VCVTPD2PS         Z3, Y2
 	VINSERTF64X4      $0x01, Y2, Z5, Z5
 	VMOVAPS           Z5, Z2
-	VCMPPS.BCST       $0x05, constants<>+3248(SB), Z5, K1
-	VBROADCASTSD      constants<>+3280(SB), Z4
-	VFMADD231PS.BCST  constants<>+3272(SB), Z5, Z4
-	VSUBPS.BCST       constants<>+3280(SB), Z4, Z3
-	VFNMADD231PS.BCST constants<>+3288(SB), Z3, Z5
-	VPERMPS           constants<>+2648(SB), Z4, Z4
-	VFNMADD231PS.BCST constants<>+3296(SB), Z3, Z5
-	VBROADCASTSD      constants<>+3312(SB), Z6
-	VFMADD213PS.BCST  constants<>+3304(SB), Z5, Z6
-	VFMADD213PS.BCST  constants<>+3240(SB), Z5, Z6
+	VCMPPS.BCST       $0x05, constants<>+3272(SB), Z5, K1
+	VBROADCASTSD      constants<>+3304(SB), Z4
+	VFMADD231PS.BCST  constants<>+3296(SB), Z5, Z4
+	VSUBPS.BCST       constants<>+3304(SB), Z4, Z3
+	VFNMADD231PS.BCST constants<>+3312(SB), Z3, Z5
+	VPERMPS           constants<>+2672(SB), Z4, Z4
+	VFNMADD231PS.BCST constants<>+3320(SB), Z3, Z5
+	VBROADCASTSD      constants<>+3336(SB), Z6
+	VFMADD213PS.BCST  constants<>+3328(SB), Z5, Z6
+	VFMADD213PS.BCST  constants<>+3264(SB), Z5, Z6
 	VMULPS            Z4, Z5, Z5
 	VFMADD213PS       Z4, Z5, Z6
 	VSCALEFPS.Z       Z3, Z6, K1, Z6
@@ -25468,7 +28675,7 @@ vector1876:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector1876
+	JLT               vector1955
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -25477,9 +28684,9 @@ vector1876:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest1878
+	JLT               rest1957
 
-panel1877:
+panel1956:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -25500,9 +28707,9 @@ panel1877:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1881
+	JLT    rows1960
 
-row1880:
+row1959:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -25531,13 +28738,13 @@ row1880:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row1880
+	JGE              row1959
 
-rows1881:
+rows1960:
 	CMPQ R12, $0x00000001
-	JLT  rows1883
+	JLT  rows1962
 
-row1882:
+row1961:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -25554,9 +28761,9 @@ row1882:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row1882
+	JGE              row1961
 
-rows1883:
+rows1962:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -25580,13 +28787,13 @@ rows1883:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel1877
+	JGE         panel1956
 
-rest1878:
+rest1957:
 	TESTQ  R11, R11
-	JZ     done1879
+	JZ     done1958
 	CMPQ   R11, $0x00000010
-	JGT    wider1884
+	JGT    wider1963
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -25598,9 +28805,9 @@ rest1878:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1886
+	JLT    rows1965
 
-row1885:
+row1964:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -25611,13 +28818,13 @@ row1885:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1885
+	JGE              row1964
 
-rows1886:
+rows1965:
 	CMPQ R11, $0x00000001
-	JLT  rows1888
+	JLT  rows1967
 
-row1887:
+row1966:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -25625,19 +28832,19 @@ row1887:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1887
+	JGE              row1966
 
-rows1888:
+rows1967:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done1879
+	JMP         done1958
 
-wider1884:
+wider1963:
 	CMPQ   R11, $0x00000020
-	JGT    wider1889
+	JGT    wider1968
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -25654,9 +28861,9 @@ wider1884:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1891
+	JLT    rows1970
 
-row1890:
+row1969:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -25673,13 +28880,13 @@ row1890:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1890
+	JGE              row1969
 
-rows1891:
+rows1970:
 	CMPQ R11, $0x00000001
-	JLT  rows1893
+	JLT  rows1972
 
-row1892:
+row1971:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -25690,9 +28897,9 @@ row1892:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1892
+	JGE              row1971
 
-rows1893:
+rows1972:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -25703,11 +28910,11 @@ rows1893:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done1879
+	JMP         done1958
 
-wider1889:
+wider1968:
 	CMPQ   R11, $0x00000030
-	JGT    wider1894
+	JGT    wider1973
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -25728,9 +28935,9 @@ wider1889:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1896
+	JLT    rows1975
 
-row1895:
+row1974:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -25753,13 +28960,13 @@ row1895:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1895
+	JGE              row1974
 
-rows1896:
+rows1975:
 	CMPQ R11, $0x00000001
-	JLT  rows1898
+	JLT  rows1977
 
-row1897:
+row1976:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -25773,9 +28980,9 @@ row1897:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1897
+	JGE              row1976
 
-rows1898:
+rows1977:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -25791,9 +28998,9 @@ rows1898:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done1879
+	JMP         done1958
 
-wider1894:
+wider1973:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -25818,9 +29025,9 @@ wider1894:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1901
+	JLT    rows1980
 
-row1900:
+row1979:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -25849,13 +29056,13 @@ row1900:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1900
+	JGE              row1979
 
-rows1901:
+rows1980:
 	CMPQ R11, $0x00000001
-	JLT  rows1903
+	JLT  rows1982
 
-row1902:
+row1981:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -25872,9 +29079,9 @@ row1902:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1902
+	JGE              row1981
 
-rows1903:
+rows1982:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -25896,7 +29103,7 @@ rows1903:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done1879:
+done1958:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -25913,11 +29120,11 @@ done1879:
 	VADDPS           Z3, Z2, Z2
 	VPERMILPS        $0xb1, Z2, Z3
 	VADDPS           Z3, Z2, Z2
-	VPSUBD.BCST      constants<>+3232(SB), Z1, Z3
-	VPCMPUD.BCST     $0x06, constants<>+3360(SB), Z3, K1
+	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
+	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe1868
-	VMOVSS           constants<>+3240(SB), X3
+	JNZ              unsafe1947
+	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
 	VMULPS           Z3, Z2, Z2
@@ -25935,47 +29142,47 @@ done1879:
 	VPERMI2PD        constants<>+448(SB), Z6, Z4
 	VMOVUPD          constants<>+512(SB), Z6
 	VPERMI2PD        constants<>+576(SB), Z6, Z5
-	VFMSUB213PD.BCST constants<>+760(SB), Z4, Z2
-	VFMADD231PD.BCST constants<>+992(SB), Z1, Z5
+	VFMSUB213PD.BCST constants<>+784(SB), Z4, Z2
+	VFMADD231PD.BCST constants<>+1016(SB), Z1, Z5
 	VMULPD           Z2, Z2, Z4
-	VBROADCASTSD     constants<>+1056(SB), Z6
-	VFMADD231PD.BCST constants<>+1064(SB), Z2, Z6
-	VFMADD231PD.BCST constants<>+1072(SB), Z4, Z6
-	VBROADCASTSD     constants<>+1040(SB), Z7
-	VFMADD231PD.BCST constants<>+1048(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1080(SB), Z6
+	VFMADD231PD.BCST constants<>+1088(SB), Z2, Z6
+	VFMADD231PD.BCST constants<>+1096(SB), Z4, Z6
+	VBROADCASTSD     constants<>+1064(SB), Z7
+	VFMADD231PD.BCST constants<>+1072(SB), Z2, Z7
 	VFMADD213PD      Z7, Z4, Z6
-	VBROADCASTSD     constants<>+1024(SB), Z7
-	VFMADD231PD.BCST constants<>+1032(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1048(SB), Z7
+	VFMADD231PD.BCST constants<>+1056(SB), Z2, Z7
 	VFMADD213PD      Z7, Z4, Z6
-	VBROADCASTSD     constants<>+1008(SB), Z7
-	VFMADD231PD.BCST constants<>+1016(SB), Z2, Z7
+	VBROADCASTSD     constants<>+1032(SB), Z7
+	VFMADD231PD.BCST constants<>+1040(SB), Z2, Z7
 	VFMADD213PD      Z7, Z4, Z6
 	VFMADD213PD      Z2, Z4, Z6
-	VFMADD231PD.BCST constants<>+1000(SB), Z1, Z6
+	VFMADD231PD.BCST constants<>+1024(SB), Z1, Z6
 	VADDPD           Z5, Z6, Z6
 	VADDPD           Z0, Z6, Z6
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector1904:
+vector1983:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector1904
+	JLT     vector1983
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row1905:
+row1984:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1907
+	JLT          rest1986
 
-whole1906:
+whole1985:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -25983,11 +29190,11 @@ whole1906:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole1906
+	JGE     whole1985
 
-rest1907:
+rest1986:
 	TESTQ     R11, R11
-	JZ        done1908
+	JZ        done1987
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -25996,59 +29203,59 @@ rest1907:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces1909
+	JGT       pieces1988
 	VMOVUPS   Z1, (R10)
-	JMP       written1910
+	JMP       written1989
 
-pieces1909:
+pieces1988:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1911
+	JNZ     partial1990
 	VMOVUPS Z1, (R10)
-	JMP     stored1912
+	JMP     stored1991
 
-partial1911:
+partial1990:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1913
+	JZ         without1992
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without1913:
+without1992:
 	TESTQ      $0x00000004, R11
-	JZ         without1914
+	JZ         without1993
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without1914:
+without1993:
 	TESTQ     $0x00000002, R11
-	JZ        without1915
+	JZ        without1994
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without1915:
+without1994:
 	TESTQ  $0x00000001, R11
-	JZ     without1916
+	JZ     without1995
 	VMOVSS X0, (R10)
 
-without1916:
-stored1912:
-written1910:
-done1908:
+without1995:
+stored1991:
+written1989:
+done1987:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row1905
+	JNZ  row1984
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1868:
+unsafe1947:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -26065,17 +29272,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest1918
+	JLT  rest1997
 
-panel1917:
+panel1996:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1921
+	JLT  tiles2000
 
-tile1920:
+tile1999:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26104,9 +29311,9 @@ tile1920:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1923
+	JLE    done2002
 
-again1922:
+again2001:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -26150,9 +29357,9 @@ again1922:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1922
+	JNZ          again2001
 
-done1923:
+done2002:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -26188,13 +29395,13 @@ done1923:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1920
+	JGE     tile1999
 
-tiles1921:
+tiles2000:
 	CMPQ R10, $0x00000002
-	JLT  tiles1925
+	JLT  tiles2004
 
-tile1924:
+tile2003:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26207,9 +29414,9 @@ tile1924:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1927
+	JLE    done2006
 
-again1926:
+again2005:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -26229,9 +29436,9 @@ again1926:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1926
+	JNZ          again2005
 
-done1927:
+done2006:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -26247,13 +29454,13 @@ done1927:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1924
+	JGE     tile2003
 
-tiles1925:
+tiles2004:
 	CMPQ R10, $0x00000001
-	JLT  tiles1929
+	JLT  tiles2008
 
-tile1928:
+tile2007:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26262,9 +29469,9 @@ tile1928:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1931
+	JLE    done2010
 
-again1930:
+again2009:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -26278,9 +29485,9 @@ again1930:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1930
+	JNZ          again2009
 
-done1931:
+done2010:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -26288,19 +29495,19 @@ done1931:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1928
+	JGE     tile2007
 
-tiles1929:
+tiles2008:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel1917
+	JGE  panel1996
 
-rest1918:
+rest1997:
 	TESTQ R9, R9
-	JZ    done1919
+	JZ    done1998
 	CMPQ  R9, $0x00000010
-	JGT   wider1932
+	JGT   wider2011
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -26309,9 +29516,9 @@ rest1918:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles1934
+	JLT   tiles2013
 
-tile1933:
+tile2012:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26328,9 +29535,9 @@ tile1933:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1936
+	JLE    done2015
 
-again1935:
+again2014:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -26371,453 +29578,453 @@ again1935:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1935
+	JNZ          again2014
 
-done1936:
+done2015:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1937
+	JNZ     partial2016
 	VMOVUPS Z0, (DI)
-	JMP     stored1938
+	JMP     stored2017
 
-partial1937:
+partial2016:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1939
+	JZ         without2018
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1939:
+without2018:
 	TESTQ      $0x00000004, R9
-	JZ         without1940
+	JZ         without2019
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1940:
+without2019:
 	TESTQ     $0x00000002, R9
-	JZ        without1941
+	JZ        without2020
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1941:
+without2020:
 	TESTQ  $0x00000001, R9
-	JZ     without1942
+	JZ     without2021
 	VMOVSS X0, (BX)
 
-without1942:
-stored1938:
+without2021:
+stored2017:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1943
+	JNZ     partial2022
 	VMOVUPS Z1, (DI)
-	JMP     stored1944
+	JMP     stored2023
 
-partial1943:
+partial2022:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1945
+	JZ         without2024
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1945:
+without2024:
 	TESTQ      $0x00000004, R9
-	JZ         without1946
+	JZ         without2025
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1946:
+without2025:
 	TESTQ     $0x00000002, R9
-	JZ        without1947
+	JZ        without2026
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1947:
+without2026:
 	TESTQ  $0x00000001, R9
-	JZ     without1948
+	JZ     without2027
 	VMOVSS X0, (BX)
 
-without1948:
-stored1944:
+without2027:
+stored2023:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1949
+	JNZ     partial2028
 	VMOVUPS Z2, (DI)
-	JMP     stored1950
+	JMP     stored2029
 
-partial1949:
+partial2028:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1951
+	JZ         without2030
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1951:
+without2030:
 	TESTQ      $0x00000004, R9
-	JZ         without1952
+	JZ         without2031
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1952:
+without2031:
 	TESTQ     $0x00000002, R9
-	JZ        without1953
+	JZ        without2032
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1953:
+without2032:
 	TESTQ  $0x00000001, R9
-	JZ     without1954
+	JZ     without2033
 	VMOVSS X0, (BX)
 
-without1954:
-stored1950:
+without2033:
+stored2029:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1955
+	JNZ     partial2034
 	VMOVUPS Z3, (DI)
-	JMP     stored1956
+	JMP     stored2035
 
-partial1955:
+partial2034:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1957
+	JZ         without2036
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1957:
+without2036:
 	TESTQ      $0x00000004, R9
-	JZ         without1958
+	JZ         without2037
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1958:
+without2037:
 	TESTQ     $0x00000002, R9
-	JZ        without1959
+	JZ        without2038
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1959:
+without2038:
 	TESTQ  $0x00000001, R9
-	JZ     without1960
+	JZ     without2039
 	VMOVSS X0, (BX)
 
-without1960:
-stored1956:
+without2039:
+stored2035:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1961
+	JNZ     partial2040
 	VMOVUPS Z4, (DI)
-	JMP     stored1962
+	JMP     stored2041
 
-partial1961:
+partial2040:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1963
+	JZ         without2042
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1963:
+without2042:
 	TESTQ      $0x00000004, R9
-	JZ         without1964
+	JZ         without2043
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1964:
+without2043:
 	TESTQ     $0x00000002, R9
-	JZ        without1965
+	JZ        without2044
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1965:
+without2044:
 	TESTQ  $0x00000001, R9
-	JZ     without1966
+	JZ     without2045
 	VMOVSS X0, (BX)
 
-without1966:
-stored1962:
+without2045:
+stored2041:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1967
+	JNZ     partial2046
 	VMOVUPS Z5, (DI)
-	JMP     stored1968
+	JMP     stored2047
 
-partial1967:
+partial2046:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1969
+	JZ         without2048
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1969:
+without2048:
 	TESTQ      $0x00000004, R9
-	JZ         without1970
+	JZ         without2049
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1970:
+without2049:
 	TESTQ     $0x00000002, R9
-	JZ        without1971
+	JZ        without2050
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1971:
+without2050:
 	TESTQ  $0x00000001, R9
-	JZ     without1972
+	JZ     without2051
 	VMOVSS X0, (BX)
 
-without1972:
-stored1968:
+without2051:
+stored2047:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1973
+	JNZ     partial2052
 	VMOVUPS Z6, (DI)
-	JMP     stored1974
+	JMP     stored2053
 
-partial1973:
+partial2052:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1975
+	JZ         without2054
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1975:
+without2054:
 	TESTQ      $0x00000004, R9
-	JZ         without1976
+	JZ         without2055
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1976:
+without2055:
 	TESTQ     $0x00000002, R9
-	JZ        without1977
+	JZ        without2056
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1977:
+without2056:
 	TESTQ  $0x00000001, R9
-	JZ     without1978
+	JZ     without2057
 	VMOVSS X0, (BX)
 
-without1978:
-stored1974:
+without2057:
+stored2053:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1979
+	JNZ     partial2058
 	VMOVUPS Z7, (DI)
-	JMP     stored1980
+	JMP     stored2059
 
-partial1979:
+partial2058:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1981
+	JZ         without2060
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1981:
+without2060:
 	TESTQ      $0x00000004, R9
-	JZ         without1982
+	JZ         without2061
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1982:
+without2061:
 	TESTQ     $0x00000002, R9
-	JZ        without1983
+	JZ        without2062
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1983:
+without2062:
 	TESTQ  $0x00000001, R9
-	JZ     without1984
+	JZ     without2063
 	VMOVSS X0, (BX)
 
-without1984:
-stored1980:
+without2063:
+stored2059:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1985
+	JNZ     partial2064
 	VMOVUPS Z8, (DI)
-	JMP     stored1986
+	JMP     stored2065
 
-partial1985:
+partial2064:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1987
+	JZ         without2066
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1987:
+without2066:
 	TESTQ      $0x00000004, R9
-	JZ         without1988
+	JZ         without2067
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1988:
+without2067:
 	TESTQ     $0x00000002, R9
-	JZ        without1989
+	JZ        without2068
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1989:
+without2068:
 	TESTQ  $0x00000001, R9
-	JZ     without1990
+	JZ     without2069
 	VMOVSS X0, (BX)
 
-without1990:
-stored1986:
+without2069:
+stored2065:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1991
+	JNZ     partial2070
 	VMOVUPS Z9, (DI)
-	JMP     stored1992
+	JMP     stored2071
 
-partial1991:
+partial2070:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1993
+	JZ         without2072
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1993:
+without2072:
 	TESTQ      $0x00000004, R9
-	JZ         without1994
+	JZ         without2073
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without1994:
+without2073:
 	TESTQ     $0x00000002, R9
-	JZ        without1995
+	JZ        without2074
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without1995:
+without2074:
 	TESTQ  $0x00000001, R9
-	JZ     without1996
+	JZ     without2075
 	VMOVSS X0, (BX)
 
-without1996:
-stored1992:
+without2075:
+stored2071:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial1997
+	JNZ     partial2076
 	VMOVUPS Z10, (DI)
-	JMP     stored1998
+	JMP     stored2077
 
-partial1997:
+partial2076:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without1999
+	JZ         without2078
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without1999:
+without2078:
 	TESTQ      $0x00000004, R9
-	JZ         without2000
+	JZ         without2079
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2000:
+without2079:
 	TESTQ     $0x00000002, R9
-	JZ        without2001
+	JZ        without2080
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2001:
+without2080:
 	TESTQ  $0x00000001, R9
-	JZ     without2002
+	JZ     without2081
 	VMOVSS X0, (BX)
 
-without2002:
-stored1998:
+without2081:
+stored2077:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2003
+	JNZ     partial2082
 	VMOVUPS Z11, (DI)
-	JMP     stored2004
+	JMP     stored2083
 
-partial2003:
+partial2082:
 	LEAQ       (DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2005
+	JZ         without2084
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2005:
+without2084:
 	TESTQ      $0x00000004, R9
-	JZ         without2006
+	JZ         without2085
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2006:
+without2085:
 	TESTQ     $0x00000002, R9
-	JZ        without2007
+	JZ        without2086
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2007:
+without2086:
 	TESTQ  $0x00000001, R9
-	JZ     without2008
+	JZ     without2087
 	VMOVSS X0, (BX)
 
-without2008:
-stored2004:
+without2087:
+stored2083:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile1933
+	JGE  tile2012
 
-tiles1934:
+tiles2013:
 	CMPQ R10, $0x00000004
-	JLT  tiles2010
+	JLT  tiles2089
 
-tile2009:
+tile2088:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26826,9 +30033,9 @@ tile2009:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2012
+	JLE    done2091
 
-again2011:
+again2090:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -26845,173 +30052,173 @@ again2011:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2011
+	JNZ          again2090
 
-done2012:
+done2091:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2013
+	JNZ     partial2092
 	VMOVUPS Z0, (DI)
-	JMP     stored2014
+	JMP     stored2093
 
-partial2013:
+partial2092:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2015
+	JZ         without2094
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2015:
+without2094:
 	TESTQ      $0x00000004, R9
-	JZ         without2016
+	JZ         without2095
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2016:
+without2095:
 	TESTQ     $0x00000002, R9
-	JZ        without2017
+	JZ        without2096
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2017:
+without2096:
 	TESTQ  $0x00000001, R9
-	JZ     without2018
+	JZ     without2097
 	VMOVSS X0, (BX)
 
-without2018:
-stored2014:
+without2097:
+stored2093:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2019
+	JNZ     partial2098
 	VMOVUPS Z1, (DI)
-	JMP     stored2020
+	JMP     stored2099
 
-partial2019:
+partial2098:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2021
+	JZ         without2100
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2021:
+without2100:
 	TESTQ      $0x00000004, R9
-	JZ         without2022
+	JZ         without2101
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2022:
+without2101:
 	TESTQ     $0x00000002, R9
-	JZ        without2023
+	JZ        without2102
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2023:
+without2102:
 	TESTQ  $0x00000001, R9
-	JZ     without2024
+	JZ     without2103
 	VMOVSS X0, (BX)
 
-without2024:
-stored2020:
+without2103:
+stored2099:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2025
+	JNZ     partial2104
 	VMOVUPS Z2, (DI)
-	JMP     stored2026
+	JMP     stored2105
 
-partial2025:
+partial2104:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2027
+	JZ         without2106
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2027:
+without2106:
 	TESTQ      $0x00000004, R9
-	JZ         without2028
+	JZ         without2107
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2028:
+without2107:
 	TESTQ     $0x00000002, R9
-	JZ        without2029
+	JZ        without2108
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2029:
+without2108:
 	TESTQ  $0x00000001, R9
-	JZ     without2030
+	JZ     without2109
 	VMOVSS X0, (BX)
 
-without2030:
-stored2026:
+without2109:
+stored2105:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2031
+	JNZ     partial2110
 	VMOVUPS Z3, (DI)
-	JMP     stored2032
+	JMP     stored2111
 
-partial2031:
+partial2110:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2033
+	JZ         without2112
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2033:
+without2112:
 	TESTQ      $0x00000004, R9
-	JZ         without2034
+	JZ         without2113
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2034:
+without2113:
 	TESTQ     $0x00000002, R9
-	JZ        without2035
+	JZ        without2114
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2035:
+without2114:
 	TESTQ  $0x00000001, R9
-	JZ     without2036
+	JZ     without2115
 	VMOVSS X0, (BX)
 
-without2036:
-stored2032:
+without2115:
+stored2111:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2009
+	JGE  tile2088
 
-tiles2010:
+tiles2089:
 	CMPQ R10, $0x00000001
-	JLT  tiles2038
+	JLT  tiles2117
 
-tile2037:
+tile2116:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2040
+	JLE    done2119
 
-again2039:
+again2118:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -27019,55 +30226,55 @@ again2039:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2039
+	JNZ          again2118
 
-done2040:
+done2119:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2041
+	JNZ     partial2120
 	VMOVUPS Z0, (DI)
-	JMP     stored2042
+	JMP     stored2121
 
-partial2041:
+partial2120:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2043
+	JZ         without2122
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2043:
+without2122:
 	TESTQ      $0x00000004, R9
-	JZ         without2044
+	JZ         without2123
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2044:
+without2123:
 	TESTQ     $0x00000002, R9
-	JZ        without2045
+	JZ        without2124
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2045:
+without2124:
 	TESTQ  $0x00000001, R9
-	JZ     without2046
+	JZ     without2125
 	VMOVSS X0, (CX)
 
-without2046:
-stored2042:
+without2125:
+stored2121:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2037
+	JGE  tile2116
 
-tiles2038:
-	JMP done1919
+tiles2117:
+	JMP done1998
 
-wider1932:
+wider2011:
 	CMPQ  R9, $0x00000020
-	JGT   wider2047
+	JGT   wider2126
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -27077,9 +30284,9 @@ wider1932:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2049
+	JLT   tiles2128
 
-tile2048:
+tile2127:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27100,9 +30307,9 @@ tile2048:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2051
+	JLE    done2130
 
-again2050:
+again2129:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -27140,317 +30347,317 @@ again2050:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2050
+	JNZ          again2129
 
-done2051:
+done2130:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2052
+	JNZ     partial2131
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2053
+	JMP     stored2132
 
-partial2052:
+partial2131:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2054
+	JZ         without2133
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2054:
+without2133:
 	TESTQ      $0x00000004, R9
-	JZ         without2055
+	JZ         without2134
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2055:
+without2134:
 	TESTQ     $0x00000002, R9
-	JZ        without2056
+	JZ        without2135
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2056:
+without2135:
 	TESTQ  $0x00000001, R9
-	JZ     without2057
+	JZ     without2136
 	VMOVSS X0, (BX)
 
-without2057:
-stored2053:
+without2136:
+stored2132:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2058
+	JNZ     partial2137
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2059
+	JMP     stored2138
 
-partial2058:
+partial2137:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2060
+	JZ         without2139
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2060:
+without2139:
 	TESTQ      $0x00000004, R9
-	JZ         without2061
+	JZ         without2140
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2061:
+without2140:
 	TESTQ     $0x00000002, R9
-	JZ        without2062
+	JZ        without2141
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2062:
+without2141:
 	TESTQ  $0x00000001, R9
-	JZ     without2063
+	JZ     without2142
 	VMOVSS X0, (BX)
 
-without2063:
-stored2059:
+without2142:
+stored2138:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2064
+	JNZ     partial2143
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2065
+	JMP     stored2144
 
-partial2064:
+partial2143:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2066
+	JZ         without2145
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2066:
+without2145:
 	TESTQ      $0x00000004, R9
-	JZ         without2067
+	JZ         without2146
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2067:
+without2146:
 	TESTQ     $0x00000002, R9
-	JZ        without2068
+	JZ        without2147
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2068:
+without2147:
 	TESTQ  $0x00000001, R9
-	JZ     without2069
+	JZ     without2148
 	VMOVSS X0, (BX)
 
-without2069:
-stored2065:
+without2148:
+stored2144:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2070
+	JNZ     partial2149
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2071
+	JMP     stored2150
 
-partial2070:
+partial2149:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2072
+	JZ         without2151
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2072:
+without2151:
 	TESTQ      $0x00000004, R9
-	JZ         without2073
+	JZ         without2152
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2073:
+without2152:
 	TESTQ     $0x00000002, R9
-	JZ        without2074
+	JZ        without2153
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2074:
+without2153:
 	TESTQ  $0x00000001, R9
-	JZ     without2075
+	JZ     without2154
 	VMOVSS X0, (BX)
 
-without2075:
-stored2071:
+without2154:
+stored2150:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2076
+	JNZ     partial2155
 	VMOVUPS Z9, 64(DI)
-	JMP     stored2077
+	JMP     stored2156
 
-partial2076:
+partial2155:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2078
+	JZ         without2157
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2078:
+without2157:
 	TESTQ      $0x00000004, R9
-	JZ         without2079
+	JZ         without2158
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2079:
+without2158:
 	TESTQ     $0x00000002, R9
-	JZ        without2080
+	JZ        without2159
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2080:
+without2159:
 	TESTQ  $0x00000001, R9
-	JZ     without2081
+	JZ     without2160
 	VMOVSS X0, (BX)
 
-without2081:
-stored2077:
+without2160:
+stored2156:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2082
+	JNZ     partial2161
 	VMOVUPS Z11, 64(DI)
-	JMP     stored2083
+	JMP     stored2162
 
-partial2082:
+partial2161:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2084
+	JZ         without2163
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2084:
+without2163:
 	TESTQ      $0x00000004, R9
-	JZ         without2085
+	JZ         without2164
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2085:
+without2164:
 	TESTQ     $0x00000002, R9
-	JZ        without2086
+	JZ        without2165
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2086:
+without2165:
 	TESTQ  $0x00000001, R9
-	JZ     without2087
+	JZ     without2166
 	VMOVSS X0, (BX)
 
-without2087:
-stored2083:
+without2166:
+stored2162:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2088
+	JNZ     partial2167
 	VMOVUPS Z13, 64(DI)
-	JMP     stored2089
+	JMP     stored2168
 
-partial2088:
+partial2167:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2090
+	JZ         without2169
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2090:
+without2169:
 	TESTQ      $0x00000004, R9
-	JZ         without2091
+	JZ         without2170
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2091:
+without2170:
 	TESTQ     $0x00000002, R9
-	JZ        without2092
+	JZ        without2171
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2092:
+without2171:
 	TESTQ  $0x00000001, R9
-	JZ     without2093
+	JZ     without2172
 	VMOVSS X0, (BX)
 
-without2093:
-stored2089:
+without2172:
+stored2168:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2094
+	JNZ     partial2173
 	VMOVUPS Z15, 64(DI)
-	JMP     stored2095
+	JMP     stored2174
 
-partial2094:
+partial2173:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2096
+	JZ         without2175
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2096:
+without2175:
 	TESTQ      $0x00000004, R9
-	JZ         without2097
+	JZ         without2176
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2097:
+without2176:
 	TESTQ     $0x00000002, R9
-	JZ        without2098
+	JZ        without2177
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2098:
+without2177:
 	TESTQ  $0x00000001, R9
-	JZ     without2099
+	JZ     without2178
 	VMOVSS X0, (BX)
 
-without2099:
-stored2095:
+without2178:
+stored2174:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2048
+	JGE  tile2127
 
-tiles2049:
+tiles2128:
 	CMPQ R10, $0x00000004
-	JLT  tiles2101
+	JLT  tiles2180
 
-tile2100:
+tile2179:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27463,9 +30670,9 @@ tile2100:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2103
+	JLE    done2182
 
-again2102:
+again2181:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -27487,178 +30694,178 @@ again2102:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2102
+	JNZ          again2181
 
-done2103:
+done2182:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2104
+	JNZ     partial2183
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2105
+	JMP     stored2184
 
-partial2104:
+partial2183:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2106
+	JZ         without2185
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2106:
+without2185:
 	TESTQ      $0x00000004, R9
-	JZ         without2107
+	JZ         without2186
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2107:
+without2186:
 	TESTQ     $0x00000002, R9
-	JZ        without2108
+	JZ        without2187
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2108:
+without2187:
 	TESTQ  $0x00000001, R9
-	JZ     without2109
+	JZ     without2188
 	VMOVSS X0, (BX)
 
-without2109:
-stored2105:
+without2188:
+stored2184:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2110
+	JNZ     partial2189
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2111
+	JMP     stored2190
 
-partial2110:
+partial2189:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2112
+	JZ         without2191
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2112:
+without2191:
 	TESTQ      $0x00000004, R9
-	JZ         without2113
+	JZ         without2192
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2113:
+without2192:
 	TESTQ     $0x00000002, R9
-	JZ        without2114
+	JZ        without2193
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2114:
+without2193:
 	TESTQ  $0x00000001, R9
-	JZ     without2115
+	JZ     without2194
 	VMOVSS X0, (BX)
 
-without2115:
-stored2111:
+without2194:
+stored2190:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2116
+	JNZ     partial2195
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2117
+	JMP     stored2196
 
-partial2116:
+partial2195:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2118
+	JZ         without2197
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2118:
+without2197:
 	TESTQ      $0x00000004, R9
-	JZ         without2119
+	JZ         without2198
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2119:
+without2198:
 	TESTQ     $0x00000002, R9
-	JZ        without2120
+	JZ        without2199
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2120:
+without2199:
 	TESTQ  $0x00000001, R9
-	JZ     without2121
+	JZ     without2200
 	VMOVSS X0, (BX)
 
-without2121:
-stored2117:
+without2200:
+stored2196:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2122
+	JNZ     partial2201
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2123
+	JMP     stored2202
 
-partial2122:
+partial2201:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2124
+	JZ         without2203
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2124:
+without2203:
 	TESTQ      $0x00000004, R9
-	JZ         without2125
+	JZ         without2204
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2125:
+without2204:
 	TESTQ     $0x00000002, R9
-	JZ        without2126
+	JZ        without2205
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2126:
+without2205:
 	TESTQ  $0x00000001, R9
-	JZ     without2127
+	JZ     without2206
 	VMOVSS X0, (BX)
 
-without2127:
-stored2123:
+without2206:
+stored2202:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2100
+	JGE  tile2179
 
-tiles2101:
+tiles2180:
 	CMPQ R10, $0x00000001
-	JLT  tiles2129
+	JLT  tiles2208
 
-tile2128:
+tile2207:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2131
+	JLE    done2210
 
-again2130:
+again2209:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -27668,56 +30875,56 @@ again2130:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2130
+	JNZ          again2209
 
-done2131:
+done2210:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2132
+	JNZ     partial2211
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2133
+	JMP     stored2212
 
-partial2132:
+partial2211:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2134
+	JZ         without2213
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2134:
+without2213:
 	TESTQ      $0x00000004, R9
-	JZ         without2135
+	JZ         without2214
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2135:
+without2214:
 	TESTQ     $0x00000002, R9
-	JZ        without2136
+	JZ        without2215
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2136:
+without2215:
 	TESTQ  $0x00000001, R9
-	JZ     without2137
+	JZ     without2216
 	VMOVSS X0, (CX)
 
-without2137:
-stored2133:
+without2216:
+stored2212:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2128
+	JGE  tile2207
 
-tiles2129:
-	JMP done1919
+tiles2208:
+	JMP done1998
 
-wider2047:
+wider2126:
 	CMPQ  R9, $0x00000030
-	JGT   wider2138
+	JGT   wider2217
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -27727,9 +30934,9 @@ wider2047:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2140
+	JLT   tiles2219
 
-tile2139:
+tile2218:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27758,9 +30965,9 @@ tile2139:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2142
+	JLE    done2221
 
-again2141:
+again2220:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -27807,325 +31014,325 @@ again2141:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2141
+	JNZ          again2220
 
-done2142:
+done2221:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2143
+	JNZ     partial2222
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2144
+	JMP     stored2223
 
-partial2143:
+partial2222:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2145
+	JZ         without2224
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2145:
+without2224:
 	TESTQ      $0x00000004, R9
-	JZ         without2146
+	JZ         without2225
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2146:
+without2225:
 	TESTQ     $0x00000002, R9
-	JZ        without2147
+	JZ        without2226
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2147:
+without2226:
 	TESTQ  $0x00000001, R9
-	JZ     without2148
+	JZ     without2227
 	VMOVSS X0, (BX)
 
-without2148:
-stored2144:
+without2227:
+stored2223:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2149
+	JNZ     partial2228
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2150
+	JMP     stored2229
 
-partial2149:
+partial2228:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2151
+	JZ         without2230
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2151:
+without2230:
 	TESTQ      $0x00000004, R9
-	JZ         without2152
+	JZ         without2231
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2152:
+without2231:
 	TESTQ     $0x00000002, R9
-	JZ        without2153
+	JZ        without2232
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2153:
+without2232:
 	TESTQ  $0x00000001, R9
-	JZ     without2154
+	JZ     without2233
 	VMOVSS X0, (BX)
 
-without2154:
-stored2150:
+without2233:
+stored2229:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2155
+	JNZ     partial2234
 	VMOVUPS Z8, 128(DI)
-	JMP     stored2156
+	JMP     stored2235
 
-partial2155:
+partial2234:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2157
+	JZ         without2236
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2157:
+without2236:
 	TESTQ      $0x00000004, R9
-	JZ         without2158
+	JZ         without2237
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2158:
+without2237:
 	TESTQ     $0x00000002, R9
-	JZ        without2159
+	JZ        without2238
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2159:
+without2238:
 	TESTQ  $0x00000001, R9
-	JZ     without2160
+	JZ     without2239
 	VMOVSS X0, (BX)
 
-without2160:
-stored2156:
+without2239:
+stored2235:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2161
+	JNZ     partial2240
 	VMOVUPS Z11, 128(DI)
-	JMP     stored2162
+	JMP     stored2241
 
-partial2161:
+partial2240:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2163
+	JZ         without2242
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2163:
+without2242:
 	TESTQ      $0x00000004, R9
-	JZ         without2164
+	JZ         without2243
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2164:
+without2243:
 	TESTQ     $0x00000002, R9
-	JZ        without2165
+	JZ        without2244
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2165:
+without2244:
 	TESTQ  $0x00000001, R9
-	JZ     without2166
+	JZ     without2245
 	VMOVSS X0, (BX)
 
-without2166:
-stored2162:
+without2245:
+stored2241:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2167
+	JNZ     partial2246
 	VMOVUPS Z14, 128(DI)
-	JMP     stored2168
+	JMP     stored2247
 
-partial2167:
+partial2246:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2169
+	JZ         without2248
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2169:
+without2248:
 	TESTQ      $0x00000004, R9
-	JZ         without2170
+	JZ         without2249
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2170:
+without2249:
 	TESTQ     $0x00000002, R9
-	JZ        without2171
+	JZ        without2250
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2171:
+without2250:
 	TESTQ  $0x00000001, R9
-	JZ     without2172
+	JZ     without2251
 	VMOVSS X0, (BX)
 
-without2172:
-stored2168:
+without2251:
+stored2247:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2173
+	JNZ     partial2252
 	VMOVUPS Z17, 128(DI)
-	JMP     stored2174
+	JMP     stored2253
 
-partial2173:
+partial2252:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2175
+	JZ         without2254
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2175:
+without2254:
 	TESTQ      $0x00000004, R9
-	JZ         without2176
+	JZ         without2255
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2176:
+without2255:
 	TESTQ     $0x00000002, R9
-	JZ        without2177
+	JZ        without2256
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2177:
+without2256:
 	TESTQ  $0x00000001, R9
-	JZ     without2178
+	JZ     without2257
 	VMOVSS X0, (BX)
 
-without2178:
-stored2174:
+without2257:
+stored2253:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2179
+	JNZ     partial2258
 	VMOVUPS Z20, 128(DI)
-	JMP     stored2180
+	JMP     stored2259
 
-partial2179:
+partial2258:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2181
+	JZ         without2260
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2181:
+without2260:
 	TESTQ      $0x00000004, R9
-	JZ         without2182
+	JZ         without2261
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2182:
+without2261:
 	TESTQ     $0x00000002, R9
-	JZ        without2183
+	JZ        without2262
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2183:
+without2262:
 	TESTQ  $0x00000001, R9
-	JZ     without2184
+	JZ     without2263
 	VMOVSS X0, (BX)
 
-without2184:
-stored2180:
+without2263:
+stored2259:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2185
+	JNZ     partial2264
 	VMOVUPS Z23, 128(DI)
-	JMP     stored2186
+	JMP     stored2265
 
-partial2185:
+partial2264:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2187
+	JZ         without2266
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2187:
+without2266:
 	TESTQ      $0x00000004, R9
-	JZ         without2188
+	JZ         without2267
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2188:
+without2267:
 	TESTQ     $0x00000002, R9
-	JZ        without2189
+	JZ        without2268
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2189:
+without2268:
 	TESTQ  $0x00000001, R9
-	JZ     without2190
+	JZ     without2269
 	VMOVSS X0, (BX)
 
-without2190:
-stored2186:
+without2269:
+stored2265:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2139
+	JGE  tile2218
 
-tiles2140:
+tiles2219:
 	CMPQ R10, $0x00000002
-	JLT  tiles2192
+	JLT  tiles2271
 
-tile2191:
+tile2270:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28136,9 +31343,9 @@ tile2191:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2194
+	JLE    done2273
 
-again2193:
+again2272:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -28155,97 +31362,97 @@ again2193:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2193
+	JNZ          again2272
 
-done2194:
+done2273:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2195
+	JNZ     partial2274
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2196
+	JMP     stored2275
 
-partial2195:
+partial2274:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2197
+	JZ         without2276
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2197:
+without2276:
 	TESTQ      $0x00000004, R9
-	JZ         without2198
+	JZ         without2277
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2198:
+without2277:
 	TESTQ     $0x00000002, R9
-	JZ        without2199
+	JZ        without2278
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2199:
+without2278:
 	TESTQ  $0x00000001, R9
-	JZ     without2200
+	JZ     without2279
 	VMOVSS X0, (BX)
 
-without2200:
-stored2196:
+without2279:
+stored2275:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2201
+	JNZ     partial2280
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2202
+	JMP     stored2281
 
-partial2201:
+partial2280:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2203
+	JZ         without2282
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2203:
+without2282:
 	TESTQ      $0x00000004, R9
-	JZ         without2204
+	JZ         without2283
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2204:
+without2283:
 	TESTQ     $0x00000002, R9
-	JZ        without2205
+	JZ        without2284
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2205:
+without2284:
 	TESTQ  $0x00000001, R9
-	JZ     without2206
+	JZ     without2285
 	VMOVSS X0, (BX)
 
-without2206:
-stored2202:
+without2285:
+stored2281:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2191
+	JGE  tile2270
 
-tiles2192:
+tiles2271:
 	CMPQ R10, $0x00000001
-	JLT  tiles2208
+	JLT  tiles2287
 
-tile2207:
+tile2286:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28253,9 +31460,9 @@ tile2207:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2210
+	JLE    done2289
 
-again2209:
+again2288:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -28267,55 +31474,55 @@ again2209:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2209
+	JNZ          again2288
 
-done2210:
+done2289:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2211
+	JNZ     partial2290
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2212
+	JMP     stored2291
 
-partial2211:
+partial2290:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2213
+	JZ         without2292
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2213:
+without2292:
 	TESTQ      $0x00000004, R9
-	JZ         without2214
+	JZ         without2293
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2214:
+without2293:
 	TESTQ     $0x00000002, R9
-	JZ        without2215
+	JZ        without2294
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2215:
+without2294:
 	TESTQ  $0x00000001, R9
-	JZ     without2216
+	JZ     without2295
 	VMOVSS X0, (CX)
 
-without2216:
-stored2212:
+without2295:
+stored2291:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2207
+	JGE  tile2286
 
-tiles2208:
-	JMP done1919
+tiles2287:
+	JMP done1998
 
-wider2138:
+wider2217:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -28325,9 +31532,9 @@ wider2138:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2219
+	JLT   tiles2298
 
-tile2218:
+tile2297:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28356,9 +31563,9 @@ tile2218:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2221
+	JLE    done2300
 
-again2220:
+again2299:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -28402,9 +31609,9 @@ again2220:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2220
+	JNZ          again2299
 
-done2221:
+done2300:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -28412,245 +31619,245 @@ done2221:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2222
+	JNZ     partial2301
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2223
+	JMP     stored2302
 
-partial2222:
+partial2301:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2224
+	JZ         without2303
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2224:
+without2303:
 	TESTQ      $0x00000004, R9
-	JZ         without2225
+	JZ         without2304
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2225:
+without2304:
 	TESTQ     $0x00000002, R9
-	JZ        without2226
+	JZ        without2305
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2226:
+without2305:
 	TESTQ  $0x00000001, R9
-	JZ     without2227
+	JZ     without2306
 	VMOVSS X0, (BX)
 
-without2227:
-stored2223:
+without2306:
+stored2302:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2228
+	JNZ     partial2307
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2229
+	JMP     stored2308
 
-partial2228:
+partial2307:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2230
+	JZ         without2309
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2230:
+without2309:
 	TESTQ      $0x00000004, R9
-	JZ         without2231
+	JZ         without2310
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2231:
+without2310:
 	TESTQ     $0x00000002, R9
-	JZ        without2232
+	JZ        without2311
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2232:
+without2311:
 	TESTQ  $0x00000001, R9
-	JZ     without2233
+	JZ     without2312
 	VMOVSS X0, (BX)
 
-without2233:
-stored2229:
+without2312:
+stored2308:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2234
+	JNZ     partial2313
 	VMOVUPS Z11, 192(DI)
-	JMP     stored2235
+	JMP     stored2314
 
-partial2234:
+partial2313:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2236
+	JZ         without2315
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2236:
+without2315:
 	TESTQ      $0x00000004, R9
-	JZ         without2237
+	JZ         without2316
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2237:
+without2316:
 	TESTQ     $0x00000002, R9
-	JZ        without2238
+	JZ        without2317
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2238:
+without2317:
 	TESTQ  $0x00000001, R9
-	JZ     without2239
+	JZ     without2318
 	VMOVSS X0, (BX)
 
-without2239:
-stored2235:
+without2318:
+stored2314:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2240
+	JNZ     partial2319
 	VMOVUPS Z15, 192(DI)
-	JMP     stored2241
+	JMP     stored2320
 
-partial2240:
+partial2319:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2242
+	JZ         without2321
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2242:
+without2321:
 	TESTQ      $0x00000004, R9
-	JZ         without2243
+	JZ         without2322
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2243:
+without2322:
 	TESTQ     $0x00000002, R9
-	JZ        without2244
+	JZ        without2323
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2244:
+without2323:
 	TESTQ  $0x00000001, R9
-	JZ     without2245
+	JZ     without2324
 	VMOVSS X0, (BX)
 
-without2245:
-stored2241:
+without2324:
+stored2320:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2246
+	JNZ     partial2325
 	VMOVUPS Z19, 192(DI)
-	JMP     stored2247
+	JMP     stored2326
 
-partial2246:
+partial2325:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2248
+	JZ         without2327
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2248:
+without2327:
 	TESTQ      $0x00000004, R9
-	JZ         without2249
+	JZ         without2328
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2249:
+without2328:
 	TESTQ     $0x00000002, R9
-	JZ        without2250
+	JZ        without2329
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2250:
+without2329:
 	TESTQ  $0x00000001, R9
-	JZ     without2251
+	JZ     without2330
 	VMOVSS X0, (BX)
 
-without2251:
-stored2247:
+without2330:
+stored2326:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2252
+	JNZ     partial2331
 	VMOVUPS Z23, 192(DI)
-	JMP     stored2253
+	JMP     stored2332
 
-partial2252:
+partial2331:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2254
+	JZ         without2333
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2254:
+without2333:
 	TESTQ      $0x00000004, R9
-	JZ         without2255
+	JZ         without2334
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2255:
+without2334:
 	TESTQ     $0x00000002, R9
-	JZ        without2256
+	JZ        without2335
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2256:
+without2335:
 	TESTQ  $0x00000001, R9
-	JZ     without2257
+	JZ     without2336
 	VMOVSS X0, (BX)
 
-without2257:
-stored2253:
+without2336:
+stored2332:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2218
+	JGE  tile2297
 
-tiles2219:
+tiles2298:
 	CMPQ R10, $0x00000002
-	JLT  tiles2259
+	JLT  tiles2338
 
-tile2258:
+tile2337:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28663,9 +31870,9 @@ tile2258:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2261
+	JLE    done2340
 
-again2260:
+again2339:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -28685,9 +31892,9 @@ again2260:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2260
+	JNZ          again2339
 
-done2261:
+done2340:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -28695,89 +31902,89 @@ done2261:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2262
+	JNZ     partial2341
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2263
+	JMP     stored2342
 
-partial2262:
+partial2341:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2264
+	JZ         without2343
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2264:
+without2343:
 	TESTQ      $0x00000004, R9
-	JZ         without2265
+	JZ         without2344
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2265:
+without2344:
 	TESTQ     $0x00000002, R9
-	JZ        without2266
+	JZ        without2345
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2266:
+without2345:
 	TESTQ  $0x00000001, R9
-	JZ     without2267
+	JZ     without2346
 	VMOVSS X0, (BX)
 
-without2267:
-stored2263:
+without2346:
+stored2342:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2268
+	JNZ     partial2347
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2269
+	JMP     stored2348
 
-partial2268:
+partial2347:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2270
+	JZ         without2349
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2270:
+without2349:
 	TESTQ      $0x00000004, R9
-	JZ         without2271
+	JZ         without2350
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2271:
+without2350:
 	TESTQ     $0x00000002, R9
-	JZ        without2272
+	JZ        without2351
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2272:
+without2351:
 	TESTQ  $0x00000001, R9
-	JZ     without2273
+	JZ     without2352
 	VMOVSS X0, (BX)
 
-without2273:
-stored2269:
+without2352:
+stored2348:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2258
+	JGE  tile2337
 
-tiles2259:
+tiles2338:
 	CMPQ R10, $0x00000001
-	JLT  tiles2275
+	JLT  tiles2354
 
-tile2274:
+tile2353:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28786,9 +31993,9 @@ tile2274:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2277
+	JLE    done2356
 
-again2276:
+again2355:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -28802,54 +32009,54 @@ again2276:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2276
+	JNZ          again2355
 
-done2277:
+done2356:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2278
+	JNZ     partial2357
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2279
+	JMP     stored2358
 
-partial2278:
+partial2357:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2280
+	JZ         without2359
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2280:
+without2359:
 	TESTQ      $0x00000004, R9
-	JZ         without2281
+	JZ         without2360
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2281:
+without2360:
 	TESTQ     $0x00000002, R9
-	JZ        without2282
+	JZ        without2361
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2282:
+without2361:
 	TESTQ  $0x00000001, R9
-	JZ     without2283
+	JZ     without2362
 	VMOVSS X0, (CX)
 
-without2283:
-stored2279:
+without2362:
+stored2358:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2274
+	JGE  tile2353
 
-tiles2275:
-done1919:
+tiles2354:
+done1998:
 	VZEROUPPER
 	RET
 
@@ -28866,18 +32073,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest2285
+	JLT  rest2364
 
-panel2284:
+panel2363:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2288
+	JLT  tiles2367
 
-tile2287:
+tile2366:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28903,9 +32110,9 @@ tile2287:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2290
+	JLE    done2369
 
-again2289:
+again2368:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -28938,9 +32145,9 @@ again2289:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2289
+	JNZ          again2368
 
-done2290:
+done2369:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -29089,13 +32296,13 @@ done2290:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile2287
+	JGE           tile2366
 
-tiles2288:
+tiles2367:
 	CMPQ R11, $0x00000002
-	JLT  tiles2292
+	JLT  tiles2371
 
-tile2291:
+tile2370:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29109,9 +32316,9 @@ tile2291:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2294
+	JLE    done2373
 
-again2293:
+again2372:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -29129,9 +32336,9 @@ again2293:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2293
+	JNZ          again2372
 
-done2294:
+done2373:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -29193,13 +32400,13 @@ done2294:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile2291
+	JGE           tile2370
 
-tiles2292:
+tiles2371:
 	CMPQ R11, $0x00000001
-	JLT  tiles2296
+	JLT  tiles2375
 
-tile2295:
+tile2374:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29209,9 +32416,9 @@ tile2295:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2298
+	JLE    done2377
 
-again2297:
+again2376:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -29224,9 +32431,9 @@ again2297:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2297
+	JNZ          again2376
 
-done2298:
+done2377:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -29259,19 +32466,19 @@ done2298:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile2295
+	JGE           tile2374
 
-tiles2296:
+tiles2375:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel2284
+	JGE  panel2363
 
-rest2285:
+rest2364:
 	TESTQ R10, R10
-	JZ    done2286
+	JZ    done2365
 	CMPQ  R10, $0x00000010
-	JGT   wider2299
+	JGT   wider2378
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -29281,9 +32488,9 @@ rest2285:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2301
+	JLT   tiles2380
 
-tile2300:
+tile2379:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29294,9 +32501,9 @@ tile2300:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2303
+	JLE    done2382
 
-again2302:
+again2381:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -29311,14 +32518,14 @@ again2302:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2302
+	JNZ          again2381
 
-done2303:
+done2382:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2304
+	JLE           few2383
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -29328,74 +32535,74 @@ done2303:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2306
+	JNZ           partial2385
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2309
+	JMP           stored2388
 
-partial2306:
+partial2385:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2307
+	JZ         noFour2386
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2307:
+noFour2386:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2308
+	JZ         noTwo2387
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2308:
+noTwo2387:
 	TESTQ  $0x00000001, SI
-	JZ     stored2309
+	JZ     stored2388
 	VMOVSD X0, (DI)
 
-stored2309:
-	JMP added2305
+stored2388:
+	JMP added2384
 
-few2304:
+few2383:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial2310
+	JNZ       partial2389
 	VMOVUPD   Z5, (R8)
-	JMP       stored2313
+	JMP       stored2392
 
-partial2310:
+partial2389:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2311
+	JZ         noFour2390
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2311:
+noFour2390:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2312
+	JZ         noTwo2391
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2312:
+noTwo2391:
 	TESTQ  $0x00000001, R10
-	JZ     stored2313
+	JZ     stored2392
 	VMOVSD X0, (SI)
 
-stored2313:
-added2305:
+stored2392:
+added2384:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2314
+	JLE           few2393
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -29405,74 +32612,74 @@ added2305:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2316
+	JNZ           partial2395
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2319
+	JMP           stored2398
 
-partial2316:
+partial2395:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2317
+	JZ         noFour2396
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2317:
+noFour2396:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2318
+	JZ         noTwo2397
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2318:
+noTwo2397:
 	TESTQ  $0x00000001, SI
-	JZ     stored2319
+	JZ     stored2398
 	VMOVSD X0, (DI)
 
-stored2319:
-	JMP added2315
+stored2398:
+	JMP added2394
 
-few2314:
+few2393:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2320
+	JNZ       partial2399
 	VMOVUPD   Z0, (R8)
-	JMP       stored2323
+	JMP       stored2402
 
-partial2320:
+partial2399:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2321
+	JZ         noFour2400
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2321:
+noFour2400:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2322
+	JZ         noTwo2401
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2322:
+noTwo2401:
 	TESTQ  $0x00000001, R10
-	JZ     stored2323
+	JZ     stored2402
 	VMOVSD X0, (SI)
 
-stored2323:
-added2315:
+stored2402:
+added2394:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2324
+	JLE           few2403
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -29482,74 +32689,74 @@ added2315:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2326
+	JNZ           partial2405
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2329
+	JMP           stored2408
 
-partial2326:
+partial2405:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2327
+	JZ         noFour2406
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2327:
+noFour2406:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2328
+	JZ         noTwo2407
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2328:
+noTwo2407:
 	TESTQ  $0x00000001, SI
-	JZ     stored2329
+	JZ     stored2408
 	VMOVSD X0, (DI)
 
-stored2329:
-	JMP added2325
+stored2408:
+	JMP added2404
 
-few2324:
+few2403:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2330
+	JNZ       partial2409
 	VMOVUPD   Z0, (R8)
-	JMP       stored2333
+	JMP       stored2412
 
-partial2330:
+partial2409:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2331
+	JZ         noFour2410
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2331:
+noFour2410:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2332
+	JZ         noTwo2411
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2332:
+noTwo2411:
 	TESTQ  $0x00000001, R10
-	JZ     stored2333
+	JZ     stored2412
 	VMOVSD X0, (SI)
 
-stored2333:
-added2325:
+stored2412:
+added2404:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2334
+	JLE           few2413
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -29559,74 +32766,74 @@ added2325:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2336
+	JNZ           partial2415
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2339
+	JMP           stored2418
 
-partial2336:
+partial2415:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2337
+	JZ         noFour2416
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2337:
+noFour2416:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2338
+	JZ         noTwo2417
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2338:
+noTwo2417:
 	TESTQ  $0x00000001, SI
-	JZ     stored2339
+	JZ     stored2418
 	VMOVSD X0, (DI)
 
-stored2339:
-	JMP added2335
+stored2418:
+	JMP added2414
 
-few2334:
+few2413:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2340
+	JNZ       partial2419
 	VMOVUPD   Z0, (R8)
-	JMP       stored2343
+	JMP       stored2422
 
-partial2340:
+partial2419:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2341
+	JZ         noFour2420
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2341:
+noFour2420:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2342
+	JZ         noTwo2421
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2342:
+noTwo2421:
 	TESTQ  $0x00000001, R10
-	JZ     stored2343
+	JZ     stored2422
 	VMOVSD X0, (SI)
 
-stored2343:
-added2335:
+stored2422:
+added2414:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2344
+	JLE           few2423
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -29636,79 +32843,79 @@ added2335:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2346
+	JNZ           partial2425
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2349
+	JMP           stored2428
 
-partial2346:
+partial2425:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2347
+	JZ         noFour2426
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2347:
+noFour2426:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2348
+	JZ         noTwo2427
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2348:
+noTwo2427:
 	TESTQ  $0x00000001, SI
-	JZ     stored2349
+	JZ     stored2428
 	VMOVSD X0, (DI)
 
-stored2349:
-	JMP added2345
+stored2428:
+	JMP added2424
 
-few2344:
+few2423:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2350
+	JNZ       partial2429
 	VMOVUPD   Z0, (R8)
-	JMP       stored2353
+	JMP       stored2432
 
-partial2350:
+partial2429:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2351
+	JZ         noFour2430
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2351:
+noFour2430:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2352
+	JZ         noTwo2431
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2352:
+noTwo2431:
 	TESTQ  $0x00000001, R10
-	JZ     stored2353
+	JZ     stored2432
 	VMOVSD X0, (SI)
 
-stored2353:
-added2345:
+stored2432:
+added2424:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2300
+	JGE  tile2379
 
-tiles2301:
+tiles2380:
 	CMPQ R11, $0x00000002
-	JLT  tiles2355
+	JLT  tiles2434
 
-tile2354:
+tile2433:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -29716,9 +32923,9 @@ tile2354:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2357
+	JLE    done2436
 
-again2356:
+again2435:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -29727,14 +32934,14 @@ again2356:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2356
+	JNZ          again2435
 
-done2357:
+done2436:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2358
+	JLE           few2437
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -29744,680 +32951,13 @@ done2357:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2360
-	VMOVUPD       Z0, 64(R8)
-	JMP           stored2363
-
-partial2360:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2361
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2361:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2362
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2362:
-	TESTQ  $0x00000001, SI
-	JZ     stored2363
-	VMOVSD X0, (DI)
-
-stored2363:
-	JMP added2359
-
-few2358:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z2, Z2
-	TESTQ     $0x00000007, R10
-	JNZ       partial2364
-	VMOVUPD   Z2, (R8)
-	JMP       stored2367
-
-partial2364:
-	LEAQ       (R8), SI
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2365
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2365:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2366
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2366:
-	TESTQ  $0x00000001, R10
-	JZ     stored2367
-	VMOVSD X0, (SI)
-
-stored2367:
-added2359:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2368
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2370
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored2373
-
-partial2370:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2371
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2371:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2372
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2372:
-	TESTQ  $0x00000001, SI
-	JZ     stored2373
-	VMOVSD X0, (DI)
-
-stored2373:
-	JMP added2369
-
-few2368:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2374
-	VMOVUPD   Z0, (R8)
-	JMP       stored2377
-
-partial2374:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2375
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2375:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2376
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2376:
-	TESTQ  $0x00000001, R10
-	JZ     stored2377
-	VMOVSD X0, (SI)
-
-stored2377:
-added2369:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile2354
-
-tiles2355:
-	CMPQ R11, $0x00000001
-	JLT  tiles2379
-
-tile2378:
-	VXORPD Z0, Z0, Z0
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2381
-
-again2380:
-	VMOVUPS.Z    (DI), K1, Z1
-	VBROADCASTSS (SI), Z2
-	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2380
-
-done2381:
-	VCVTPS2PD     Y0, Z1
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	CMPQ          R10, $0x08
-	JLE           few2382
-	VADDPD        (R8), Z1, Z1
-	VMOVUPD       Z1, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z1
-	VADDPD        Z1, Z0, Z0
-	TESTQ         $0x00000007, SI
-	JNZ           partial2384
-	VMOVUPD       Z0, 64(R8)
-	JMP           stored2387
-
-partial2384:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2385
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2385:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2386
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2386:
-	TESTQ  $0x00000001, SI
-	JZ     stored2387
-	VMOVSD X0, (DI)
-
-stored2387:
-	JMP added2383
-
-few2382:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z1, Z1
-	TESTQ     $0x00000007, R10
-	JNZ       partial2388
-	VMOVUPD   Z1, (R8)
-	JMP       stored2391
-
-partial2388:
-	LEAQ       (R8), SI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2389
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2389:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2390
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2390:
-	TESTQ  $0x00000001, R10
-	JZ     stored2391
-	VMOVSD X0, (SI)
-
-stored2391:
-added2383:
-	ADDQ DX, R8
-	ADDQ $0x00000004, BX
-	SUBQ $0x00000001, R11
-	CMPQ R11, $0x00000001
-	JGE  tile2378
-
-tiles2379:
-	JMP done2286
-
-wider2299:
-	CMPQ  R10, $0x00000020
-	JGT   wider2392
-	SUBQ  $0x00000010, R10
-	MOVQ  $-1, BX
-	BZHIQ R10, BX, BX
-	KMOVW BX, K1
-	MOVQ  f_base+24(FP), BX
-	MOVQ  w_base+0(FP), R8
-	ADDQ  R9, R8
-	ADDQ  R9, R8
-	MOVQ  d+80(FP), R11
-	CMPQ  R11, $0x00000005
-	JLT   tiles2394
-
-tile2393:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2396
-
-again2395:
-	VMOVUPS      (DI), Z10
-	VMOVUPS.Z    64(DI), K1, Z11
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z10, Z12, Z0
-	VFMADD231PS  Z11, Z12, Z1
-	VBROADCASTSS 4(SI), Z12
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Z11, Z12, Z3
-	VBROADCASTSS 8(SI), Z12
-	VFMADD231PS  Z10, Z12, Z4
-	VFMADD231PS  Z11, Z12, Z5
-	VBROADCASTSS 12(SI), Z12
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	VBROADCASTSS 16(SI), Z12
-	VFMADD231PS  Z10, Z12, Z8
-	VFMADD231PS  Z11, Z12, Z9
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2395
-
-done2396:
-	VCVTPS2PD     Y0, Z10
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z10, Z10
-	VMOVUPD       Z10, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2397
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2399
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2402
-
-partial2399:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2400
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2400:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2401
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2401:
-	TESTQ  $0x00000001, SI
-	JZ     stored2402
-	VMOVSD X0, (DI)
-
-stored2402:
-	JMP added2398
-
-few2397:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2403
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2406
-
-partial2403:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2404
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2404:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2405
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2405:
-	TESTQ  $0x00000001, R10
-	JZ     stored2406
-	VMOVSD X0, (SI)
-
-stored2406:
-added2398:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2407
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2409
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2412
-
-partial2409:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2410
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2410:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2411
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2411:
-	TESTQ  $0x00000001, SI
-	JZ     stored2412
-	VMOVSD X0, (DI)
-
-stored2412:
-	JMP added2408
-
-few2407:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2413
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2416
-
-partial2413:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2414
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2414:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2415
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2415:
-	TESTQ  $0x00000001, R10
-	JZ     stored2416
-	VMOVSD X0, (SI)
-
-stored2416:
-added2408:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2417
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2419
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2422
-
-partial2419:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2420
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2420:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2421
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2421:
-	TESTQ  $0x00000001, SI
-	JZ     stored2422
-	VMOVSD X0, (DI)
-
-stored2422:
-	JMP added2418
-
-few2417:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2423
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2426
-
-partial2423:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2424
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2424:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2425
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2425:
-	TESTQ  $0x00000001, R10
-	JZ     stored2426
-	VMOVSD X0, (SI)
-
-stored2426:
-added2418:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y6, Z0
-	VEXTRACTF64X4 $0x01, Z6, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y7, Z0
-	VEXTRACTF64X4 $0x01, Z7, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2427
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2429
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2432
-
-partial2429:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2430
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2430:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2431
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2431:
-	TESTQ  $0x00000001, SI
-	JZ     stored2432
-	VMOVSD X0, (DI)
-
-stored2432:
-	JMP added2428
-
-few2427:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2433
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2436
-
-partial2433:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2434
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2434:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2435
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2435:
-	TESTQ  $0x00000001, R10
-	JZ     stored2436
-	VMOVSD X0, (SI)
-
-stored2436:
-added2428:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y8, Z0
-	VEXTRACTF64X4 $0x01, Z8, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y9, Z0
-	VEXTRACTF64X4 $0x01, Z9, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2437
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
 	JNZ           partial2439
-	VMOVUPD       Z1, 192(R8)
+	VMOVUPD       Z0, 64(R8)
 	JMP           stored2442
 
 partial2439:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
+	LEAQ       64(R8), DI
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
 	JZ         noFour2440
 	VMOVUPD    Y0, (DI)
@@ -30443,16 +32983,16 @@ few2437:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
 	JNZ       partial2443
-	VMOVUPD   Z0, 128(R8)
+	VMOVUPD   Z2, (R8)
 	JMP       stored2446
 
 partial2443:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
+	LEAQ       (R8), SI
+	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
 	JZ         noFour2444
 	VMOVUPD    Y0, (SI)
@@ -30473,155 +33013,133 @@ noTwo2445:
 
 stored2446:
 added2438:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2447
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2449
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored2452
+
+partial2449:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2450
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2450:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2451
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2451:
+	TESTQ  $0x00000001, SI
+	JZ     stored2452
+	VMOVSD X0, (DI)
+
+stored2452:
+	JMP added2448
+
+few2447:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2453
+	VMOVUPD   Z0, (R8)
+	JMP       stored2456
+
+partial2453:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2454
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2454:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2455
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2455:
+	TESTQ  $0x00000001, R10
+	JZ     stored2456
+	VMOVSD X0, (SI)
+
+stored2456:
+added2448:
 	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile2393
-
-tiles2394:
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JLT  tiles2448
+	JGE  tile2433
 
-tile2447:
+tiles2434:
+	CMPQ R11, $0x00000001
+	JLT  tiles2458
+
+tile2457:
 	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2450
+	JLE    done2460
 
-again2449:
-	VMOVUPS      (DI), Z4
-	VMOVUPS.Z    64(DI), K1, Z5
-	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z4, Z6, Z0
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS 4(SI), Z6
-	VFMADD231PS  Z4, Z6, Z2
-	VFMADD231PS  Z5, Z6, Z3
+again2459:
+	VMOVUPS.Z    (DI), K1, Z1
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2449
+	JNZ          again2459
 
-done2450:
-	VCVTPS2PD     Y0, Z4
+done2460:
+	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z4, Z4
-	VMOVUPD       Z4, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2451
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2453
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2456
-
-partial2453:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2454
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2454:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2455
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2455:
-	TESTQ  $0x00000001, SI
-	JZ     stored2456
-	VMOVSD X0, (DI)
-
-stored2456:
-	JMP added2452
-
-few2451:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2457
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2460
-
-partial2457:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2458
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2458:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2459
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2459:
-	TESTQ  $0x00000001, R10
-	JZ     stored2460
-	VMOVSD X0, (SI)
-
-stored2460:
-added2452:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2461
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
+	VADDPD        (R8), Z1, Z1
+	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
+	VMOVUPD.Z     64(R8), K2, Z1
+	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
 	JNZ           partial2463
-	VMOVUPD       Z1, 192(R8)
+	VMOVUPD       Z0, 64(R8)
 	JMP           stored2466
 
 partial2463:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
+	LEAQ       64(R8), DI
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
 	JZ         noFour2464
 	VMOVUPD    Y0, (DI)
@@ -30647,16 +33165,16 @@ few2461:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
 	JNZ       partial2467
-	VMOVUPD   Z0, 128(R8)
+	VMOVUPD   Z1, (R8)
 	JMP       stored2470
 
 partial2467:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
+	LEAQ       (R8), SI
+	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
 	JZ         noFour2468
 	VMOVUPD    Y0, (SI)
@@ -30678,133 +33196,18 @@ noTwo2469:
 stored2470:
 added2462:
 	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile2447
-
-tiles2448:
-	CMPQ R11, $0x00000001
-	JLT  tiles2472
-
-tile2471:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2474
-
-again2473:
-	VMOVUPS      (DI), Z2
-	VMOVUPS.Z    64(DI), K1, Z3
-	VBROADCASTSS (SI), Z4
-	VFMADD231PS  Z2, Z4, Z0
-	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2473
-
-done2474:
-	VCVTPS2PD     Y0, Z2
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z2, Z2
-	VMOVUPD       Z2, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2475
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2477
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2480
-
-partial2477:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2478
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2478:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2479
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2479:
-	TESTQ  $0x00000001, SI
-	JZ     stored2480
-	VMOVSD X0, (DI)
-
-stored2480:
-	JMP added2476
-
-few2475:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2481
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2484
-
-partial2481:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2482
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2482:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2483
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2483:
-	TESTQ  $0x00000001, R10
-	JZ     stored2484
-	VMOVSD X0, (SI)
-
-stored2484:
-added2476:
-	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2471
+	JGE  tile2457
 
-tiles2472:
-	JMP done2286
+tiles2458:
+	JMP done2365
 
-wider2392:
-	CMPQ  R10, $0x00000030
-	JGT   wider2485
-	SUBQ  $0x00000020, R10
+wider2378:
+	CMPQ  R10, $0x00000020
+	JGT   wider2471
+	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -30814,9 +33217,9 @@ wider2392:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2487
+	JLT   tiles2473
 
-tile2486:
+tile2472:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -30827,229 +33230,288 @@ tile2486:
 	VXORPD Z7, Z7, Z7
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2489
+	JLE    done2475
 
-again2488:
-	VMOVUPS      (DI), Z15
-	VMOVUPS      64(DI), Z16
-	VMOVUPS.Z    128(DI), K1, Z17
-	VBROADCASTSS (SI), Z18
-	VFMADD231PS  Z15, Z18, Z0
-	VFMADD231PS  Z16, Z18, Z1
-	VFMADD231PS  Z17, Z18, Z2
-	VBROADCASTSS 4(SI), Z18
-	VFMADD231PS  Z15, Z18, Z3
-	VFMADD231PS  Z16, Z18, Z4
-	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS 8(SI), Z18
-	VFMADD231PS  Z15, Z18, Z6
-	VFMADD231PS  Z16, Z18, Z7
-	VFMADD231PS  Z17, Z18, Z8
-	VBROADCASTSS 12(SI), Z18
-	VFMADD231PS  Z15, Z18, Z9
-	VFMADD231PS  Z16, Z18, Z10
-	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS 16(SI), Z18
-	VFMADD231PS  Z15, Z18, Z12
-	VFMADD231PS  Z16, Z18, Z13
-	VFMADD231PS  Z17, Z18, Z14
+again2474:
+	VMOVUPS      (DI), Z10
+	VMOVUPS.Z    64(DI), K1, Z11
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z10, Z12, Z0
+	VFMADD231PS  Z11, Z12, Z1
+	VBROADCASTSS 4(SI), Z12
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS 8(SI), Z12
+	VFMADD231PS  Z10, Z12, Z4
+	VFMADD231PS  Z11, Z12, Z5
+	VBROADCASTSS 12(SI), Z12
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	VBROADCASTSS 16(SI), Z12
+	VFMADD231PS  Z10, Z12, Z8
+	VFMADD231PS  Z11, Z12, Z9
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2488
+	JNZ          again2474
 
-done2489:
-	VCVTPS2PD     Y0, Z15
+done2475:
+	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z15, Z15
-	VMOVUPD       Z15, (R8)
+	VADDPD        (R8), Z10, Z10
+	VMOVUPD       Z10, (R8)
 	VADDPD        64(R8), Z0, Z0
 	VMOVUPD       Z0, 64(R8)
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2476
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2490
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
+	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2492
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2495
+	JNZ           partial2478
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2481
 
-partial2492:
-	LEAQ       320(R8), DI
+partial2478:
+	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2493
+	JZ         noFour2479
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2493:
+noFour2479:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2494
+	JZ         noTwo2480
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2494:
+noTwo2480:
 	TESTQ  $0x00000001, SI
-	JZ     stored2495
+	JZ     stored2481
 	VMOVSD X0, (DI)
 
-stored2495:
-	JMP added2491
+stored2481:
+	JMP added2477
 
-few2490:
+few2476:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
+	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2496
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2499
+	JNZ       partial2482
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2485
 
-partial2496:
-	LEAQ       256(R8), SI
+partial2482:
+	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2497
+	JZ         noFour2483
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2497:
+noFour2483:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2498
+	JZ         noTwo2484
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2498:
+noTwo2484:
 	TESTQ  $0x00000001, R10
-	JZ     stored2499
+	JZ     stored2485
 	VMOVSD X0, (SI)
 
-stored2499:
-added2491:
+stored2485:
+added2477:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	VADDPD        64(R8), Z1, Z1
 	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2500
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
+	JLE           few2486
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
+	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2502
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2505
+	JNZ           partial2488
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2491
 
-partial2502:
-	LEAQ       320(R8), DI
+partial2488:
+	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2503
+	JZ         noFour2489
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2503:
+noFour2489:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2504
+	JZ         noTwo2490
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2504:
+noTwo2490:
 	TESTQ  $0x00000001, SI
-	JZ     stored2505
+	JZ     stored2491
 	VMOVSD X0, (DI)
 
-stored2505:
-	JMP added2501
+stored2491:
+	JMP added2487
 
-few2500:
+few2486:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
+	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2506
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2509
+	JNZ       partial2492
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2495
 
-partial2506:
-	LEAQ       256(R8), SI
+partial2492:
+	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2507
+	JZ         noFour2493
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2507:
+noFour2493:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2508
+	JZ         noTwo2494
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2508:
+noTwo2494:
 	TESTQ  $0x00000001, R10
-	JZ     stored2509
+	JZ     stored2495
 	VMOVSD X0, (SI)
 
-stored2509:
-added2501:
+stored2495:
+added2487:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2496
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2498
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2501
+
+partial2498:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2499
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2499:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2500
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2500:
+	TESTQ  $0x00000001, SI
+	JZ     stored2501
+	VMOVSD X0, (DI)
+
+stored2501:
+	JMP added2497
+
+few2496:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2502
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2505
+
+partial2502:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2503
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2503:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2504
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2504:
+	TESTQ  $0x00000001, R10
+	JZ     stored2505
+	VMOVSD X0, (SI)
+
+stored2505:
+added2497:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -31061,212 +33523,227 @@ added2501:
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2506
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2508
 	VMOVUPD       Z1, 192(R8)
+	JMP           stored2511
+
+partial2508:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2509
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2509:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2510
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2510:
+	TESTQ  $0x00000001, SI
+	JZ     stored2511
+	VMOVSD X0, (DI)
+
+stored2511:
+	JMP added2507
+
+few2506:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2512
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2515
+
+partial2512:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2513
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2513:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2514
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2514:
+	TESTQ  $0x00000001, R10
+	JZ     stored2515
+	VMOVSD X0, (SI)
+
+stored2515:
+added2507:
+	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2510
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2512
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2515
-
-partial2512:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2513
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2513:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2514
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2514:
-	TESTQ  $0x00000001, SI
-	JZ     stored2515
-	VMOVSD X0, (DI)
-
-stored2515:
-	JMP added2511
-
-few2510:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2516
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2519
-
-partial2516:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2517
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2517:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2518
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2518:
-	TESTQ  $0x00000001, R10
-	JZ     stored2519
-	VMOVSD X0, (SI)
-
-stored2519:
-added2511:
-	ADDQ          DX, R8
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y10, Z0
-	VEXTRACTF64X4 $0x01, Z10, Y1
-	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2516
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y11, Z0
-	VEXTRACTF64X4 $0x01, Z11, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2520
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
+	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2522
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2525
+	JNZ           partial2518
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2521
 
-partial2522:
-	LEAQ       320(R8), DI
+partial2518:
+	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2523
+	JZ         noFour2519
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2523:
+noFour2519:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2524
+	JZ         noTwo2520
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2524:
+noTwo2520:
 	TESTQ  $0x00000001, SI
-	JZ     stored2525
+	JZ     stored2521
 	VMOVSD X0, (DI)
 
-stored2525:
-	JMP added2521
+stored2521:
+	JMP added2517
 
-few2520:
+few2516:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
+	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2526
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2529
+	JNZ       partial2522
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2525
 
-partial2526:
-	LEAQ       256(R8), SI
+partial2522:
+	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2527
+	JZ         noFour2523
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2527:
+noFour2523:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2528
+	JZ         noTwo2524
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2528:
+noTwo2524:
 	TESTQ  $0x00000001, R10
-	JZ     stored2529
+	JZ     stored2525
 	VMOVSD X0, (SI)
 
-stored2529:
-added2521:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y12, Z0
-	VEXTRACTF64X4 $0x01, Z12, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y13, Z0
-	VEXTRACTF64X4 $0x01, Z13, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y14, Z0
-	VEXTRACTF64X4 $0x01, Z14, Y1
+stored2525:
+added2517:
+	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile2472
+
+tiles2473:
+	CMPQ R11, $0x00000002
+	JLT  tiles2527
+
+tile2526:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2529
+
+again2528:
+	VMOVUPS      (DI), Z4
+	VMOVUPS.Z    64(DI), K1, Z5
+	VBROADCASTSS (SI), Z6
+	VFMADD231PS  Z4, Z6, Z0
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 4(SI), Z6
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z5, Z6, Z3
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2528
+
+done2529:
+	VCVTPS2PD     Y0, Z4
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z4, Z4
+	VMOVUPD       Z4, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2530
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
+	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
 	JNZ           partial2532
-	VMOVUPD       Z1, 320(R8)
+	VMOVUPD       Z1, 192(R8)
 	JMP           stored2535
 
 partial2532:
-	LEAQ       320(R8), DI
+	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
 	JZ         noFour2533
@@ -31293,15 +33770,15 @@ few2530:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
+	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
 	JNZ       partial2536
-	VMOVUPD   Z0, 256(R8)
+	VMOVUPD   Z0, 128(R8)
 	JMP       stored2539
 
 partial2536:
-	LEAQ       256(R8), SI
+	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
 	JZ         noFour2537
@@ -31323,173 +33800,149 @@ noTwo2538:
 
 stored2539:
 added2531:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile2486
-
-tiles2487:
-	CMPQ R11, $0x00000002
-	JLT  tiles2541
-
-tile2540:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2543
-
-again2542:
-	VMOVUPS      (DI), Z6
-	VMOVUPS      64(DI), Z7
-	VMOVUPS.Z    128(DI), K1, Z8
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z0
-	VFMADD231PS  Z7, Z9, Z1
-	VFMADD231PS  Z8, Z9, Z2
-	VBROADCASTSS 4(SI), Z9
-	VFMADD231PS  Z6, Z9, Z3
-	VFMADD231PS  Z7, Z9, Z4
-	VFMADD231PS  Z8, Z9, Z5
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2542
-
-done2543:
-	VCVTPS2PD     Y0, Z6
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z6, Z6
-	VMOVUPD       Z6, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
+	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2544
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2546
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2549
-
-partial2546:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2547
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2547:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2548
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2548:
-	TESTQ  $0x00000001, SI
-	JZ     stored2549
-	VMOVSD X0, (DI)
-
-stored2549:
-	JMP added2545
-
-few2544:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2550
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2553
-
-partial2550:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2551
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2551:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2552
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2552:
-	TESTQ  $0x00000001, R10
-	JZ     stored2553
-	VMOVSD X0, (SI)
-
-stored2553:
-added2545:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	VADDPD        64(R8), Z1, Z1
 	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2554
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
+	JLE           few2540
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2542
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2545
+
+partial2542:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2543
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2543:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2544
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2544:
+	TESTQ  $0x00000001, SI
+	JZ     stored2545
+	VMOVSD X0, (DI)
+
+stored2545:
+	JMP added2541
+
+few2540:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2546
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2549
+
+partial2546:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2547
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2547:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2548
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2548:
+	TESTQ  $0x00000001, R10
+	JZ     stored2549
+	VMOVSD X0, (SI)
+
+stored2549:
+added2541:
+	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile2526
+
+tiles2527:
+	CMPQ R11, $0x00000001
+	JLT  tiles2551
+
+tile2550:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2553
+
+again2552:
+	VMOVUPS      (DI), Z2
+	VMOVUPS.Z    64(DI), K1, Z3
+	VBROADCASTSS (SI), Z4
+	VFMADD231PS  Z2, Z4, Z0
+	VFMADD231PS  Z3, Z4, Z1
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2552
+
+done2553:
+	VCVTPS2PD     Y0, Z2
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z2, Z2
+	VMOVUPD       Z2, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2554
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
 	JNZ           partial2556
-	VMOVUPD       Z1, 320(R8)
+	VMOVUPD       Z1, 192(R8)
 	JMP           stored2559
 
 partial2556:
-	LEAQ       320(R8), DI
+	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
 	JZ         noFour2557
@@ -31516,15 +33969,15 @@ few2554:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
+	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
 	JNZ       partial2560
-	VMOVUPD   Z0, 256(R8)
+	VMOVUPD   Z0, 128(R8)
 	JMP       stored2563
 
 partial2560:
-	LEAQ       256(R8), SI
+	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
 	JZ         noFour2561
@@ -31547,16 +34000,770 @@ noTwo2562:
 stored2563:
 added2555:
 	ADDQ DX, R8
+	ADDQ $0x00000004, BX
+	SUBQ $0x00000001, R11
+	CMPQ R11, $0x00000001
+	JGE  tile2550
+
+tiles2551:
+	JMP done2365
+
+wider2471:
+	CMPQ  R10, $0x00000030
+	JGT   wider2564
+	SUBQ  $0x00000020, R10
+	MOVQ  $-1, BX
+	BZHIQ R10, BX, BX
+	KMOVW BX, K1
+	MOVQ  f_base+24(FP), BX
+	MOVQ  w_base+0(FP), R8
+	ADDQ  R9, R8
+	ADDQ  R9, R8
+	MOVQ  d+80(FP), R11
+	CMPQ  R11, $0x00000005
+	JLT   tiles2566
+
+tile2565:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2568
+
+again2567:
+	VMOVUPS      (DI), Z15
+	VMOVUPS      64(DI), Z16
+	VMOVUPS.Z    128(DI), K1, Z17
+	VBROADCASTSS (SI), Z18
+	VFMADD231PS  Z15, Z18, Z0
+	VFMADD231PS  Z16, Z18, Z1
+	VFMADD231PS  Z17, Z18, Z2
+	VBROADCASTSS 4(SI), Z18
+	VFMADD231PS  Z15, Z18, Z3
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS 8(SI), Z18
+	VFMADD231PS  Z15, Z18, Z6
+	VFMADD231PS  Z16, Z18, Z7
+	VFMADD231PS  Z17, Z18, Z8
+	VBROADCASTSS 12(SI), Z18
+	VFMADD231PS  Z15, Z18, Z9
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS 16(SI), Z18
+	VFMADD231PS  Z15, Z18, Z12
+	VFMADD231PS  Z16, Z18, Z13
+	VFMADD231PS  Z17, Z18, Z14
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2567
+
+done2568:
+	VCVTPS2PD     Y0, Z15
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z15, Z15
+	VMOVUPD       Z15, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2569
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2571
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2574
+
+partial2571:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2572
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2572:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2573
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2573:
+	TESTQ  $0x00000001, SI
+	JZ     stored2574
+	VMOVSD X0, (DI)
+
+stored2574:
+	JMP added2570
+
+few2569:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2575
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2578
+
+partial2575:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2576
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2576:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2577
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2577:
+	TESTQ  $0x00000001, R10
+	JZ     stored2578
+	VMOVSD X0, (SI)
+
+stored2578:
+added2570:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2579
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2581
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2584
+
+partial2581:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2582
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2582:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2583
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2583:
+	TESTQ  $0x00000001, SI
+	JZ     stored2584
+	VMOVSD X0, (DI)
+
+stored2584:
+	JMP added2580
+
+few2579:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2585
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2588
+
+partial2585:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2586
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2586:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2587
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2587:
+	TESTQ  $0x00000001, R10
+	JZ     stored2588
+	VMOVSD X0, (SI)
+
+stored2588:
+added2580:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y6, Z0
+	VEXTRACTF64X4 $0x01, Z6, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y7, Z0
+	VEXTRACTF64X4 $0x01, Z7, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y8, Z0
+	VEXTRACTF64X4 $0x01, Z8, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2589
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2591
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2594
+
+partial2591:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2592
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2592:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2593
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2593:
+	TESTQ  $0x00000001, SI
+	JZ     stored2594
+	VMOVSD X0, (DI)
+
+stored2594:
+	JMP added2590
+
+few2589:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2595
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2598
+
+partial2595:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2596
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2596:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2597
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2597:
+	TESTQ  $0x00000001, R10
+	JZ     stored2598
+	VMOVSD X0, (SI)
+
+stored2598:
+added2590:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y9, Z0
+	VEXTRACTF64X4 $0x01, Z9, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y10, Z0
+	VEXTRACTF64X4 $0x01, Z10, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y11, Z0
+	VEXTRACTF64X4 $0x01, Z11, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2599
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2601
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2604
+
+partial2601:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2602
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2602:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2603
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2603:
+	TESTQ  $0x00000001, SI
+	JZ     stored2604
+	VMOVSD X0, (DI)
+
+stored2604:
+	JMP added2600
+
+few2599:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2605
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2608
+
+partial2605:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2606
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2606:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2607
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2607:
+	TESTQ  $0x00000001, R10
+	JZ     stored2608
+	VMOVSD X0, (SI)
+
+stored2608:
+added2600:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y12, Z0
+	VEXTRACTF64X4 $0x01, Z12, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y13, Z0
+	VEXTRACTF64X4 $0x01, Z13, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y14, Z0
+	VEXTRACTF64X4 $0x01, Z14, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2609
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2611
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2614
+
+partial2611:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2612
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2612:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2613
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2613:
+	TESTQ  $0x00000001, SI
+	JZ     stored2614
+	VMOVSD X0, (DI)
+
+stored2614:
+	JMP added2610
+
+few2609:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2615
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2618
+
+partial2615:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2616
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2616:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2617
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2617:
+	TESTQ  $0x00000001, R10
+	JZ     stored2618
+	VMOVSD X0, (SI)
+
+stored2618:
+added2610:
+	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile2565
+
+tiles2566:
+	CMPQ R11, $0x00000002
+	JLT  tiles2620
+
+tile2619:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2622
+
+again2621:
+	VMOVUPS      (DI), Z6
+	VMOVUPS      64(DI), Z7
+	VMOVUPS.Z    128(DI), K1, Z8
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z0
+	VFMADD231PS  Z7, Z9, Z1
+	VFMADD231PS  Z8, Z9, Z2
+	VBROADCASTSS 4(SI), Z9
+	VFMADD231PS  Z6, Z9, Z3
+	VFMADD231PS  Z7, Z9, Z4
+	VFMADD231PS  Z8, Z9, Z5
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2621
+
+done2622:
+	VCVTPS2PD     Y0, Z6
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z6, Z6
+	VMOVUPD       Z6, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2623
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2625
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2628
+
+partial2625:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2626
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2626:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2627
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2627:
+	TESTQ  $0x00000001, SI
+	JZ     stored2628
+	VMOVSD X0, (DI)
+
+stored2628:
+	JMP added2624
+
+few2623:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2629
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2632
+
+partial2629:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2630
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2630:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2631
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2631:
+	TESTQ  $0x00000001, R10
+	JZ     stored2632
+	VMOVSD X0, (SI)
+
+stored2632:
+added2624:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2633
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2635
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2638
+
+partial2635:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2636
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2636:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2637
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2637:
+	TESTQ  $0x00000001, SI
+	JZ     stored2638
+	VMOVSD X0, (DI)
+
+stored2638:
+	JMP added2634
+
+few2633:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2639
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2642
+
+partial2639:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2640
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2640:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2641
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2641:
+	TESTQ  $0x00000001, R10
+	JZ     stored2642
+	VMOVSD X0, (SI)
+
+stored2642:
+added2634:
+	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2540
+	JGE  tile2619
 
-tiles2541:
+tiles2620:
 	CMPQ R11, $0x00000001
-	JLT  tiles2565
+	JLT  tiles2644
 
-tile2564:
+tile2643:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31565,9 +34772,9 @@ tile2564:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2567
+	JLE    done2646
 
-again2566:
+again2645:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -31578,9 +34785,9 @@ again2566:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2566
+	JNZ          again2645
 
-done2567:
+done2646:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -31599,7 +34806,7 @@ done2567:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2568
+	JLE           few2647
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -31609,78 +34816,78 @@ done2567:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2570
+	JNZ           partial2649
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2573
+	JMP           stored2652
 
-partial2570:
+partial2649:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2571
+	JZ         noFour2650
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2571:
+noFour2650:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2572
+	JZ         noTwo2651
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2572:
+noTwo2651:
 	TESTQ  $0x00000001, SI
-	JZ     stored2573
+	JZ     stored2652
 	VMOVSD X0, (DI)
 
-stored2573:
-	JMP added2569
+stored2652:
+	JMP added2648
 
-few2568:
+few2647:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2574
+	JNZ       partial2653
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2577
+	JMP       stored2656
 
-partial2574:
+partial2653:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2575
+	JZ         noFour2654
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2575:
+noFour2654:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2576
+	JZ         noTwo2655
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2576:
+noTwo2655:
 	TESTQ  $0x00000001, R10
-	JZ     stored2577
+	JZ     stored2656
 	VMOVSD X0, (SI)
 
-stored2577:
-added2569:
+stored2656:
+added2648:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2564
+	JGE  tile2643
 
-tiles2565:
-	JMP done2286
+tiles2644:
+	JMP done2365
 
-wider2485:
+wider2564:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -31691,9 +34898,9 @@ wider2485:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2580
+	JLT   tiles2659
 
-tile2579:
+tile2658:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31719,9 +34926,9 @@ tile2579:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2582
+	JLE    done2661
 
-again2581:
+again2660:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -31754,9 +34961,9 @@ again2581:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2581
+	JNZ          again2660
 
-done2582:
+done2661:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -31782,7 +34989,7 @@ done2582:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2583
+	JLE           few2662
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -31792,68 +34999,68 @@ done2582:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2585
+	JNZ           partial2664
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2588
+	JMP           stored2667
 
-partial2585:
+partial2664:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2586
+	JZ         noFour2665
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2586:
+noFour2665:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2587
+	JZ         noTwo2666
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2587:
+noTwo2666:
 	TESTQ  $0x00000001, SI
-	JZ     stored2588
+	JZ     stored2667
 	VMOVSD X0, (DI)
 
-stored2588:
-	JMP added2584
+stored2667:
+	JMP added2663
 
-few2583:
+few2662:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2589
+	JNZ       partial2668
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2592
+	JMP       stored2671
 
-partial2589:
+partial2668:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2590
+	JZ         noFour2669
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2590:
+noFour2669:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2591
+	JZ         noTwo2670
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2591:
+noTwo2670:
 	TESTQ  $0x00000001, R10
-	JZ     stored2592
+	JZ     stored2671
 	VMOVSD X0, (SI)
 
-stored2592:
-added2584:
+stored2671:
+added2663:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -31880,7 +35087,7 @@ added2584:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2593
+	JLE           few2672
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -31890,68 +35097,68 @@ added2584:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2595
+	JNZ           partial2674
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2598
+	JMP           stored2677
 
-partial2595:
+partial2674:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2596
+	JZ         noFour2675
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2596:
+noFour2675:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2597
+	JZ         noTwo2676
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2597:
+noTwo2676:
 	TESTQ  $0x00000001, SI
-	JZ     stored2598
+	JZ     stored2677
 	VMOVSD X0, (DI)
 
-stored2598:
-	JMP added2594
+stored2677:
+	JMP added2673
 
-few2593:
+few2672:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2599
+	JNZ       partial2678
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2602
+	JMP       stored2681
 
-partial2599:
+partial2678:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2600
+	JZ         noFour2679
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2600:
+noFour2679:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2601
+	JZ         noTwo2680
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2601:
+noTwo2680:
 	TESTQ  $0x00000001, R10
-	JZ     stored2602
+	JZ     stored2681
 	VMOVSD X0, (SI)
 
-stored2602:
-added2594:
+stored2681:
+added2673:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -31978,7 +35185,7 @@ added2594:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2603
+	JLE           few2682
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -31988,68 +35195,68 @@ added2594:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2605
+	JNZ           partial2684
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2608
+	JMP           stored2687
 
-partial2605:
+partial2684:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2606
+	JZ         noFour2685
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2606:
+noFour2685:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2607
+	JZ         noTwo2686
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2607:
+noTwo2686:
 	TESTQ  $0x00000001, SI
-	JZ     stored2608
+	JZ     stored2687
 	VMOVSD X0, (DI)
 
-stored2608:
-	JMP added2604
+stored2687:
+	JMP added2683
 
-few2603:
+few2682:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2609
+	JNZ       partial2688
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2612
+	JMP       stored2691
 
-partial2609:
+partial2688:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2610
+	JZ         noFour2689
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2610:
+noFour2689:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2611
+	JZ         noTwo2690
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2611:
+noTwo2690:
 	TESTQ  $0x00000001, R10
-	JZ     stored2612
+	JZ     stored2691
 	VMOVSD X0, (SI)
 
-stored2612:
-added2604:
+stored2691:
+added2683:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -32076,7 +35283,7 @@ added2604:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2613
+	JLE           few2692
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -32086,68 +35293,68 @@ added2604:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2615
+	JNZ           partial2694
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2618
+	JMP           stored2697
 
-partial2615:
+partial2694:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2616
+	JZ         noFour2695
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2616:
+noFour2695:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2617
+	JZ         noTwo2696
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2617:
+noTwo2696:
 	TESTQ  $0x00000001, SI
-	JZ     stored2618
+	JZ     stored2697
 	VMOVSD X0, (DI)
 
-stored2618:
-	JMP added2614
+stored2697:
+	JMP added2693
 
-few2613:
+few2692:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2619
+	JNZ       partial2698
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2622
+	JMP       stored2701
 
-partial2619:
+partial2698:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2620
+	JZ         noFour2699
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2620:
+noFour2699:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2621
+	JZ         noTwo2700
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2621:
+noTwo2700:
 	TESTQ  $0x00000001, R10
-	JZ     stored2622
+	JZ     stored2701
 	VMOVSD X0, (SI)
 
-stored2622:
-added2614:
+stored2701:
+added2693:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -32174,7 +35381,7 @@ added2614:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2623
+	JLE           few2702
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -32184,79 +35391,79 @@ added2614:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2625
+	JNZ           partial2704
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2628
+	JMP           stored2707
 
-partial2625:
+partial2704:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2626
+	JZ         noFour2705
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2626:
+noFour2705:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2627
+	JZ         noTwo2706
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2627:
+noTwo2706:
 	TESTQ  $0x00000001, SI
-	JZ     stored2628
+	JZ     stored2707
 	VMOVSD X0, (DI)
 
-stored2628:
-	JMP added2624
+stored2707:
+	JMP added2703
 
-few2623:
+few2702:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2629
+	JNZ       partial2708
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2632
+	JMP       stored2711
 
-partial2629:
+partial2708:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2630
+	JZ         noFour2709
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2630:
+noFour2709:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2631
+	JZ         noTwo2710
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2631:
+noTwo2710:
 	TESTQ  $0x00000001, R10
-	JZ     stored2632
+	JZ     stored2711
 	VMOVSD X0, (SI)
 
-stored2632:
-added2624:
+stored2711:
+added2703:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2579
+	JGE  tile2658
 
-tiles2580:
+tiles2659:
 	CMPQ R11, $0x00000002
-	JLT  tiles2634
+	JLT  tiles2713
 
-tile2633:
+tile2712:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32270,9 +35477,9 @@ tile2633:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2636
+	JLE    done2715
 
-again2635:
+again2714:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -32290,9 +35497,9 @@ again2635:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2635
+	JNZ          again2714
 
-done2636:
+done2715:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -32318,7 +35525,7 @@ done2636:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2637
+	JLE           few2716
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -32328,68 +35535,68 @@ done2636:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2639
+	JNZ           partial2718
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2642
+	JMP           stored2721
 
-partial2639:
+partial2718:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2640
+	JZ         noFour2719
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2640:
+noFour2719:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2641
+	JZ         noTwo2720
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2641:
+noTwo2720:
 	TESTQ  $0x00000001, SI
-	JZ     stored2642
+	JZ     stored2721
 	VMOVSD X0, (DI)
 
-stored2642:
-	JMP added2638
+stored2721:
+	JMP added2717
 
-few2637:
+few2716:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2643
+	JNZ       partial2722
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2646
+	JMP       stored2725
 
-partial2643:
+partial2722:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2644
+	JZ         noFour2723
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2644:
+noFour2723:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2645
+	JZ         noTwo2724
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2645:
+noTwo2724:
 	TESTQ  $0x00000001, R10
-	JZ     stored2646
+	JZ     stored2725
 	VMOVSD X0, (SI)
 
-stored2646:
-added2638:
+stored2725:
+added2717:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -32416,7 +35623,7 @@ added2638:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2647
+	JLE           few2726
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -32426,79 +35633,79 @@ added2638:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2649
+	JNZ           partial2728
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2652
+	JMP           stored2731
 
-partial2649:
+partial2728:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2650
+	JZ         noFour2729
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2650:
+noFour2729:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2651
+	JZ         noTwo2730
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2651:
+noTwo2730:
 	TESTQ  $0x00000001, SI
-	JZ     stored2652
+	JZ     stored2731
 	VMOVSD X0, (DI)
 
-stored2652:
-	JMP added2648
+stored2731:
+	JMP added2727
 
-few2647:
+few2726:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2653
+	JNZ       partial2732
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2656
+	JMP       stored2735
 
-partial2653:
+partial2732:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2654
+	JZ         noFour2733
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2654:
+noFour2733:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2655
+	JZ         noTwo2734
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2655:
+noTwo2734:
 	TESTQ  $0x00000001, R10
-	JZ     stored2656
+	JZ     stored2735
 	VMOVSD X0, (SI)
 
-stored2656:
-added2648:
+stored2735:
+added2727:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2633
+	JGE  tile2712
 
-tiles2634:
+tiles2713:
 	CMPQ R11, $0x00000001
-	JLT  tiles2658
+	JLT  tiles2737
 
-tile2657:
+tile2736:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32508,9 +35715,9 @@ tile2657:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2660
+	JLE    done2739
 
-again2659:
+again2738:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -32523,9 +35730,9 @@ again2659:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2659
+	JNZ          again2738
 
-done2660:
+done2739:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -32551,7 +35758,7 @@ done2660:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2661
+	JLE           few2740
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -32561,75 +35768,75 @@ done2660:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2663
+	JNZ           partial2742
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2666
+	JMP           stored2745
 
-partial2663:
+partial2742:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2664
+	JZ         noFour2743
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2664:
+noFour2743:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2665
+	JZ         noTwo2744
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2665:
+noTwo2744:
 	TESTQ  $0x00000001, SI
-	JZ     stored2666
+	JZ     stored2745
 	VMOVSD X0, (DI)
 
-stored2666:
-	JMP added2662
+stored2745:
+	JMP added2741
 
-few2661:
+few2740:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2667
+	JNZ       partial2746
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2670
+	JMP       stored2749
 
-partial2667:
+partial2746:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2668
+	JZ         noFour2747
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2668:
+noFour2747:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2669
+	JZ         noTwo2748
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2669:
+noTwo2748:
 	TESTQ  $0x00000001, R10
-	JZ     stored2670
+	JZ     stored2749
 	VMOVSD X0, (SI)
 
-stored2670:
-added2662:
+stored2749:
+added2741:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2657
+	JGE  tile2736
 
-tiles2658:
-done2286:
+tiles2737:
+done2365:
 	VZEROUPPER
 	RET

@@ -58,5 +58,6 @@ func TestRegularLayout(t *testing.T) {
 		{"InStart", unsafe.Offsetof(u.InStart), 240}, {"In", unsafe.Offsetof(u.In), 264}, {"InEdge", unsafe.Offsetof(u.InEdge), 288},
 		{"InSource", unsafe.Offsetof(u.InSource), 312}, {"Rows", unsafe.Offsetof(u.Rows), 336}, {"Sums", unsafe.Offsetof(u.Sums), 360},
 		{"Totals", unsafe.Offsetof(u.Totals), 384}, {"Far", unsafe.Offsetof(u.Far), 408},
+		{"Edges", unsafe.Offsetof(u.Edges), 416}, {"U", unsafe.Offsetof(u.U), 440}, {"V", unsafe.Offsetof(u.V), 464}, {"Count", unsafe.Offsetof(u.Count), 488},
 	})
 }

@@ -27,6 +27,10 @@ type Regular struct {
 	// Far is 1 if the tables are too many for the second-level cache and have to be
 	// asked for early, and 0 if that would only take time.
 	Far int
+
+	// Edges are those of a partition.Block, from U[e] to V[e].
+	Edges, U, V []int32
+	Count       []float64 // c_s, by number of the node
 }
 
 // RegularPadding is how many rows of scratch must follow those that are used: kernels
@@ -45,6 +49,8 @@ type regular struct {
 	absorb   func(u *Regular, lo, hi int) (residual float64)
 	shift    func(u *Regular, lo, hi int) (done int)
 	settle   func(u *Regular, lo, hi int) (residual float64)
+	nodes    func(u *Regular, dst, sum []float64, lo, hi int) (freeEnergy float64)
+	edges    func(u *Regular, dst, sum []float64, lo, hi int) (freeEnergy float64, safe bool)
 }
 
 // Products computes the sums of the messages lo ≤ i < hi of In: Cavities, Exp,
@@ -66,3 +72,28 @@ func (u *Regular) Shift(lo, hi int) (done int) { return min(active.regular.shift
 // Settle computes the beliefs of the nodes lo ≤ i < hi of Order from their Sums and
 // the logarithms of their totals, which are in Totals, and returns the residual.
 func (u *Regular) Settle(lo, hi int) (residual float64) { return active.regular.settle(u, lo, hi) }
+
+// Room returns how many entries are written for so many beliefs of one size: with
+// fewer than 8 states some follow that belong to none.
+func (u *Regular) Room(beliefs, size int) int {
+	if u.States == 8 {
+		return beliefs * size
+	}
+	return beliefs*size + Padding
+}
+
+// WriteNodes writes the beliefs of the nodes lo ≤ p < hi of Nodes, one behind the other,
+// to dst [Room(hi−lo, k)], adds them to sum [k], and returns the sum of
+// ⟨θ_s,τ_s⟩ + c_s H(τ_s). The list is not empty.
+func (u *Regular) WriteNodes(dst, sum []float64, lo, hi int) (freeEnergy float64) {
+	return active.regular.nodes(u, dst[:u.Room(hi-lo, u.States)], sum[:u.States], lo, hi)
+}
+
+// WriteEdges writes the beliefs of the edges lo ≤ q < hi of Edges, one behind the other, to
+// dst [Room(hi−lo, k²)], adds them to sum [k²], and returns the sum of
+// ⟨θ_uv,τ_uv⟩ + ρ_uv H(τ_uv), as from EdgeBelief. Where it reports false some edge is
+// not safe: dst is rubbish then, and sum as it was. The list is not empty.
+func (u *Regular) WriteEdges(dst, sum []float64, lo, hi int) (freeEnergy float64, safe bool) {
+	n := u.States * u.States
+	return active.regular.edges(u, dst[:u.Room(hi-lo, n)], sum[:n], lo, hi)
+}

@@ -10,6 +10,12 @@ var regular512 = regular{
 	absorb:   func(u *Regular, lo, hi int) float64 { return regularAbsorb512(first(u), lo, hi) },
 	shift:    func(u *Regular, lo, hi int) int { return regularShift512(first(u), lo, hi) },
 	settle:   func(u *Regular, lo, hi int) float64 { return regularSettle512(first(u), lo, hi) },
+	nodes: func(u *Regular, dst, sum []float64, lo, hi int) float64 {
+		return regularNodes512(first(u), dst, sum, lo, hi)
+	},
+	edges: func(u *Regular, dst, sum []float64, lo, hi int) (float64, bool) {
+		return regularEdges512(first(u), dst, sum, lo, hi)
+	},
 }
 
 // first is how the generator, which knows no types of ours, is given a Regular.

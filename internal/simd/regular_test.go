@@ -61,6 +61,11 @@ func newRegular(t testing.TB, r *rand.Rand, k, visited, degree int, damping floa
 	}
 	for range numNodes {
 		u.RhoNode = append(u.RhoNode, 0.3+r.Float64())
+		u.Count = append(u.Count, r.NormFloat64())
+	}
+	for e := range edges {
+		u.Edges = append(u.Edges, int32(e))
+		u.U, u.V = append(u.U, int32(r.IntN(numNodes))), append(u.V, int32(r.IntN(numNodes)))
 	}
 	c.listAll()
 	c.check = func(what string) {
@@ -252,4 +257,149 @@ func TestRegularSettle(t *testing.T) {
 		}
 		compare(t, what, u.Beliefs, beliefs, 0, 0)
 	})
+}
+
+// beliefs makes log-beliefs of nodes, and log-messages with a largest entry of 0.
+func (c *regularCase) beliefs(r *rand.Rand) {
+	u, k := c.u, c.u.States
+	spoil(u.Beliefs, r, -infinity, -1000)
+	for s := range len(u.Beliefs) / k {
+		b := u.Beliefs[s*k:][:k]
+		b[r.IntN(k)] = 0
+		total := 0.0
+		for _, x := range b {
+			total += math.Exp(x)
+		}
+		for i := range b {
+			b[i] -= math.Log(total)
+		}
+	}
+	spoil(u.Messages, r, -infinity, -20)
+	for d := range len(u.Messages) / k {
+		m := u.Messages[d*k:][:k]
+		m[r.IntN(k)] = 0
+		subtract(m, plainMax(m))
+	}
+}
+
+func TestRegularWriteNodes(t *testing.T) {
+	eachRegular(t, 75, func(t *testing.T, what string, with regular, r *rand.Rand, c *regularCase) {
+		u, k, n := c.u, c.u.States, len(c.nodes)
+		c.beliefs(r)
+		lo := r.IntN(n)
+		want, energy, total := make([]float64, (n-lo)*k), 0.0, make([]float64, k)
+		for p, s := range u.Nodes[lo:n] {
+			for x, b := range u.Beliefs[int(s)*k:][:k] {
+				tau := math.Exp(b)
+				want[p*k+x] = tau
+				if total[x] += tau; tau > 0 {
+					energy += tau * (u.Potentials[(lo+p)*k+x] - u.Count[s]*b)
+				} else {
+					u.Potentials[(lo+p)*k+x] = -infinity
+				}
+			}
+		}
+		dst, check := guarded(t, len(want)+Padding, r.IntN(8))
+		sum, checkSum := guarded(t, k, r.IntN(8))
+		for x := range sum {
+			sum[x] = float64(x)
+			total[x] += float64(x)
+		}
+		got := with.nodes(u, dst, sum, lo, n)
+		check(what)
+		checkSum(what)
+		c.check(what)
+		compare(t, what, dst, want, 1e-14, 0)
+		compare(t, what+", sum", sum, total, 1e-14, 0)
+		if !same(got, energy, 1e-12, 1e-12) {
+			t.Fatalf("%s: energy %v, want %v", what, got, energy)
+		}
+	})
+}
+
+func TestRegularWriteEdges(t *testing.T) {
+	safe, unsafe := 0, 0
+	eachRegular(t, 76, func(t *testing.T, what string, with regular, r *rand.Rand, c *regularCase) {
+		u, k, n := c.u, c.u.States, len(c.u.Edges)
+		c.beliefs(r)
+		if r.IntN(2) == 0 {
+			spoil(u.Tables, r, 0)
+		}
+		switch r.IntN(8) {
+		case 0:
+			list := [][]float64{u.Beliefs, u.Messages, u.Tables}[r.IntN(3)]
+			list[r.IntN(len(list))] = []float64{nan, infinity, 1e4}[r.IntN(3)]
+		case 1:
+			spoil(u.Messages, r, -100)
+		case 2: // small totals
+			for i := range u.Tables {
+				u.Tables[i] *= 1e-127
+			}
+		}
+		lo := r.IntN(n)
+		want, energy, total, trusted := make([]float64, (n-lo)*k*k), 0.0, make([]float64, k*k), true
+		for q, e := range u.Edges[lo:n] {
+			a, b := int(u.U[e])*k, int(u.V[e])*k
+			toU, toV := int(2*e+1)*k, int(2*e)*k
+			row := want[q*k*k:][:k*k]
+			logZ, product, ok := c.edge(row, a, toU, b, toV, u.At[lo+q])
+			trusted = trusted && ok
+			energy += u.Rho[int(e)&u.PerEdge] * (logZ - product)
+			for i, x := range row {
+				total[i] += x
+			}
+		}
+		dst, check := guarded(t, len(want)+Padding, r.IntN(8))
+		sum, checkSum := guarded(t, k*k, r.IntN(8))
+		for x := range sum {
+			sum[x] = float64(x)
+			total[x] += float64(x)
+		}
+		before := slices.Clone(sum)
+		got, ok := with.edges(u, dst, sum, lo, n)
+		check(what)
+		checkSum(what)
+		c.check(what)
+		if ok != trusted {
+			t.Fatalf("%s: safe is %v, want %v", what, ok, trusted)
+		}
+		if !ok {
+			unsafe++
+			compare(t, what+", sum", sum, before, 0, 0)
+			return
+		}
+		safe++
+		compare(t, what, dst, want, 1e-12, 1e-300)
+		compare(t, what+", sum", sum, total, 1e-12, 1e-300)
+		if !same(got, energy, 1e-11, 1e-11) {
+			t.Fatalf("%s: energy %v, want %v", what, got, energy)
+		}
+	})
+	if RegularStates() > 0 && (safe < 50 || unsafe < 20) {
+		t.Errorf("%d cases are safe and %d are not: too few of either to tell", safe, unsafe)
+	}
+}
+
+// edge computes the belief of an edge with logarithms, and reports whether the kernels
+// may do without.
+func (c *regularCase) edge(belief []float64, beliefU, messageU, beliefV, messageV, table int) (logZ, product float64, trusted bool) {
+	u, k := c.u, c.u.States
+	left, right, largest := make([]float64, k), make([]float64, k), math.Inf(-1)
+	plainCavity(left, u.Beliefs[beliefU:][:k], u.Messages[messageU:][:k])
+	plainCavity(right, u.Beliefs[beliefV:][:k], u.Messages[messageV:][:k])
+	for i := range belief {
+		belief[i] = left[i/k] + right[i%k] + math.Log(u.Tables[table+i])
+		largest = max(largest, belief[i])
+	}
+	for i := range belief {
+		logZ += math.Exp(belief[i] - largest)
+	}
+	logZ = largest + math.Log(logZ)
+	for i, x := range belief {
+		belief[i] = math.Exp(x - logZ)
+		if belief[i] > 0 {
+			product += belief[i] * (left[i/k] + right[i%k])
+		}
+	}
+	return logZ, product, logZ >= math.Log(1e-130) && logZ < 700 && plainMax(left) <= 60 && plainMax(right) <= 60
 }

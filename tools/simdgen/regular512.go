@@ -28,6 +28,10 @@ const (
 	regularSums       = 360
 	regularTotals     = 384
 	regularFar        = 408
+	regularEdges      = 416
+	regularU          = 440
+	regularV          = 464
+	regularCount      = 488
 )
 
 // regularTogether is how many messages, or nodes, take each step together: as many
@@ -42,6 +46,8 @@ func (g *generator) regular512() {
 	g.regularAbsorb512()
 	g.regularShift512()
 	g.regularSettle512()
+	g.regularNodes512()
+	g.regularEdges512()
 }
 
 // regular is what the kernels for it keep in registers.

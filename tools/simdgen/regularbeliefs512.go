@@ -1,0 +1,329 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// groups emits body for groups of regularTogether from i on, and then one by one.
+func (r regular) groups(i, left reg.Register, body func(n int)) {
+	g := r.g
+	for _, n := range []int{regularTogether, 1} {
+		again, done := g.label("group"), g.label("rest")
+		g.CMPQ(left, operand.U8(n))
+		g.JLT(label(done))
+		g.Label(again)
+		body(n)
+		g.ADDQ(operand.U8(n), i)
+		g.SUBQ(operand.U8(n), left)
+		g.CMPQ(left, operand.U8(n))
+		g.JGE(label(again))
+		g.Label(done)
+	}
+}
+
+// plus returns i + j.
+func (r regular) plus(i reg.Register, j int) reg.Register {
+	p := r.g.GP64()
+	r.g.LEAQ(operand.Mem{Base: i, Disp: j}, p)
+	return p
+}
+
+// bytes is the length of a row, for adding to an address.
+func (r regular) bytes() operand.Op {
+	if r.mask == nil {
+		return operand.U8(64)
+	}
+	return r.size
+}
+
+// addRow adds a vector to the row at p.
+func (r regular) addRow(z reg.VecVirtual, p reg.Register) {
+	m := operand.Mem{Base: p}
+	r.g.VADDPD(r.g.load512(m, r.mask), z, z)
+	r.g.store512(z, m, r.mask)
+}
+
+// regularNodes512 writes whole vectors: what is beyond a row is overwritten by the
+// next.
+func (g *generator) regularNodes512() {
+	g.function("regularNodes512", "func(u *int, dst, sum []float64, lo, hi int) (freeEnergy float64)", "is Regular.WriteNodes.")
+	i, left, dst := g.intParam("lo"), g.intParam("hi"), g.base("dst")
+	g.SUBQ(i, left)
+	energy := g.zero512()
+	g.forStates(func(r regular) {
+		sum := g.zero512()
+		r.groups(i, left, func(n int) { r.nodeBeliefs(i, dst, n, energy, sum) })
+		r.addRow(sum, g.base("sum"))
+	})
+	g.spread(g.VADDPD, energy)
+	g.Store(energy.AsX(), g.ReturnIndex(0))
+	g.end()
+}
+
+// nodeBeliefs does n nodes from the i-th on.
+func (r regular) nodeBeliefs(i, dst reg.Register, n int, energy, sum reg.VecVirtual) {
+	g, v := r.g, r.g.fromMemory()
+	logs, terms, counts, zero := make([]reg.VecVirtual, n), make([]reg.VecVirtual, n), r.field(regularCount), g.zero512()
+	for j := range n {
+		p := r.plus(i, j)
+		s := r.number(regularNodes, p)
+		count := g.ZMM()
+		terms[j] = g.load512(r.row(regularPotentials, p), r.mask)
+		g.VBROADCASTSD(operand.Mem{Base: counts, Index: s, Scale: 8}, count)
+		x := g.broadcast512("negativeInfinity")
+		if b := r.row(regularBeliefs, s); r.mask == nil {
+			g.VMOVUPD(b, x)
+		} else {
+			g.VMOVUPD(b, *r.mask, x)
+		}
+		g.VFNMADD231PD(x, count, terms[j]) // θ − c log τ
+		logs[j] = x
+	}
+	for j, tau := range v.shortExps512(logs, byCount) {
+		possible := g.K()
+		g.VCMPPD(cmpNotEqual, zero, tau, possible)
+		g.VFMADD231PD(tau, terms[j], possible, energy)
+		g.VADDPD(tau, sum, sum)
+		g.VMOVUPD(tau, operand.Mem{Base: dst})
+		g.ADDQ(r.bytes(), dst)
+	}
+}
+
+// Offsets in the scratch of regularEdges512: the sums of the rows of beliefs, and of
+// each edge of a group vectors and its scale.
+const (
+	manySums   = 0
+	manyEdges  = 512
+	manyA      = 0
+	manyAL     = 64
+	manyC      = 128
+	manyCR     = 192
+	manyVector = 256
+	manyScales = manyEdges + regularTogether*manyVector
+	manyBytes  = manyScales + 64
+)
+
+// edgeLoop is what regularEdges512 keeps in registers.
+type edgeLoop struct {
+	regular
+	i, left, dst, scratch  reg.Register
+	largest, worst, energy reg.VecVirtual
+	v                      values512
+}
+
+func (l edgeLoop) vector(edge, part int) operand.Mem {
+	return operand.Mem{Base: l.scratch, Disp: manyEdges + manyVector*edge + part}
+}
+
+// regularEdges512 takes no largest entry out of cavities: some state of a belief is at
+// least 1/k and no message is above 1, so that they are not all small. An edge is safe
+// if no cavity is above 60 and the total is at least 1e-130: tables are e^300 at most
+// and weights below e^−708 are lost, together e^−348, which is 1e-21 of that total.
+func (g *generator) regularEdges512() {
+	g.function("regularEdges512", "func(u *int, dst, sum []float64, lo, hi int) (freeEnergy float64, safe bool)", "is Regular.WriteEdges.")
+	l := edgeLoop{i: g.intParam("lo"), left: g.intParam("hi"), dst: g.base("dst"), scratch: g.alignedScratch(manyBytes),
+		largest: g.broadcast512("negativeInfinity"), worst: g.zero512(), energy: g.zero512()}
+	g.SUBQ(l.i, l.left)
+	l.v = g.fromRegisters("log2e", "round16", "expLn2High", "expLn2Low")
+	l.v.keepTable("rootBits")
+	zero := g.zero512()
+	for row := range 8 {
+		g.VMOVUPD(zero, operand.Mem{Base: l.scratch, Disp: manySums + 64*row})
+	}
+	unsafe := g.label("unsafe")
+	g.forStates(func(r regular) {
+		l.regular = r
+		r.groups(l.i, l.left, func(n int) {
+			for j := 0; j < n; j += 2 {
+				l.sides(j, min(2, n-j))
+			}
+			l.totals(n)
+			l.tables(n)
+		})
+		bad, large := g.K(), g.K()
+		g.VPCMPUQ_BCST(cmpNotLessEqual, g.constant("edgeRange"), l.worst, bad)
+		g.VCMPPD_BCST(cmpNotLessEqual, g.constant("edgeCavity"), l.largest, large)
+		g.KORTESTB(large, bad)
+		g.JNZ(label(unsafe))
+		p := g.base("sum")
+		l.eachRow(func(row int) {
+			if row > 0 {
+				g.ADDQ(r.bytes(), p)
+			}
+			r.addRow(g.load512(operand.Mem{Base: l.scratch, Disp: manySums + 64*row}, nil), p)
+		})
+	})
+	g.spread(g.VADDPD, l.energy)
+	g.Store(l.energy.AsX(), g.ReturnIndex(0))
+	g.returnFlag(true, 1)
+	g.Label(unsafe)
+	g.returnFlag(false, 1)
+}
+
+// eachRow emits body for each row of a table; the code leaves after the last.
+func (l edgeLoop) eachRow(body func(row int)) {
+	g, end := l.g, l.g.label("rows")
+	for row := range 8 {
+		if row > 0 && l.mask != nil {
+			g.CMPQ(l.size, operand.U8(8*row))
+			g.JLE(label(end))
+		}
+		body(row)
+	}
+	g.Label(end)
+}
+
+// sides puts weights and products of n edges of the group into the scratch.
+func (l edgeLoop) sides(first, n int) {
+	g := l.g
+	var cavities, products []reg.VecVirtual
+	for j := first; j < first+n; j++ {
+		e := l.number(regularEdges, l.plus(l.i, j))
+		for side, ends := range []int{regularU, regularV} {
+			d := l.plus(e, 0)
+			g.ADDQ(d, d)
+			if side == 0 {
+				g.INCQ(d)
+			}
+			x, possible, product := g.cavity512(l.row(regularBeliefs, l.number(ends, e)), l.row(regularMessages, d), l.mask), g.K(), g.ZMM()
+			l.v.compare(cmpNotEqual, "negativeInfinity", x, possible)
+			g.VMOVAPD_Z(x, possible, product)
+			g.VMAXPD(x, l.largest, l.largest)
+			cavities, products = append(cavities, x), append(products, product)
+		}
+	}
+	for i, w := range l.v.shortExps512(cavities, byCount) {
+		g.VMULPD(w, products[i], products[i])
+		part := [2]int{manyA, manyC}[i%2]
+		g.VMOVUPD(w, l.vector(first+i/2, part))
+		g.VMOVUPD(products[i], l.vector(first+i/2, part+64))
+	}
+}
+
+// edgeTable returns the address of the table of the j-th edge of the group.
+func (l edgeLoop) edgeTable(j int) reg.Register {
+	q := l.plus(l.i, j)
+	l.g.MOVQ(operand.Mem{Base: l.base(regularAt), Index: q, Scale: 8}, q)
+	p := l.field(regularTables)
+	l.g.LEAQ(operand.Mem{Base: p, Index: q, Scale: 8}, p)
+	return p
+}
+
+// totals adds the energies of the n edges of the group, and puts one over the total of
+// each into the scratch.
+func (l edgeLoop) totals(n int) {
+	g := l.g
+	sums := g.several(2 * regularTogether)
+	for j := range n {
+		sums[j], sums[regularTogether+j] = l.weighted(j)
+	}
+	if n < regularTogether {
+		for _, z := range sums {
+			if z != sums[0] && z != sums[regularTogether] {
+				g.VXORPD(z, z, z)
+			}
+		}
+	}
+	totals := g.transposeSum(sums)
+	weighted, one := g.YMM(), g.YMM()
+	g.VEXTRACTF64X4(operand.U8(1), totals, weighted)
+	g.VMOVUPD(g.constant("wide one"), one)
+	if n < regularTogether { // the rest counts as edges with a total of 1 and no energy
+		g.VBLENDPD(operand.U8(1), totals.AsY(), one, totals.AsY())
+	}
+	g.VSHUFF64X2(operand.U8(0x44), totals, totals, totals)
+	distance, scale := g.ZMM(), g.YMM()
+	g.VPSUBQ_BCST(g.constant("edgeTotal"), totals, distance)
+	g.VPMAXUQ(distance, l.worst, l.worst)
+	g.VDIVPD(totals.AsY(), one, scale)
+	g.VMOVUPD(scale, operand.Mem{Base: l.scratch, Disp: manyScales})
+	logs := g.fromMemory().logs512([]reg.VecVirtual{totals})[0]
+	g.VFNMADD231PD(weighted, scale, logs.AsY())
+	g.VFMADD231PD(logs.AsY(), l.rhos(n), l.energy.AsY())
+}
+
+// weighted returns the totals of the columns of the j-th edge, and the same weighted
+// with the cavities.
+func (l edgeLoop) weighted(j int) (total, product reg.VecVirtual) {
+	g := l.g
+	x, u := g.zeros512(2), g.zeros512(2)
+	t := l.edgeTable(j)
+	l.eachRow(func(row int) {
+		if row > 0 && l.mask != nil {
+			g.ADDQ(l.size, t)
+		}
+		z := l.tableRow(t, row)
+		g.VFMADD231PD_BCST(l.vector(j, manyA+8*row), z, x[row%2])
+		g.VFMADD231PD_BCST(l.vector(j, manyAL+8*row), z, u[row%2])
+	})
+	g.VADDPD(x[1], x[0], x[0])
+	g.VADDPD(u[1], u[0], u[0])
+	c := g.load512(l.vector(j, manyC), nil)
+	g.VMULPD(c, u[0], u[0])
+	g.VFMADD231PD(l.vector(j, manyCR), x[0], u[0])
+	g.VMULPD(c, x[0], x[0])
+	return x[0], u[0]
+}
+
+// tableRow loads a row of the table at t, which has moved on to it unless it has 8
+// states.
+func (l edgeLoop) tableRow(t reg.Register, row int) reg.VecVirtual {
+	if l.mask == nil {
+		return l.g.load512(operand.Mem{Base: t, Disp: 64 * row}, nil)
+	}
+	return l.g.load512(operand.Mem{Base: t}, l.mask)
+}
+
+// rhos returns ρ of the n edges of the group, and 0 for the rest.
+func (l edgeLoop) rhos(n int) reg.VecVirtual {
+	g, base := l.g, l.field(regularRho)
+	at := make([]operand.Mem, n)
+	for j := range at {
+		e := l.number(regularEdges, l.plus(l.i, j))
+		g.ANDQ(operand.Mem{Base: l.u, Disp: regularPerEdge}, e)
+		at[j] = operand.Mem{Base: base, Index: e, Scale: 8}
+	}
+	low, all := g.XMM(), g.YMM()
+	g.VMOVSD(at[0], low)
+	if n < regularTogether {
+		g.VXORPD(all, all, all)
+		g.VINSERTF128(operand.U8(0), low, all, all)
+		return all
+	}
+	high := g.XMM()
+	g.VMOVHPD(at[1], low, low)
+	g.VMOVSD(at[2], high)
+	g.VMOVHPD(at[3], high, high)
+	g.VINSERTF128(operand.U8(1), high, low.AsY(), all)
+	return all
+}
+
+// tables writes the beliefs of the n edges of the group, whole vectors: what is beyond
+// a row is overwritten by the next.
+func (l edgeLoop) tables(n int) {
+	g := l.g
+	sums := g.several(8)
+	for row, z := range sums {
+		g.VMOVUPD(operand.Mem{Base: l.scratch, Disp: manySums + 64*row}, z)
+	}
+	for j := range n {
+		t, c := l.edgeTable(j), g.ZMM()
+		g.VBROADCASTSD(operand.Mem{Base: l.scratch, Disp: manyScales + 8*j}, c)
+		g.VMULPD(l.vector(j, manyC), c, c)
+		l.eachRow(func(row int) {
+			if row > 0 && l.mask != nil {
+				g.ADDQ(l.size, t)
+			}
+			z := l.tableRow(t, row)
+			g.VMULPD(c, z, z)
+			g.VMULPD_BCST(l.vector(j, manyA+8*row), z, z)
+			g.VADDPD(z, sums[row], sums[row])
+			g.VMOVUPD(z, operand.Mem{Base: l.dst})
+			g.ADDQ(l.bytes(), l.dst)
+		})
+	}
+	for row, z := range sums {
+		g.VMOVUPD(z, operand.Mem{Base: l.scratch, Disp: manySums + 64*row})
+	}
+}
