@@ -86,11 +86,7 @@ func (w *Workspace) groundSingle(m *crf.Model, in *crf.Instance, net *Net, block
 // one type. It reports false where one has large potentials.
 func (w *Workspace) prepareSingle(net *Net, block *partition.Block, lo, hi int) (done bool) {
 	at, size := w.Potentials.EdgeAt[lo], net.pairStates(block.Edges[lo])
-	w.inverse = w.inverse[:0]
-	for _, e := range block.Edges[lo:hi] {
-		w.inverse = append(w.inverse, 1/net.Counting.Edge[e])
-	}
-	return simd.Exponentials32(w.Potentials.Table32[at:][:(hi-lo)*size], size, w.inverse) == hi-lo
+	return simd.Exponentials32(w.Potentials.Table32[at:][:(hi-lo)*size], size, w.inverses(net, block.Edges[lo:hi])) == hi-lo
 }
 
 // Entries of tables in single precision are e^±40, of which products of three are

@@ -204,14 +204,10 @@ func (w *Workspace) checkNodes(block *partition.Block) error {
 // as each other, one behind the other, and of no other edge.
 func (w *Workspace) prepareOwn(net *Net, block *partition.Block, lo, hi int) error {
 	at, size := w.Potentials.EdgeAt[lo], net.pairStates(block.Edges[lo])
-	w.inverse = w.inverse[:0]
-	for _, e := range block.Edges[lo:hi] {
-		w.inverse = append(w.inverse, 1/net.Counting.Edge[e])
-	}
-	tables := w.Potentials.Table[at:][:(hi-lo)*size]
+	tables, inverse := w.Potentials.Table[at:][:(hi-lo)*size], w.inverses(net, block.Edges[lo:hi])
 	for q := lo; q < hi; q++ {
 		// The kernel takes tables up to one with large potentials.
-		q += simd.Exponentials(tables[(q-lo)*size:], size, w.inverse[q-lo:])
+		q += simd.Exponentials(tables[(q-lo)*size:], size, inverse[q-lo:])
 		if q == hi {
 			break
 		}
@@ -220,6 +216,22 @@ func (w *Workspace) prepareOwn(net *Net, block *partition.Block, lo, hi int) err
 		}
 	}
 	return nil
+}
+
+// inverses returns 1/ρ of edges; valid until the next call.
+func (w *Workspace) inverses(net *Net, edges []int32) []float64 {
+	w.inverse = fit(w.inverse, len(edges))
+	if same := net.Counting.same; same != 0 {
+		inverse := 1 / same
+		for i := range w.inverse {
+			w.inverse[i] = inverse
+		}
+		return w.inverse
+	}
+	for i, e := range edges {
+		w.inverse[i] = 1 / net.Counting.Edge[e]
+	}
+	return w.inverse
 }
 
 // prepareLarge exponentiates, in place, the table of the q-th edge, which needs a

@@ -37,6 +37,21 @@ func (f *Features) matrix(rows []int32, scratch []float64) []float64 {
 	return scratch
 }
 
+// prefetch asks for the features of the nodes or edges of the next batch, as far as they
+// are dense and of this type, whose rows are row[id], or id if there is no row.
+func (f *Features) prefetch(row, ids []int32) {
+	if !f.batched() || len(ids) == 0 {
+		return
+	}
+	var scratch [RowsPerBatch]int32
+	rows := rowsOf(row, ids, scratch[:])
+	if f.form == formDense {
+		simd.PrefetchRows(f.dense, rows, f.dim)
+	} else {
+		simd.PrefetchRows(f.dense32, rows, f.dim)
+	}
+}
+
 // run returns how many rows at the beginning follow each other without a gap.
 func run(rows []int32) int {
 	end := 1

@@ -52,7 +52,9 @@ func (m *Model) GroundNodes(pot *Potentials, in *Instance, block *partition.Bloc
 		span := &m.Layout.Node[a]
 		at := len(pot.Node)
 		pot.Node = grow(pot.Node, len(nodes)*span.States)
-		m.ground(pot, pot.Node[at:], span, &in.nodeFeat[a], in.nodeRows(nodes, pot.rows))
+		f := &in.nodeFeat[a]
+		f.prefetch(in.nodeRow, block.Nodes[hi:min(hi+RowsPerBatch, len(block.Nodes))])
+		m.ground(pot, pot.Node[at:], span, f, in.nodeRows(nodes, pot.rows))
 		for range nodes {
 			at += span.States
 			pot.NodeAt = append(pot.NodeAt, at)
@@ -70,6 +72,7 @@ func (m *Model) GroundEdges(pot *Potentials, in *Instance, block *partition.Bloc
 	b := in.EdgeType(edges[0])
 	span, f := &m.Layout.Edge[b], &in.edgeFeat[b]
 	rows := in.edgeRows(edges, pot.rows)
+	f.prefetch(in.edgeRow, block.Edges[hi:min(hi+RowsPerBatch, len(block.Edges))])
 	if f.Tables() > 0 && !span.Untied {
 		for _, r := range rows {
 			pot.groundShared(m, span, f, b, int(r))

@@ -21,6 +21,7 @@ func (m *Model) GroundEdges32(pot *Potentials, in *Instance, block *partition.Bl
 	b := in.EdgeType(edges[0])
 	span, f := &m.Layout.Edge[b], &in.edgeFeat[b]
 	rows := in.edgeRows(edges, pot.rows)
+	f.prefetch(in.edgeRow, block.Edges[hi:min(hi+RowsPerBatch, len(block.Edges))])
 	at := len(pot.Table32)
 	pot.Table32 = grow(pot.Table32, len(edges)*span.States)
 	pot.ground32(pot.Table32[at:], m, b, span, f, rows)

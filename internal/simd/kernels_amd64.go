@@ -4,6 +4,11 @@
 
 package simd
 
+// prefetchRows is PrefetchRows for rows of size bytes.
+//
+//go:noescape
+func prefetchRows(array *byte, rows []int32, size int)
+
 // exp512 is Exp.
 //
 //go:noescape

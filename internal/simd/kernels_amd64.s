@@ -431,6 +431,35 @@ DATA constants<>+3384(SB)/8, $0x71ddbd9f71ddbd9f
 DATA constants<>+3392(SB)/8, $0x0353040003530400
 GLOBL constants<>(SB), RODATA|NOPTR, $3400
 
+// func prefetchRows(array *byte, rows []int32, size int)
+// Requires: MMX+
+TEXT ·prefetchRows(SB), $0-40
+	MOVQ  array+0(FP), AX
+	MOVQ  size+32(FP), CX
+	MOVQ  rows_base+8(FP), DX
+	MOVQ  rows_len+16(FP), BX
+	TESTQ BX, BX
+	JLE   done3
+
+row1:
+	MOVLQSX (DX), SI
+	IMULQ   CX, SI
+	ADDQ    AX, SI
+	LEAQ    (SI)(CX*1), DI
+
+line2:
+	PREFETCHT0 (SI)
+	ADDQ       $0x40, SI
+	CMPQ       SI, DI
+	JL         line2
+	PREFETCHT0 -1(DI)
+	ADDQ       $0x04, DX
+	DECQ       BX
+	JNZ        row1
+
+done3:
+	RET
+
 // func exp512(dst []float64, x []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·exp512(SB), $0-48
@@ -447,9 +476,9 @@ TEXT ·exp512(SB), $0-48
 	VMOVUPD      constants<>+192(SB), Z7
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000018
-	JLT          rest2
+	JLT          rest5
 
-panel1:
+panel4:
 	VMOVUPD           (CX)(BX*1), Z8
 	VMOVUPD           64(CX)(BX*1), Z9
 	VMOVUPD           128(CX)(BX*1), Z10
@@ -528,13 +557,13 @@ panel1:
 	ADDQ              $0x000000c0, BX
 	SUBQ              $0x00000018, DX
 	CMPQ              DX, $0x00000018
-	JGE               panel1
+	JGE               panel4
 
-rest2:
+rest5:
 	TESTQ             DX, DX
-	JZ                done3
+	JZ                done6
 	CMPQ              DX, $0x00000008
-	JGT               wider4
+	JGT               wider7
 	MOVQ              $-1, SI
 	BZHIQ             DX, SI, SI
 	KMOVB             SI, K1
@@ -563,37 +592,37 @@ rest2:
 	VFMADD213PD       Z0, Z0, Z4
 	VSCALEFPD         Z1, Z4, Z4
 	TESTQ             $0x00000007, DX
-	JNZ               partial5
+	JNZ               partial8
 	VMOVUPD           Z4, (AX)(BX*1)
-	JMP               stored8
+	JMP               stored11
 
-partial5:
+partial8:
 	LEAQ       (AX)(BX*1), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour6
+	JZ         noFour9
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour6:
+noFour9:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo7
+	JZ         noTwo10
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo7:
+noTwo10:
 	TESTQ  $0x00000001, DX
-	JZ     stored8
+	JZ     stored11
 	VMOVSD X0, (AX)
 
-stored8:
-	JMP done3
+stored11:
+	JMP done6
 
-wider4:
+wider7:
 	CMPQ              DX, $0x00000010
-	JGT               wider9
+	JGT               wider12
 	SUBQ              $0x00000008, DX
 	MOVQ              $-1, SI
 	BZHIQ             DX, SI, SI
@@ -648,35 +677,35 @@ wider4:
 	VSCALEFPD         Z2, Z7, Z7
 	VMOVUPD           Z6, (AX)(BX*1)
 	TESTQ             $0x00000007, DX
-	JNZ               partial10
+	JNZ               partial13
 	VMOVUPD           Z7, 64(AX)(BX*1)
-	JMP               stored13
+	JMP               stored16
 
-partial10:
+partial13:
 	LEAQ       64(AX)(BX*1), AX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour11
+	JZ         noFour14
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour11:
+noFour14:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo12
+	JZ         noTwo15
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo12:
+noTwo15:
 	TESTQ  $0x00000001, DX
-	JZ     stored13
+	JZ     stored16
 	VMOVSD X0, (AX)
 
-stored13:
-	JMP done3
+stored16:
+	JMP done6
 
-wider9:
+wider12:
 	SUBQ              $0x00000010, DX
 	MOVQ              $-1, SI
 	BZHIQ             DX, SI, SI
@@ -756,33 +785,33 @@ wider9:
 	VMOVUPD           Z7, (AX)(BX*1)
 	VMOVUPD           Z16, 64(AX)(BX*1)
 	TESTQ             $0x00000007, DX
-	JNZ               partial15
+	JNZ               partial18
 	VMOVUPD           Z17, 128(AX)(BX*1)
-	JMP               stored18
+	JMP               stored21
 
-partial15:
+partial18:
 	LEAQ       128(AX)(BX*1), AX
 	VMOVAPD    Z17, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour16
+	JZ         noFour19
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour16:
+noFour19:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo17
+	JZ         noTwo20
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo17:
+noTwo20:
 	TESTQ  $0x00000001, DX
-	JZ     stored18
+	JZ     stored21
 	VMOVSD X0, (AX)
 
-stored18:
-done3:
+stored21:
+done6:
 	VZEROUPPER
 	RET
 
@@ -804,9 +833,9 @@ TEXT ·log512(SB), $0-48
 	VMOVUPD      constants<>+576(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000018
-	JLT          rest20
+	JLT          rest23
 
-panel19:
+panel22:
 	VMOVUPD          (CX)(BX*1), Z10
 	VMOVUPD          64(CX)(BX*1), Z11
 	VMOVUPD          128(CX)(BX*1), Z12
@@ -897,13 +926,13 @@ panel19:
 	ADDQ             $0x000000c0, BX
 	SUBQ             $0x00000018, DX
 	CMPQ             DX, $0x00000018
-	JGE              panel19
+	JGE              panel22
 
-rest20:
+rest23:
 	TESTQ            DX, DX
-	JZ               done21
+	JZ               done24
 	CMPQ             DX, $0x00000008
-	JGT              wider22
+	JGT              wider25
 	MOVQ             $-1, SI
 	BZHIQ            DX, SI, SI
 	KMOVB            SI, K1
@@ -936,37 +965,37 @@ rest20:
 	VADDPD           Z14, Z2, Z2
 	VFIXUPIMMPD      $0x00, Z0, Z10, Z2
 	TESTQ            $0x00000007, DX
-	JNZ              partial23
+	JNZ              partial26
 	VMOVUPD          Z2, (AX)(BX*1)
-	JMP              stored26
+	JMP              stored29
 
-partial23:
+partial26:
 	LEAQ       (AX)(BX*1), AX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour24
+	JZ         noFour27
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour24:
+noFour27:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo25
+	JZ         noTwo28
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo25:
+noTwo28:
 	TESTQ  $0x00000001, DX
-	JZ     stored26
+	JZ     stored29
 	VMOVSD X0, (AX)
 
-stored26:
-	JMP done21
+stored29:
+	JMP done24
 
-wider22:
+wider25:
 	CMPQ             DX, $0x00000010
-	JGT              wider27
+	JGT              wider30
 	SUBQ             $0x00000008, DX
 	MOVQ             $-1, SI
 	BZHIQ            DX, SI, SI
@@ -1029,35 +1058,35 @@ wider22:
 	VFIXUPIMMPD      $0x00, Z0, Z11, Z7
 	VMOVUPD          Z6, (AX)(BX*1)
 	TESTQ            $0x00000007, DX
-	JNZ              partial28
+	JNZ              partial31
 	VMOVUPD          Z7, 64(AX)(BX*1)
-	JMP              stored31
+	JMP              stored34
 
-partial28:
+partial31:
 	LEAQ       64(AX)(BX*1), AX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour29
+	JZ         noFour32
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour29:
+noFour32:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo30
+	JZ         noTwo33
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo30:
+noTwo33:
 	TESTQ  $0x00000001, DX
-	JZ     stored31
+	JZ     stored34
 	VMOVSD X0, (AX)
 
-stored31:
-	JMP done21
+stored34:
+	JMP done24
 
-wider27:
+wider30:
 	SUBQ             $0x00000010, DX
 	MOVQ             $-1, SI
 	BZHIQ            DX, SI, SI
@@ -1149,33 +1178,33 @@ wider27:
 	VMOVUPD          Z7, (AX)(BX*1)
 	VMOVUPD          Z8, 64(AX)(BX*1)
 	TESTQ            $0x00000007, DX
-	JNZ              partial33
+	JNZ              partial36
 	VMOVUPD          Z9, 128(AX)(BX*1)
-	JMP              stored36
+	JMP              stored39
 
-partial33:
+partial36:
 	LEAQ       128(AX)(BX*1), AX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour34
+	JZ         noFour37
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour34:
+noFour37:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo35
+	JZ         noTwo38
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo35:
+noTwo38:
 	TESTQ  $0x00000001, DX
-	JZ     stored36
+	JZ     stored39
 	VMOVSD X0, (AX)
 
-stored36:
-done21:
+stored39:
+done24:
 	VZEROUPPER
 	RET
 
@@ -1189,9 +1218,9 @@ TEXT ·expShift512(SB), $0-64
 	VBROADCASTSD shift+48(FP), Z0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest38
+	JLT          rest41
 
-whole37:
+whole40:
 	VMOVUPD           (CX)(BX*8), Z2
 	VSUBPD            Z0, Z2, Z2
 	VBROADCASTSD      constants<>+832(SB), Z3
@@ -1226,11 +1255,11 @@ whole37:
 	ADDQ              $0x00000008, BX
 	SUBQ              $0x00000008, DX
 	CMPQ              DX, $0x00000008
-	JGE               whole37
+	JGE               whole40
 
-rest38:
+rest41:
 	TESTQ             DX, DX
-	JZ                done39
+	JZ                done42
 	MOVQ              $-1, SI
 	BZHIQ             DX, SI, SI
 	KMOVB             SI, K1
@@ -1264,35 +1293,35 @@ rest38:
 	VFMADD213PD       Z4, Z4, Z6
 	VSCALEFPD         Z0, Z6, Z6
 	TESTQ             $0x00000007, DX
-	JNZ               partial40
+	JNZ               partial43
 	VMOVUPD           Z6, (AX)(BX*8)
-	JMP               stored43
+	JMP               stored46
 
-partial40:
+partial43:
 	LEAQ       (AX)(BX*8), AX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour41
+	JZ         noFour44
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour41:
+noFour44:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo42
+	JZ         noTwo45
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo42:
+noTwo45:
 	TESTQ  $0x00000001, DX
-	JZ     stored43
+	JZ     stored46
 	VMOVSD X0, (AX)
 
-stored43:
+stored46:
 	VADDPD Z6, Z1, K1, Z1
 
-done39:
+done42:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VADDPD     Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -1312,9 +1341,9 @@ TEXT ·max512(SB), $0-32
 	KXORB        K1, K1, K1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000008
-	JLT          rest45
+	JLT          rest48
 
-whole44:
+whole47:
 	VMOVUPD (AX)(DX*8), Z1
 	VMAXPD  Z1, Z0, Z0
 	VCMPPD  $0x03, Z1, Z1, K2
@@ -1322,11 +1351,11 @@ whole44:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole44
+	JGE     whole47
 
-rest45:
+rest48:
 	TESTQ     CX, CX
-	JZ        done46
+	JZ        done49
 	MOVQ      $-1, BX
 	BZHIQ     CX, BX, BX
 	KMOVB     BX, K2
@@ -1335,7 +1364,7 @@ rest45:
 	VCMPPD    $0x03, Z1, Z1, K2
 	KORB      K2, K1, K1
 
-done46:
+done49:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -1343,10 +1372,10 @@ done46:
 	VPERMILPD    $0x55, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	KTESTB       K1, K1
-	JZ           numbers47
+	JZ           numbers50
 	VBROADCASTSD constants<>+720(SB), Z0
 
-numbers47:
+numbers50:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -1360,9 +1389,9 @@ TEXT ·addScaled512(SB), $0-56
 	VBROADCASTSD a+48(FP), Z0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000020
-	JLT          rest49
+	JLT          rest52
 
-whole48:
+whole51:
 	VMOVUPD     (AX)(BX*8), Z1
 	VFMADD231PD (CX)(BX*8), Z0, Z1
 	VMOVUPD     Z1, (AX)(BX*8)
@@ -1378,57 +1407,57 @@ whole48:
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000020, DX
 	CMPQ        DX, $0x00000020
-	JGE         whole48
+	JGE         whole51
 
-rest49:
+rest52:
 	CMPQ DX, $0x00000008
-	JLT  rest51
+	JLT  rest54
 
-whole50:
+whole53:
 	VMOVUPD     (AX)(BX*8), Z1
 	VFMADD231PD (CX)(BX*8), Z0, Z1
 	VMOVUPD     Z1, (AX)(BX*8)
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole50
+	JGE         whole53
 
-rest51:
+rest54:
 	TESTQ       DX, DX
-	JZ          done52
+	JZ          done55
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVB       SI, K1
 	VMOVUPD.Z   (AX)(BX*8), K1, Z1
 	VFMADD231PD (CX)(BX*8), Z0, K1, Z1
 	TESTQ       $0x00000007, DX
-	JNZ         partial53
+	JNZ         partial56
 	VMOVUPD     Z1, (AX)(BX*8)
-	JMP         stored56
+	JMP         stored59
 
-partial53:
+partial56:
 	LEAQ       (AX)(BX*8), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour54
+	JZ         noFour57
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour54:
+noFour57:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo55
+	JZ         noTwo58
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo55:
+noTwo58:
 	TESTQ  $0x00000001, DX
-	JZ     stored56
+	JZ     stored59
 	VMOVSD X0, (AX)
 
-stored56:
-done52:
+stored59:
+done55:
 	VZEROUPPER
 	RET
 
@@ -1446,9 +1475,9 @@ TEXT ·vectorTable512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest58
+	JLT  rest61
 
-panel57:
+panel60:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -1461,9 +1490,9 @@ panel57:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows61
+	JLT    rows64
 
-row60:
+row63:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1477,9 +1506,9 @@ row60:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row60
+	JGE          row63
 
-rows61:
+rows64:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -1491,13 +1520,13 @@ rows61:
 	ADDQ    $0x00000200, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel57
+	JGE     panel60
 
-rest58:
+rest61:
 	TESTQ  R11, R11
-	JZ     done59
+	JZ     done62
 	CMPQ   R11, $0x00000008
-	JGT    wider62
+	JGT    wider65
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVB  CX, K1
@@ -1509,9 +1538,9 @@ rest58:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows64
+	JLT    rows67
 
-row63:
+row66:
 	VBROADCASTSD (CX), Z4
 	VFMADD231PD  (R10), Z4, K1, Z0
 	VBROADCASTSD 8(CX), Z4
@@ -1524,57 +1553,57 @@ row63:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row63
+	JGE          row66
 
-rows64:
+rows67:
 	CMPQ DX, $0x00000001
-	JLT  rows66
+	JLT  rows69
 
-row65:
+row68:
 	VBROADCASTSD (CX), Z4
 	VFMADD231PD  (R10), Z4, K1, Z0
 	ADDQ         $0x00000008, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row65
+	JGE          row68
 
-rows66:
+rows69:
 	VADDPD  Z2, Z0, Z0
 	VADDPD  Z3, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	TESTQ   $0x00000007, R11
-	JNZ     partial67
+	JNZ     partial70
 	VMOVUPD Z0, (AX)(R9*1)
-	JMP     stored70
+	JMP     stored73
 
-partial67:
+partial70:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour68
+	JZ         noFour71
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour68:
+noFour71:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo69
+	JZ         noTwo72
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo69:
+noTwo72:
 	TESTQ  $0x00000001, R11
-	JZ     stored70
+	JZ     stored73
 	VMOVSD X0, (AX)
 
-stored70:
-	JMP done59
+stored73:
+	JMP done62
 
-wider62:
+wider65:
 	CMPQ   R11, $0x00000010
-	JGT    wider71
+	JGT    wider74
 	SUBQ   $0x00000008, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1591,9 +1620,9 @@ wider62:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows73
+	JLT    rows76
 
-row72:
+row75:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, K1, Z1
@@ -1610,13 +1639,13 @@ row72:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row72
+	JGE          row75
 
-rows73:
+rows76:
 	CMPQ DX, $0x00000001
-	JLT  rows75
+	JLT  rows78
 
-row74:
+row77:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, K1, Z1
@@ -1624,9 +1653,9 @@ row74:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row74
+	JGE          row77
 
-rows75:
+rows78:
 	VADDPD  Z4, Z0, Z0
 	VADDPD  Z5, Z1, Z1
 	VADDPD  Z6, Z2, Z2
@@ -1635,37 +1664,37 @@ rows75:
 	VADDPD  Z3, Z1, Z1
 	VMOVUPD Z0, (AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial76
+	JNZ     partial79
 	VMOVUPD Z1, 64(AX)(R9*1)
-	JMP     stored79
+	JMP     stored82
 
-partial76:
+partial79:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour77
+	JZ         noFour80
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour77:
+noFour80:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo78
+	JZ         noTwo81
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo78:
+noTwo81:
 	TESTQ  $0x00000001, R11
-	JZ     stored79
+	JZ     stored82
 	VMOVSD X0, (AX)
 
-stored79:
-	JMP done59
+stored82:
+	JMP done62
 
-wider71:
+wider74:
 	CMPQ   R11, $0x00000018
-	JGT    wider80
+	JGT    wider83
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1680,9 +1709,9 @@ wider71:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows82
+	JLT    rows85
 
-row81:
+row84:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -1695,13 +1724,13 @@ row81:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row81
+	JGE          row84
 
-rows82:
+rows85:
 	CMPQ DX, $0x00000001
-	JLT  rows84
+	JLT  rows87
 
-row83:
+row86:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -1710,46 +1739,46 @@ row83:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row83
+	JGE          row86
 
-rows84:
+rows87:
 	VADDPD  Z3, Z0, Z0
 	VADDPD  Z4, Z1, Z1
 	VADDPD  Z5, Z2, Z2
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial85
+	JNZ     partial88
 	VMOVUPD Z2, 128(AX)(R9*1)
-	JMP     stored88
+	JMP     stored91
 
-partial85:
+partial88:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour86
+	JZ         noFour89
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour86:
+noFour89:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo87
+	JZ         noTwo90
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo87:
+noTwo90:
 	TESTQ  $0x00000001, R11
-	JZ     stored88
+	JZ     stored91
 	VMOVSD X0, (AX)
 
-stored88:
-	JMP done59
+stored91:
+	JMP done62
 
-wider80:
+wider83:
 	CMPQ   R11, $0x00000020
-	JGT    wider89
+	JGT    wider92
 	SUBQ   $0x00000018, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1766,9 +1795,9 @@ wider80:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows91
+	JLT    rows94
 
-row90:
+row93:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1783,13 +1812,13 @@ row90:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row90
+	JGE          row93
 
-rows91:
+rows94:
 	CMPQ DX, $0x00000001
-	JLT  rows93
+	JLT  rows96
 
-row92:
+row95:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1799,9 +1828,9 @@ row92:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row92
+	JGE          row95
 
-rows93:
+rows96:
 	VADDPD  Z4, Z0, Z0
 	VADDPD  Z5, Z1, Z1
 	VADDPD  Z6, Z2, Z2
@@ -1810,37 +1839,37 @@ rows93:
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial94
+	JNZ     partial97
 	VMOVUPD Z3, 192(AX)(R9*1)
-	JMP     stored97
+	JMP     stored100
 
-partial94:
+partial97:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour95
+	JZ         noFour98
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour95:
+noFour98:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo96
+	JZ         noTwo99
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo96:
+noTwo99:
 	TESTQ  $0x00000001, R11
-	JZ     stored97
+	JZ     stored100
 	VMOVSD X0, (AX)
 
-stored97:
-	JMP done59
+stored100:
+	JMP done62
 
-wider89:
+wider92:
 	CMPQ   R11, $0x00000028
-	JGT    wider98
+	JGT    wider101
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1854,9 +1883,9 @@ wider89:
 	VXORPD Z4, Z4, Z4
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows100
+	JLT    rows103
 
-row99:
+row102:
 	VBROADCASTSD (CX), Z5
 	VFMADD231PD  (R10), Z5, Z0
 	VFMADD231PD  64(R10), Z5, Z1
@@ -1867,45 +1896,45 @@ row99:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row99
+	JGE          row102
 
-rows100:
+rows103:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	VMOVUPD Z3, 192(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial101
+	JNZ     partial104
 	VMOVUPD Z4, 256(AX)(R9*1)
-	JMP     stored104
+	JMP     stored107
 
-partial101:
+partial104:
 	LEAQ       256(AX)(R9*1), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour102
+	JZ         noFour105
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour102:
+noFour105:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo103
+	JZ         noTwo106
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo103:
+noTwo106:
 	TESTQ  $0x00000001, R11
-	JZ     stored104
+	JZ     stored107
 	VMOVSD X0, (AX)
 
-stored104:
-	JMP done59
+stored107:
+	JMP done62
 
-wider98:
+wider101:
 	CMPQ   R11, $0x00000030
-	JGT    wider105
+	JGT    wider108
 	SUBQ   $0x00000028, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1920,9 +1949,9 @@ wider98:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows107
+	JLT    rows110
 
-row106:
+row109:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -1934,46 +1963,46 @@ row106:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row106
+	JGE          row109
 
-rows107:
+rows110:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	VMOVUPD Z3, 192(AX)(R9*1)
 	VMOVUPD Z4, 256(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial108
+	JNZ     partial111
 	VMOVUPD Z5, 320(AX)(R9*1)
-	JMP     stored111
+	JMP     stored114
 
-partial108:
+partial111:
 	LEAQ       320(AX)(R9*1), AX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour109
+	JZ         noFour112
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour109:
+noFour112:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo110
+	JZ         noTwo113
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo110:
+noTwo113:
 	TESTQ  $0x00000001, R11
-	JZ     stored111
+	JZ     stored114
 	VMOVSD X0, (AX)
 
-stored111:
-	JMP done59
+stored114:
+	JMP done62
 
-wider105:
+wider108:
 	CMPQ   R11, $0x00000038
-	JGT    wider112
+	JGT    wider115
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1989,9 +2018,9 @@ wider105:
 	VXORPD Z6, Z6, Z6
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows114
+	JLT    rows117
 
-row113:
+row116:
 	VBROADCASTSD (CX), Z7
 	VFMADD231PD  (R10), Z7, Z0
 	VFMADD231PD  64(R10), Z7, Z1
@@ -2004,9 +2033,9 @@ row113:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row113
+	JGE          row116
 
-rows114:
+rows117:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -2014,35 +2043,35 @@ rows114:
 	VMOVUPD Z4, 256(AX)(R9*1)
 	VMOVUPD Z5, 320(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial115
+	JNZ     partial118
 	VMOVUPD Z6, 384(AX)(R9*1)
-	JMP     stored118
+	JMP     stored121
 
-partial115:
+partial118:
 	LEAQ       384(AX)(R9*1), AX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour116
+	JZ         noFour119
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour116:
+noFour119:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo117
+	JZ         noTwo120
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo117:
+noTwo120:
 	TESTQ  $0x00000001, R11
-	JZ     stored118
+	JZ     stored121
 	VMOVSD X0, (AX)
 
-stored118:
-	JMP done59
+stored121:
+	JMP done62
 
-wider112:
+wider115:
 	SUBQ   $0x00000038, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -2059,9 +2088,9 @@ wider112:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows121
+	JLT    rows124
 
-row120:
+row123:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -2075,9 +2104,9 @@ row120:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row120
+	JGE          row123
 
-rows121:
+rows124:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -2086,33 +2115,33 @@ rows121:
 	VMOVUPD Z5, 320(AX)(R9*1)
 	VMOVUPD Z6, 384(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial122
+	JNZ     partial125
 	VMOVUPD Z7, 448(AX)(R9*1)
-	JMP     stored125
+	JMP     stored128
 
-partial122:
+partial125:
 	LEAQ       448(AX)(R9*1), AX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour123
+	JZ         noFour126
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour123:
+noFour126:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo124
+	JZ         noTwo127
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo124:
+noTwo127:
 	TESTQ  $0x00000001, R11
-	JZ     stored125
+	JZ     stored128
 	VMOVSD X0, (AX)
 
-stored125:
-done59:
+stored128:
+done62:
 	VZEROUPPER
 	RET
 
@@ -2130,9 +2159,9 @@ TEXT ·tableVector512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest127
+	JLT  rest130
 
-block126:
+block129:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2146,9 +2175,9 @@ block126:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000008
-	JLT    rest130
+	JLT    rest133
 
-whole129:
+whole132:
 	VMOVUPD     (R11), Z8
 	VFMADD231PD (R12), Z8, Z0
 	VFMADD231PD (R12)(DI*1), Z8, Z1
@@ -2163,11 +2192,11 @@ whole129:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R14
 	CMPQ        R14, $0x00000008
-	JGE         whole129
+	JGE         whole132
 
-rest130:
+rest133:
 	TESTQ       R14, R14
-	JZ          done132
+	JZ          done135
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVB       R13, K1
@@ -2181,7 +2210,7 @@ rest130:
 	VFMADD231PD (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PD (R12)(R10*1), Z8, K1, Z7
 
-done132:
+done135:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKHPD  Z1, Z0, Z0
 	VADDPD     Z0, Z8, Z8
@@ -2208,11 +2237,11 @@ done132:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block126
+	JGE        block129
 
-rest127:
+rest130:
 	TESTQ  CX, CX
-	JZ     done128
+	JZ     done131
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -2227,73 +2256,73 @@ rest127:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000008
-	JLT    rest135
+	JLT    rest138
 
-whole134:
+whole137:
 	VMOVUPD     (DX), Z8
 	VFMADD231PD (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column136
+	JLE         column139
 	VFMADD231PD (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column136
+	JLE         column139
 	VFMADD231PD (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column136
+	JLE         column139
 	VFMADD231PD (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column136
+	JLE         column139
 	VFMADD231PD (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column136
+	JLE         column139
 	VFMADD231PD (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column136
+	JLE         column139
 	VFMADD231PD (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column136
+	JLE         column139
 	VFMADD231PD (SI)(R10*1), Z8, Z7
 
-column136:
+column139:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000008, R11
 	SUBQ $0x00000008, BX
 	CMPQ BX, $0x00000008
-	JGE  whole134
+	JGE  whole137
 
-rest135:
+rest138:
 	TESTQ       BX, BX
-	JZ          done137
+	JZ          done140
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVB       R11, K1
 	VMOVUPD.Z   (DX), K1, Z8
 	VFMADD231PD (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column138
+	JLE         column141
 	VFMADD231PD (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column138
+	JLE         column141
 	VFMADD231PD (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column138
+	JLE         column141
 	VFMADD231PD (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column138
+	JLE         column141
 	VFMADD231PD (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column138
+	JLE         column141
 	VFMADD231PD (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column138
+	JLE         column141
 	VFMADD231PD (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column138
+	JLE         column141
 	VFMADD231PD (SI)(R10*1), Z8, K1, Z7
 
-column138:
-done137:
+column141:
+done140:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKHPD  Z1, Z0, Z0
 	VADDPD     Z0, Z8, Z8
@@ -2316,33 +2345,33 @@ done137:
 	VSHUFF64X2 $0xdd, Z0, Z3, Z0
 	VADDPD     Z0, Z1, Z1
 	TESTQ      $0x00000007, CX
-	JNZ        partial139
+	JNZ        partial142
 	VMOVUPD    Z1, (AX)
-	JMP        stored142
+	JMP        stored145
 
-partial139:
+partial142:
 	LEAQ       (AX), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, CX
-	JZ         noFour140
+	JZ         noFour143
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour140:
+noFour143:
 	TESTQ      $0x00000002, CX
-	JZ         noTwo141
+	JZ         noTwo144
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo141:
+noTwo144:
 	TESTQ  $0x00000001, CX
-	JZ     stored142
+	JZ     stored145
 	VMOVSD X0, (AX)
 
-stored142:
-done128:
+stored145:
+done131:
 	VZEROUPPER
 	RET
 
@@ -2361,9 +2390,9 @@ TEXT ·scatterRows512(SB), $0-72
 	XORQ R9, R9
 	MOVQ SI, R11
 	CMPQ R11, $0x00000040
-	JLT  rest144
+	JLT  rest147
 
-panel143:
+panel146:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R9*1), R10
 	VMOVUPD (BX)(R9*1), Z0
@@ -2376,9 +2405,9 @@ panel143:
 	VMOVUPD 448(BX)(R9*1), Z7
 	MOVQ    DX, R12
 	CMPQ    R12, $0x00000001
-	JLT     rows147
+	JLT     rows150
 
-row146:
+row149:
 	VBROADCASTSD (SI), Z8
 	VMOVUPD      (R10), Z9
 	VFMADD231PD  Z0, Z8, Z9
@@ -2408,19 +2437,19 @@ row146:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row146
+	JGE          row149
 
-rows147:
+rows150:
 	ADDQ $0x00000200, R9
 	SUBQ $0x00000040, R11
 	CMPQ R11, $0x00000040
-	JGE  panel143
+	JGE  panel146
 
-rest144:
+rest147:
 	TESTQ      R11, R11
-	JZ         done145
+	JZ         done148
 	CMPQ       R11, $0x00000008
-	JGT        wider148
+	JGT        wider151
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
 	KMOVB      SI, K1
@@ -2429,66 +2458,66 @@ rest144:
 	VMOVUPD.Z  (BX)(R9*1), K1, Z0
 	VMOVAPD    Z0, Z1
 	TESTQ      $0x00000004, R8
-	JZ         noFour149
+	JZ         noFour152
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 
-noFour149:
+noFour152:
 	VMOVAPD    Z1, Z2
 	TESTQ      $0x00000002, R8
-	JZ         noTwo150
+	JZ         noTwo153
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
 
-noTwo150:
+noTwo153:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows152
+	JLT  rows155
 
-row151:
+row154:
 	VBROADCASTSD (SI), Z3
 	TESTQ        R8, R8
-	JZ           whole153
+	JZ           whole156
 	LEAQ         (R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour154
+	JZ           noFour157
 	VMOVUPD      (CX), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour154:
+noFour157:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo155
+	JZ          noTwo158
 	VMOVUPD     (CX), X4
 	VFMADD231PD X1, X3, X4
 	VMOVUPD     X4, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo155:
+noTwo158:
 	TESTQ       $0x00000001, R8
-	JZ          noOne156
+	JZ          noOne159
 	VMOVSD      (CX), X4
 	VFMADD231SD X2, X3, X4
 	VMOVSD      X4, (CX)
-	JMP         noOne156
+	JMP         noOne159
 
-whole153:
+whole156:
 	VMOVUPD     (R10), Z4
 	VFMADD231PD Z0, Z3, Z4
 	VMOVUPD     Z4, (R10)
 
-noOne156:
+noOne159:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row151
+	JGE  row154
 
-rows152:
-	JMP done145
+rows155:
+	JMP done148
 
-wider148:
+wider151:
 	CMPQ       R11, $0x00000010
-	JGT        wider157
+	JGT        wider160
 	SUBQ       $0x00000008, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2499,69 +2528,69 @@ wider148:
 	VMOVUPD.Z  64(BX)(R9*1), K1, Z1
 	VMOVAPD    Z1, Z2
 	TESTQ      $0x00000004, R8
-	JZ         noFour158
+	JZ         noFour161
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 
-noFour158:
+noFour161:
 	VMOVAPD    Z2, Z3
 	TESTQ      $0x00000002, R8
-	JZ         noTwo159
+	JZ         noTwo162
 	VSHUFF64X2 $0xb1, Z2, Z2, Z3
 
-noTwo159:
+noTwo162:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows161
+	JLT  rows164
 
-row160:
+row163:
 	VBROADCASTSD (SI), Z4
 	VMOVUPD      (R10), Z5
 	VFMADD231PD  Z0, Z4, Z5
 	VMOVUPD      Z5, (R10)
 	TESTQ        R8, R8
-	JZ           whole162
+	JZ           whole165
 	LEAQ         64(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour163
+	JZ           noFour166
 	VMOVUPD      (CX), Y5
 	VFMADD231PD  Y1, Y4, Y5
 	VMOVUPD      Y5, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour163:
+noFour166:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo164
+	JZ          noTwo167
 	VMOVUPD     (CX), X5
 	VFMADD231PD X2, X4, X5
 	VMOVUPD     X5, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo164:
+noTwo167:
 	TESTQ       $0x00000001, R8
-	JZ          noOne165
+	JZ          noOne168
 	VMOVSD      (CX), X5
 	VFMADD231SD X3, X4, X5
 	VMOVSD      X5, (CX)
-	JMP         noOne165
+	JMP         noOne168
 
-whole162:
+whole165:
 	VMOVUPD     64(R10), Z5
 	VFMADD231PD Z1, Z4, Z5
 	VMOVUPD     Z5, 64(R10)
 
-noOne165:
+noOne168:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row160
+	JGE  row163
 
-rows161:
-	JMP done145
+rows164:
+	JMP done148
 
-wider157:
+wider160:
 	CMPQ       R11, $0x00000018
-	JGT        wider166
+	JGT        wider169
 	SUBQ       $0x00000010, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2573,21 +2602,21 @@ wider157:
 	VMOVUPD.Z  128(BX)(R9*1), K1, Z2
 	VMOVAPD    Z2, Z3
 	TESTQ      $0x00000004, R8
-	JZ         noFour167
+	JZ         noFour170
 	VSHUFF64X2 $0x4e, Z2, Z2, Z3
 
-noFour167:
+noFour170:
 	VMOVAPD    Z3, Z4
 	TESTQ      $0x00000002, R8
-	JZ         noTwo168
+	JZ         noTwo171
 	VSHUFF64X2 $0xb1, Z3, Z3, Z4
 
-noTwo168:
+noTwo171:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows170
+	JLT  rows173
 
-row169:
+row172:
 	VBROADCASTSD (SI), Z5
 	VMOVUPD      (R10), Z6
 	VFMADD231PD  Z0, Z5, Z6
@@ -2596,49 +2625,49 @@ row169:
 	VFMADD231PD  Z1, Z5, Z6
 	VMOVUPD      Z6, 64(R10)
 	TESTQ        R8, R8
-	JZ           whole171
+	JZ           whole174
 	LEAQ         128(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour172
+	JZ           noFour175
 	VMOVUPD      (CX), Y6
 	VFMADD231PD  Y2, Y5, Y6
 	VMOVUPD      Y6, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour172:
+noFour175:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo173
+	JZ          noTwo176
 	VMOVUPD     (CX), X6
 	VFMADD231PD X3, X5, X6
 	VMOVUPD     X6, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo173:
+noTwo176:
 	TESTQ       $0x00000001, R8
-	JZ          noOne174
+	JZ          noOne177
 	VMOVSD      (CX), X6
 	VFMADD231SD X4, X5, X6
 	VMOVSD      X6, (CX)
-	JMP         noOne174
+	JMP         noOne177
 
-whole171:
+whole174:
 	VMOVUPD     128(R10), Z6
 	VFMADD231PD Z2, Z5, Z6
 	VMOVUPD     Z6, 128(R10)
 
-noOne174:
+noOne177:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row169
+	JGE  row172
 
-rows170:
-	JMP done145
+rows173:
+	JMP done148
 
-wider166:
+wider169:
 	CMPQ       R11, $0x00000020
-	JGT        wider175
+	JGT        wider178
 	SUBQ       $0x00000018, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2651,21 +2680,21 @@ wider166:
 	VMOVUPD.Z  192(BX)(R9*1), K1, Z3
 	VMOVAPD    Z3, Z4
 	TESTQ      $0x00000004, R8
-	JZ         noFour176
+	JZ         noFour179
 	VSHUFF64X2 $0x4e, Z3, Z3, Z4
 
-noFour176:
+noFour179:
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000002, R8
-	JZ         noTwo177
+	JZ         noTwo180
 	VSHUFF64X2 $0xb1, Z4, Z4, Z5
 
-noTwo177:
+noTwo180:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows179
+	JLT  rows182
 
-row178:
+row181:
 	VBROADCASTSD (SI), Z6
 	VMOVUPD      (R10), Z7
 	VFMADD231PD  Z0, Z6, Z7
@@ -2677,49 +2706,49 @@ row178:
 	VFMADD231PD  Z2, Z6, Z7
 	VMOVUPD      Z7, 128(R10)
 	TESTQ        R8, R8
-	JZ           whole180
+	JZ           whole183
 	LEAQ         192(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour181
+	JZ           noFour184
 	VMOVUPD      (CX), Y7
 	VFMADD231PD  Y3, Y6, Y7
 	VMOVUPD      Y7, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour181:
+noFour184:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo182
+	JZ          noTwo185
 	VMOVUPD     (CX), X7
 	VFMADD231PD X4, X6, X7
 	VMOVUPD     X7, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo182:
+noTwo185:
 	TESTQ       $0x00000001, R8
-	JZ          noOne183
+	JZ          noOne186
 	VMOVSD      (CX), X7
 	VFMADD231SD X5, X6, X7
 	VMOVSD      X7, (CX)
-	JMP         noOne183
+	JMP         noOne186
 
-whole180:
+whole183:
 	VMOVUPD     192(R10), Z7
 	VFMADD231PD Z3, Z6, Z7
 	VMOVUPD     Z7, 192(R10)
 
-noOne183:
+noOne186:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row178
+	JGE  row181
 
-rows179:
-	JMP done145
+rows182:
+	JMP done148
 
-wider175:
+wider178:
 	CMPQ       R11, $0x00000028
-	JGT        wider184
+	JGT        wider187
 	SUBQ       $0x00000020, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2733,21 +2762,21 @@ wider175:
 	VMOVUPD.Z  256(BX)(R9*1), K1, Z4
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R8
-	JZ         noFour185
+	JZ         noFour188
 	VSHUFF64X2 $0x4e, Z4, Z4, Z5
 
-noFour185:
+noFour188:
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000002, R8
-	JZ         noTwo186
+	JZ         noTwo189
 	VSHUFF64X2 $0xb1, Z5, Z5, Z6
 
-noTwo186:
+noTwo189:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows188
+	JLT  rows191
 
-row187:
+row190:
 	VBROADCASTSD (SI), Z7
 	VMOVUPD      (R10), Z8
 	VFMADD231PD  Z0, Z7, Z8
@@ -2762,49 +2791,49 @@ row187:
 	VFMADD231PD  Z3, Z7, Z8
 	VMOVUPD      Z8, 192(R10)
 	TESTQ        R8, R8
-	JZ           whole189
+	JZ           whole192
 	LEAQ         256(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour190
+	JZ           noFour193
 	VMOVUPD      (CX), Y8
 	VFMADD231PD  Y4, Y7, Y8
 	VMOVUPD      Y8, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour190:
+noFour193:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo191
+	JZ          noTwo194
 	VMOVUPD     (CX), X8
 	VFMADD231PD X5, X7, X8
 	VMOVUPD     X8, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo191:
+noTwo194:
 	TESTQ       $0x00000001, R8
-	JZ          noOne192
+	JZ          noOne195
 	VMOVSD      (CX), X8
 	VFMADD231SD X6, X7, X8
 	VMOVSD      X8, (CX)
-	JMP         noOne192
+	JMP         noOne195
 
-whole189:
+whole192:
 	VMOVUPD     256(R10), Z8
 	VFMADD231PD Z4, Z7, Z8
 	VMOVUPD     Z8, 256(R10)
 
-noOne192:
+noOne195:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row187
+	JGE  row190
 
-rows188:
-	JMP done145
+rows191:
+	JMP done148
 
-wider184:
+wider187:
 	CMPQ       R11, $0x00000030
-	JGT        wider193
+	JGT        wider196
 	SUBQ       $0x00000028, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2819,21 +2848,21 @@ wider184:
 	VMOVUPD.Z  320(BX)(R9*1), K1, Z5
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R8
-	JZ         noFour194
+	JZ         noFour197
 	VSHUFF64X2 $0x4e, Z5, Z5, Z6
 
-noFour194:
+noFour197:
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000002, R8
-	JZ         noTwo195
+	JZ         noTwo198
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
 
-noTwo195:
+noTwo198:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows197
+	JLT  rows200
 
-row196:
+row199:
 	VBROADCASTSD (SI), Z8
 	VMOVUPD      (R10), Z9
 	VFMADD231PD  Z0, Z8, Z9
@@ -2851,49 +2880,49 @@ row196:
 	VFMADD231PD  Z4, Z8, Z9
 	VMOVUPD      Z9, 256(R10)
 	TESTQ        R8, R8
-	JZ           whole198
+	JZ           whole201
 	LEAQ         320(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour199
+	JZ           noFour202
 	VMOVUPD      (CX), Y9
 	VFMADD231PD  Y5, Y8, Y9
 	VMOVUPD      Y9, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour199:
+noFour202:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo200
+	JZ          noTwo203
 	VMOVUPD     (CX), X9
 	VFMADD231PD X6, X8, X9
 	VMOVUPD     X9, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo200:
+noTwo203:
 	TESTQ       $0x00000001, R8
-	JZ          noOne201
+	JZ          noOne204
 	VMOVSD      (CX), X9
 	VFMADD231SD X7, X8, X9
 	VMOVSD      X9, (CX)
-	JMP         noOne201
+	JMP         noOne204
 
-whole198:
+whole201:
 	VMOVUPD     320(R10), Z9
 	VFMADD231PD Z5, Z8, Z9
 	VMOVUPD     Z9, 320(R10)
 
-noOne201:
+noOne204:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row196
+	JGE  row199
 
-rows197:
-	JMP done145
+rows200:
+	JMP done148
 
-wider193:
+wider196:
 	CMPQ       R11, $0x00000038
-	JGT        wider202
+	JGT        wider205
 	SUBQ       $0x00000030, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2909,21 +2938,21 @@ wider193:
 	VMOVUPD.Z  384(BX)(R9*1), K1, Z6
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R8
-	JZ         noFour203
+	JZ         noFour206
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 
-noFour203:
+noFour206:
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000002, R8
-	JZ         noTwo204
+	JZ         noTwo207
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
 
-noTwo204:
+noTwo207:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows206
+	JLT  rows209
 
-row205:
+row208:
 	VBROADCASTSD (SI), Z9
 	VMOVUPD      (R10), Z10
 	VFMADD231PD  Z0, Z9, Z10
@@ -2944,47 +2973,47 @@ row205:
 	VFMADD231PD  Z5, Z9, Z10
 	VMOVUPD      Z10, 320(R10)
 	TESTQ        R8, R8
-	JZ           whole207
+	JZ           whole210
 	LEAQ         384(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour208
+	JZ           noFour211
 	VMOVUPD      (CX), Y10
 	VFMADD231PD  Y6, Y9, Y10
 	VMOVUPD      Y10, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour208:
+noFour211:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo209
+	JZ          noTwo212
 	VMOVUPD     (CX), X10
 	VFMADD231PD X7, X9, X10
 	VMOVUPD     X10, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo209:
+noTwo212:
 	TESTQ       $0x00000001, R8
-	JZ          noOne210
+	JZ          noOne213
 	VMOVSD      (CX), X10
 	VFMADD231SD X8, X9, X10
 	VMOVSD      X10, (CX)
-	JMP         noOne210
+	JMP         noOne213
 
-whole207:
+whole210:
 	VMOVUPD     384(R10), Z10
 	VFMADD231PD Z6, Z9, Z10
 	VMOVUPD     Z10, 384(R10)
 
-noOne210:
+noOne213:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row205
+	JGE  row208
 
-rows206:
-	JMP done145
+rows209:
+	JMP done148
 
-wider202:
+wider205:
 	SUBQ       $0x00000038, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -3001,21 +3030,21 @@ wider202:
 	VMOVUPD.Z  448(BX)(R9*1), K1, Z7
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R8
-	JZ         noFour212
+	JZ         noFour215
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 
-noFour212:
+noFour215:
 	VMOVAPD    Z8, Z9
 	TESTQ      $0x00000002, R8
-	JZ         noTwo213
+	JZ         noTwo216
 	VSHUFF64X2 $0xb1, Z8, Z8, Z9
 
-noTwo213:
+noTwo216:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows215
+	JLT  rows218
 
-row214:
+row217:
 	VBROADCASTSD (SI), Z10
 	VMOVUPD      (R10), Z11
 	VFMADD231PD  Z0, Z10, Z11
@@ -3039,45 +3068,45 @@ row214:
 	VFMADD231PD  Z6, Z10, Z11
 	VMOVUPD      Z11, 384(R10)
 	TESTQ        R8, R8
-	JZ           whole216
+	JZ           whole219
 	LEAQ         448(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour217
+	JZ           noFour220
 	VMOVUPD      (CX), Y11
 	VFMADD231PD  Y7, Y10, Y11
 	VMOVUPD      Y11, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour217:
+noFour220:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo218
+	JZ          noTwo221
 	VMOVUPD     (CX), X11
 	VFMADD231PD X8, X10, X11
 	VMOVUPD     X11, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo218:
+noTwo221:
 	TESTQ       $0x00000001, R8
-	JZ          noOne219
+	JZ          noOne222
 	VMOVSD      (CX), X11
 	VFMADD231SD X9, X10, X11
 	VMOVSD      X11, (CX)
-	JMP         noOne219
+	JMP         noOne222
 
-whole216:
+whole219:
 	VMOVUPD     448(R10), Z11
 	VFMADD231PD Z7, Z10, Z11
 	VMOVUPD     Z11, 448(R10)
 
-noOne219:
+noOne222:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row214
+	JGE  row217
 
-rows215:
-done145:
+rows218:
+done148:
 	VZEROUPPER
 	RET
 
@@ -3096,9 +3125,9 @@ TEXT ·pairProduct512(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000040
-	JLT    rest221
+	JLT    rest224
 
-panel220:
+panel223:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -3116,9 +3145,9 @@ panel220:
 	VXORPD  Z12, Z12, Z12
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000001
-	JLT     rows224
+	JLT     rows227
 
-row223:
+row226:
 	VBROADCASTSD (DI), Z13
 	VMULPD       (R10), Z13, Z14
 	VMULPD       Z1, Z14, Z14
@@ -3157,9 +3186,9 @@ row223:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row223
+	JGE          row226
 
-rows224:
+rows227:
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
@@ -3167,13 +3196,13 @@ rows224:
 	ADDQ   $0x00000200, R9
 	SUBQ   $0x00000040, R12
 	CMPQ   R12, $0x00000040
-	JGE    panel220
+	JGE    panel223
 
-rest221:
+rest224:
 	TESTQ     R12, R12
-	JZ        done222
+	JZ        done225
 	CMPQ      R12, $0x00000008
-	JGT       wider225
+	JGT       wider228
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
 	KMOVB     DI, K1
@@ -3185,129 +3214,129 @@ rest221:
 	VXORPD    Z3, Z3, Z3
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows227
+	JLT       rows230
 
-row226:
+row229:
 	VBROADCASTSD (DI), Z4
 	VMULPD.Z     (R10), Z4, K1, Z4
 	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
-	JNZ          partial228
+	JNZ          partial231
 	VMOVUPD      Z4, (R11)
-	JMP          stored231
+	JMP          stored234
 
-partial228:
+partial231:
 	LEAQ       (R11), CX
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour229
+	JZ         noFour232
 	VMOVUPD    Y5, (CX)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
-noFour229:
+noFour232:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo230
+	JZ         noTwo233
 	VMOVUPD    X5, (CX)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
-noTwo230:
+noTwo233:
 	TESTQ  $0x00000001, R12
-	JZ     stored231
+	JZ     stored234
 	VMOVSD X5, (CX)
 
-stored231:
+stored234:
 	VADDPD       Z4, Z2, K1, Z2
 	VBROADCASTSD 8(DI), Z4
 	VMULPD.Z     (R10)(R8*1), Z4, K1, Z4
 	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
-	JNZ          partial232
+	JNZ          partial235
 	VMOVUPD      Z4, (R11)(R8*1)
-	JMP          stored235
+	JMP          stored238
 
-partial232:
+partial235:
 	LEAQ       (R11)(R8*1), CX
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour233
+	JZ         noFour236
 	VMOVUPD    Y5, (CX)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
-noFour233:
+noFour236:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo234
+	JZ         noTwo237
 	VMOVUPD    X5, (CX)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
-noTwo234:
+noTwo237:
 	TESTQ  $0x00000001, R12
-	JZ     stored235
+	JZ     stored238
 	VMOVSD X5, (CX)
 
-stored235:
+stored238:
 	VADDPD Z4, Z3, K1, Z3
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row226
+	JGE    row229
 
-rows227:
+rows230:
 	CMPQ AX, $0x00000001
-	JLT  rows237
+	JLT  rows240
 
-row236:
+row239:
 	VBROADCASTSD (DI), Z4
 	VMULPD.Z     (R10), Z4, K1, Z4
 	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
-	JNZ          partial238
+	JNZ          partial241
 	VMOVUPD      Z4, (R11)
-	JMP          stored241
+	JMP          stored244
 
-partial238:
+partial241:
 	LEAQ       (R11), CX
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour239
+	JZ         noFour242
 	VMOVUPD    Y5, (CX)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
-noFour239:
+noFour242:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo240
+	JZ         noTwo243
 	VMOVUPD    X5, (CX)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
-noTwo240:
+noTwo243:
 	TESTQ  $0x00000001, R12
-	JZ     stored241
+	JZ     stored244
 	VMOVSD X5, (CX)
 
-stored241:
+stored244:
 	VADDPD Z4, Z2, K1, Z2
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row236
+	JGE    row239
 
-rows237:
+rows240:
 	VADDPD Z2, Z0, Z0
 	VADDPD Z3, Z0, Z0
-	JMP    done222
+	JMP    done225
 
-wider225:
+wider228:
 	CMPQ      R12, $0x00000010
-	JGT       wider242
+	JGT       wider245
 	SUBQ      $0x00000008, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3321,9 +3350,9 @@ wider225:
 	VXORPD    Z4, Z4, Z4
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows244
+	JLT       rows247
 
-row243:
+row246:
 	VBROADCASTSD (DI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -3332,32 +3361,32 @@ row243:
 	VMULPD.Z     64(R10), Z5, K1, Z5
 	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
-	JNZ          partial245
+	JNZ          partial248
 	VMOVUPD      Z5, 64(R11)
-	JMP          stored248
+	JMP          stored251
 
-partial245:
+partial248:
 	LEAQ       64(R11), CX
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour246
+	JZ         noFour249
 	VMOVUPD    Y6, (CX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
-noFour246:
+noFour249:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo247
+	JZ         noTwo250
 	VMOVUPD    X6, (CX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
-noTwo247:
+noTwo250:
 	TESTQ  $0x00000001, R12
-	JZ     stored248
+	JZ     stored251
 	VMOVSD X6, (CX)
 
-stored248:
+stored251:
 	VADDPD       Z5, Z4, K1, Z4
 	VBROADCASTSD 8(DI), Z5
 	VMULPD       (R10)(R8*1), Z5, Z6
@@ -3367,45 +3396,45 @@ stored248:
 	VMULPD.Z     64(R10)(R8*1), Z5, K1, Z5
 	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
-	JNZ          partial249
+	JNZ          partial252
 	VMOVUPD      Z5, 64(R11)(R8*1)
-	JMP          stored252
+	JMP          stored255
 
-partial249:
+partial252:
 	LEAQ       64(R11)(R8*1), CX
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour250
+	JZ         noFour253
 	VMOVUPD    Y6, (CX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
-noFour250:
+noFour253:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo251
+	JZ         noTwo254
 	VMOVUPD    X6, (CX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
-noTwo251:
+noTwo254:
 	TESTQ  $0x00000001, R12
-	JZ     stored252
+	JZ     stored255
 	VMOVSD X6, (CX)
 
-stored252:
+stored255:
 	VADDPD Z5, Z4, K1, Z4
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row243
+	JGE    row246
 
-rows244:
+rows247:
 	CMPQ AX, $0x00000001
-	JLT  rows254
+	JLT  rows257
 
-row253:
+row256:
 	VBROADCASTSD (DI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -3414,48 +3443,48 @@ row253:
 	VMULPD.Z     64(R10), Z5, K1, Z5
 	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
-	JNZ          partial255
+	JNZ          partial258
 	VMOVUPD      Z5, 64(R11)
-	JMP          stored258
+	JMP          stored261
 
-partial255:
+partial258:
 	LEAQ       64(R11), CX
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour256
+	JZ         noFour259
 	VMOVUPD    Y6, (CX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
-noFour256:
+noFour259:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo257
+	JZ         noTwo260
 	VMOVUPD    X6, (CX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
-noTwo257:
+noTwo260:
 	TESTQ  $0x00000001, R12
-	JZ     stored258
+	JZ     stored261
 	VMOVSD X6, (CX)
 
-stored258:
+stored261:
 	VADDPD Z5, Z4, K1, Z4
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row253
+	JGE    row256
 
-rows254:
+rows257:
 	VADDPD Z3, Z0, Z0
 	VADDPD Z4, Z0, Z0
-	JMP    done222
+	JMP    done225
 
-wider242:
+wider245:
 	CMPQ      R12, $0x00000018
-	JGT       wider259
+	JGT       wider262
 	SUBQ      $0x00000010, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3471,9 +3500,9 @@ wider242:
 	VXORPD    Z6, Z6, Z6
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows261
+	JLT       rows264
 
-row260:
+row263:
 	VBROADCASTSD (DI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -3486,32 +3515,32 @@ row260:
 	VMULPD.Z     128(R10), Z7, K1, Z7
 	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
-	JNZ          partial262
+	JNZ          partial265
 	VMOVUPD      Z7, 128(R11)
-	JMP          stored265
+	JMP          stored268
 
-partial262:
+partial265:
 	LEAQ       128(R11), CX
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
-	JZ         noFour263
+	JZ         noFour266
 	VMOVUPD    Y8, (CX)
 	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
-noFour263:
+noFour266:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo264
+	JZ         noTwo267
 	VMOVUPD    X8, (CX)
 	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
-noTwo264:
+noTwo267:
 	TESTQ  $0x00000001, R12
-	JZ     stored265
+	JZ     stored268
 	VMOVSD X8, (CX)
 
-stored265:
+stored268:
 	VADDPD       Z7, Z6, K1, Z6
 	VBROADCASTSD 8(DI), Z7
 	VMULPD       (R10)(R8*1), Z7, Z8
@@ -3525,45 +3554,45 @@ stored265:
 	VMULPD.Z     128(R10)(R8*1), Z7, K1, Z7
 	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
-	JNZ          partial266
+	JNZ          partial269
 	VMOVUPD      Z7, 128(R11)(R8*1)
-	JMP          stored269
+	JMP          stored272
 
-partial266:
+partial269:
 	LEAQ       128(R11)(R8*1), CX
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
-	JZ         noFour267
+	JZ         noFour270
 	VMOVUPD    Y8, (CX)
 	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
-noFour267:
+noFour270:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo268
+	JZ         noTwo271
 	VMOVUPD    X8, (CX)
 	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
-noTwo268:
+noTwo271:
 	TESTQ  $0x00000001, R12
-	JZ     stored269
+	JZ     stored272
 	VMOVSD X8, (CX)
 
-stored269:
+stored272:
 	VADDPD Z7, Z6, K1, Z6
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row260
+	JGE    row263
 
-rows261:
+rows264:
 	CMPQ AX, $0x00000001
-	JLT  rows271
+	JLT  rows274
 
-row270:
+row273:
 	VBROADCASTSD (DI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -3576,49 +3605,49 @@ row270:
 	VMULPD.Z     128(R10), Z7, K1, Z7
 	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
-	JNZ          partial272
+	JNZ          partial275
 	VMOVUPD      Z7, 128(R11)
-	JMP          stored275
+	JMP          stored278
 
-partial272:
+partial275:
 	LEAQ       128(R11), CX
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
-	JZ         noFour273
+	JZ         noFour276
 	VMOVUPD    Y8, (CX)
 	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
-noFour273:
+noFour276:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo274
+	JZ         noTwo277
 	VMOVUPD    X8, (CX)
 	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
-noTwo274:
+noTwo277:
 	TESTQ  $0x00000001, R12
-	JZ     stored275
+	JZ     stored278
 	VMOVSD X8, (CX)
 
-stored275:
+stored278:
 	VADDPD Z7, Z6, K1, Z6
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row270
+	JGE    row273
 
-rows271:
+rows274:
 	VADDPD Z4, Z0, Z0
 	VADDPD Z5, Z0, Z0
 	VADDPD Z6, Z0, Z0
-	JMP    done222
+	JMP    done225
 
-wider259:
+wider262:
 	CMPQ      R12, $0x00000020
-	JGT       wider276
+	JGT       wider279
 	SUBQ      $0x00000018, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3636,9 +3665,9 @@ wider259:
 	VXORPD    Z8, Z8, Z8
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows278
+	JLT       rows281
 
-row277:
+row280:
 	VBROADCASTSD (DI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -3655,32 +3684,32 @@ row277:
 	VMULPD.Z     192(R10), Z9, K1, Z9
 	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
-	JNZ          partial279
+	JNZ          partial282
 	VMOVUPD      Z9, 192(R11)
-	JMP          stored282
+	JMP          stored285
 
-partial279:
+partial282:
 	LEAQ       192(R11), CX
 	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
-	JZ         noFour280
+	JZ         noFour283
 	VMOVUPD    Y10, (CX)
 	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
-noFour280:
+noFour283:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo281
+	JZ         noTwo284
 	VMOVUPD    X10, (CX)
 	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
-noTwo281:
+noTwo284:
 	TESTQ  $0x00000001, R12
-	JZ     stored282
+	JZ     stored285
 	VMOVSD X10, (CX)
 
-stored282:
+stored285:
 	VADDPD       Z9, Z8, K1, Z8
 	VBROADCASTSD 8(DI), Z9
 	VMULPD       (R10)(R8*1), Z9, Z10
@@ -3698,45 +3727,45 @@ stored282:
 	VMULPD.Z     192(R10)(R8*1), Z9, K1, Z9
 	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
-	JNZ          partial283
+	JNZ          partial286
 	VMOVUPD      Z9, 192(R11)(R8*1)
-	JMP          stored286
+	JMP          stored289
 
-partial283:
+partial286:
 	LEAQ       192(R11)(R8*1), CX
 	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
-	JZ         noFour284
+	JZ         noFour287
 	VMOVUPD    Y10, (CX)
 	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
-noFour284:
+noFour287:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo285
+	JZ         noTwo288
 	VMOVUPD    X10, (CX)
 	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
-noTwo285:
+noTwo288:
 	TESTQ  $0x00000001, R12
-	JZ     stored286
+	JZ     stored289
 	VMOVSD X10, (CX)
 
-stored286:
+stored289:
 	VADDPD Z9, Z8, K1, Z8
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row277
+	JGE    row280
 
-rows278:
+rows281:
 	CMPQ AX, $0x00000001
-	JLT  rows288
+	JLT  rows291
 
-row287:
+row290:
 	VBROADCASTSD (DI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -3753,50 +3782,50 @@ row287:
 	VMULPD.Z     192(R10), Z9, K1, Z9
 	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
-	JNZ          partial289
+	JNZ          partial292
 	VMOVUPD      Z9, 192(R11)
-	JMP          stored292
+	JMP          stored295
 
-partial289:
+partial292:
 	LEAQ       192(R11), CX
 	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
-	JZ         noFour290
+	JZ         noFour293
 	VMOVUPD    Y10, (CX)
 	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
-noFour290:
+noFour293:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo291
+	JZ         noTwo294
 	VMOVUPD    X10, (CX)
 	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
-noTwo291:
+noTwo294:
 	TESTQ  $0x00000001, R12
-	JZ     stored292
+	JZ     stored295
 	VMOVSD X10, (CX)
 
-stored292:
+stored295:
 	VADDPD Z9, Z8, K1, Z8
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row287
+	JGE    row290
 
-rows288:
+rows291:
 	VADDPD Z5, Z0, Z0
 	VADDPD Z6, Z0, Z0
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
-	JMP    done222
+	JMP    done225
 
-wider276:
+wider279:
 	CMPQ      R12, $0x00000028
-	JGT       wider293
+	JGT       wider296
 	SUBQ      $0x00000020, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3815,9 +3844,9 @@ wider276:
 	VXORPD    Z9, Z9, Z9
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows295
+	JLT       rows298
 
-row294:
+row297:
 	VBROADCASTSD (DI), Z10
 	VMULPD       (R10), Z10, Z11
 	VMULPD       Z1, Z11, Z11
@@ -3838,50 +3867,50 @@ row294:
 	VMULPD.Z     256(R10), Z10, K1, Z10
 	VMULPD       Z5, Z10, Z10
 	TESTQ        $0x00000007, R12
-	JNZ          partial296
+	JNZ          partial299
 	VMOVUPD      Z10, 256(R11)
-	JMP          stored299
+	JMP          stored302
 
-partial296:
+partial299:
 	LEAQ       256(R11), CX
 	VMOVAPD    Z10, Z11
 	TESTQ      $0x00000004, R12
-	JZ         noFour297
+	JZ         noFour300
 	VMOVUPD    Y11, (CX)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, CX
 
-noFour297:
+noFour300:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo298
+	JZ         noTwo301
 	VMOVUPD    X11, (CX)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, CX
 
-noTwo298:
+noTwo301:
 	TESTQ  $0x00000001, R12
-	JZ     stored299
+	JZ     stored302
 	VMOVSD X11, (CX)
 
-stored299:
+stored302:
 	VADDPD Z10, Z6, K1, Z6
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row294
+	JGE    row297
 
-rows295:
+rows298:
 	VADDPD Z6, Z0, Z0
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
-	JMP    done222
+	JMP    done225
 
-wider293:
+wider296:
 	CMPQ      R12, $0x00000030
-	JGT       wider300
+	JGT       wider303
 	SUBQ      $0x00000028, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3901,9 +3930,9 @@ wider293:
 	VXORPD    Z10, Z10, Z10
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows302
+	JLT       rows305
 
-row301:
+row304:
 	VBROADCASTSD (DI), Z11
 	VMULPD       (R10), Z11, Z12
 	VMULPD       Z1, Z12, Z12
@@ -3928,50 +3957,50 @@ row301:
 	VMULPD.Z     320(R10), Z11, K1, Z11
 	VMULPD       Z6, Z11, Z11
 	TESTQ        $0x00000007, R12
-	JNZ          partial303
+	JNZ          partial306
 	VMOVUPD      Z11, 320(R11)
-	JMP          stored306
+	JMP          stored309
 
-partial303:
+partial306:
 	LEAQ       320(R11), CX
 	VMOVAPD    Z11, Z12
 	TESTQ      $0x00000004, R12
-	JZ         noFour304
+	JZ         noFour307
 	VMOVUPD    Y12, (CX)
 	VSHUFF64X2 $0x4e, Z12, Z12, Z12
 	ADDQ       $0x00000020, CX
 
-noFour304:
+noFour307:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo305
+	JZ         noTwo308
 	VMOVUPD    X12, (CX)
 	VSHUFF64X2 $0xb1, Z12, Z12, Z12
 	ADDQ       $0x00000010, CX
 
-noTwo305:
+noTwo308:
 	TESTQ  $0x00000001, R12
-	JZ     stored306
+	JZ     stored309
 	VMOVSD X12, (CX)
 
-stored306:
+stored309:
 	VADDPD Z11, Z8, K1, Z8
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row301
+	JGE    row304
 
-rows302:
+rows305:
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
-	JMP    done222
+	JMP    done225
 
-wider300:
+wider303:
 	CMPQ      R12, $0x00000038
-	JGT       wider307
+	JGT       wider310
 	SUBQ      $0x00000030, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3992,9 +4021,9 @@ wider300:
 	VXORPD    Z11, Z11, Z11
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows309
+	JLT       rows312
 
-row308:
+row311:
 	VBROADCASTSD (DI), Z12
 	VMULPD       (R10), Z12, Z13
 	VMULPD       Z1, Z13, Z13
@@ -4023,48 +4052,48 @@ row308:
 	VMULPD.Z     384(R10), Z12, K1, Z12
 	VMULPD       Z7, Z12, Z12
 	TESTQ        $0x00000007, R12
-	JNZ          partial310
+	JNZ          partial313
 	VMOVUPD      Z12, 384(R11)
-	JMP          stored313
+	JMP          stored316
 
-partial310:
+partial313:
 	LEAQ       384(R11), CX
 	VMOVAPD    Z12, Z13
 	TESTQ      $0x00000004, R12
-	JZ         noFour311
+	JZ         noFour314
 	VMOVUPD    Y13, (CX)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, CX
 
-noFour311:
+noFour314:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo312
+	JZ         noTwo315
 	VMOVUPD    X13, (CX)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, CX
 
-noTwo312:
+noTwo315:
 	TESTQ  $0x00000001, R12
-	JZ     stored313
+	JZ     stored316
 	VMOVSD X13, (CX)
 
-stored313:
+stored316:
 	VADDPD Z12, Z10, K1, Z10
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row308
+	JGE    row311
 
-rows309:
+rows312:
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
-	JMP    done222
+	JMP    done225
 
-wider307:
+wider310:
 	SUBQ      $0x00000038, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -4086,9 +4115,9 @@ wider307:
 	VXORPD    Z12, Z12, Z12
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows316
+	JLT       rows319
 
-row315:
+row318:
 	VBROADCASTSD (DI), Z13
 	VMULPD       (R10), Z13, Z14
 	VMULPD       Z1, Z14, Z14
@@ -4121,47 +4150,47 @@ row315:
 	VMULPD.Z     448(R10), Z13, K1, Z13
 	VMULPD       Z8, Z13, Z13
 	TESTQ        $0x00000007, R12
-	JNZ          partial317
+	JNZ          partial320
 	VMOVUPD      Z13, 448(R11)
-	JMP          stored320
+	JMP          stored323
 
-partial317:
+partial320:
 	LEAQ       448(R11), CX
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, R12
-	JZ         noFour318
+	JZ         noFour321
 	VMOVUPD    Y14, (CX)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, CX
 
-noFour318:
+noFour321:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo319
+	JZ         noTwo322
 	VMOVUPD    X14, (CX)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, CX
 
-noTwo319:
+noTwo322:
 	TESTQ  $0x00000001, R12
-	JZ     stored320
+	JZ     stored323
 	VMOVSD X14, (CX)
 
-stored320:
+stored323:
 	VADDPD Z13, Z12, K1, Z12
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row315
+	JGE    row318
 
-rows316:
+rows319:
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
 	VADDPD Z12, Z0, Z0
 
-done222:
+done225:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -4188,9 +4217,9 @@ TEXT ·exponentiate512(SB), $0-73
 	XORQ         BX, BX
 	MOVQ         DX, SI
 	CMPQ         SI, $0x00000010
-	JLT          rest322
+	JLT          rest325
 
-whole321:
+whole324:
 	VMOVUPD (CX)(BX*8), Z6
 	VCMPPD  $0x04, Z1, Z6, K2
 	VMAXPD  Z6, Z2, K2, Z2
@@ -4206,13 +4235,13 @@ whole321:
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, SI
 	CMPQ    SI, $0x00000010
-	JGE     whole321
+	JGE     whole324
 
-rest322:
+rest325:
 	CMPQ SI, $0x00000008
-	JLT  rest324
+	JLT  rest327
 
-whole323:
+whole326:
 	VMOVUPD (CX)(BX*8), Z6
 	VCMPPD  $0x04, Z1, Z6, K2
 	VMAXPD  Z6, Z2, K2, Z2
@@ -4222,11 +4251,11 @@ whole323:
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, SI
 	CMPQ    SI, $0x00000008
-	JGE     whole323
+	JGE     whole326
 
-rest324:
+rest327:
 	TESTQ     SI, SI
-	JZ        done325
+	JZ        done328
 	MOVQ      $-1, DI
 	BZHIQ     SI, DI, DI
 	KMOVB     DI, K2
@@ -4237,7 +4266,7 @@ rest324:
 	VCMPPD    $0x03, Z6, Z6, K2
 	KORB      K2, K1, K1
 
-done325:
+done328:
 	VMAXPD       Z4, Z2, Z2
 	VMINPD       Z5, Z3, Z3
 	VSHUFF64X2   $0x4e, Z2, Z2, Z1
@@ -4253,7 +4282,7 @@ done325:
 	VPERMILPD    $0x55, Z3, Z1
 	VMINPD       Z1, Z3, Z3
 	KTESTB       K1, K1
-	JNZ          nan328
+	JNZ          nan331
 	VPANDQ.BCST  constants<>+752(SB), Z2, Z1
 	VCMPPD.BCST  $0x1e, constants<>+736(SB), Z1, K1
 	VSUBPD       Z2, Z3, Z3
@@ -4261,7 +4290,7 @@ done325:
 	VBROADCASTSD lowest+56(FP), Z1
 	VCMPPD       $0x19, Z1, Z3, K2
 	KORTESTB     K1, K2
-	JNZ          unsafe326
+	JNZ          unsafe329
 	VBROADCASTSD constants<>+816(SB), Z1
 	VBROADCASTSD constants<>+848(SB), Z3
 	VBROADCASTSD constants<>+856(SB), Z4
@@ -4278,9 +4307,9 @@ done325:
 	VMOVUPD      constants<>+64(SB), Z15
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest330
+	JLT          rest333
 
-whole329:
+whole332:
 	VMOVUPD       (CX)(BX*8), Z16
 	VSUBPD        Z2, Z16, Z16
 	VMULPD        Z0, Z16, Z16
@@ -4328,13 +4357,13 @@ whole329:
 	ADDQ          $0x00000010, BX
 	SUBQ          $0x00000010, DX
 	CMPQ          DX, $0x00000010
-	JGE           whole329
+	JGE           whole332
 
-rest330:
+rest333:
 	CMPQ DX, $0x00000008
-	JLT  rest332
+	JLT  rest335
 
-whole331:
+whole334:
 	VMOVUPD       (CX)(BX*8), Z16
 	VSUBPD        Z2, Z16, Z16
 	VMULPD        Z0, Z16, Z16
@@ -4360,11 +4389,11 @@ whole331:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000008, DX
 	CMPQ          DX, $0x00000008
-	JGE           whole331
+	JGE           whole334
 
-rest332:
+rest335:
 	TESTQ         DX, DX
-	JZ            done333
+	JZ            done336
 	MOVQ          $-1, SI
 	BZHIQ         DX, SI, SI
 	KMOVB         SI, K1
@@ -4390,43 +4419,43 @@ rest332:
 	VPADDQ        Z1, Z0, Z0
 	VFMADD213PD.Z Z0, Z0, K1, Z3
 	TESTQ         $0x00000007, DX
-	JNZ           partial334
+	JNZ           partial337
 	VMOVUPD       Z3, (AX)(BX*8)
-	JMP           stored337
+	JMP           stored340
 
-partial334:
+partial337:
 	LEAQ       (AX)(BX*8), AX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour335
+	JZ         noFour338
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour335:
+noFour338:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo336
+	JZ         noTwo339
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo336:
+noTwo339:
 	TESTQ  $0x00000001, DX
-	JZ     stored337
+	JZ     stored340
 	VMOVSD X0, (AX)
 
-stored337:
-done333:
+stored340:
+done336:
 	MOVSD X2, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan328:
+nan331:
 	VBROADCASTSD constants<>+720(SB), Z2
 
-unsafe326:
+unsafe329:
 	MOVSD X2, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -4448,19 +4477,19 @@ TEXT ·absorb512(SB), $0-96
 	VXORPD       Z4, Z4, Z4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000008
-	JLT          rest339
+	JLT          rest342
 
-whole338:
+whole341:
 	VMOVUPD  (AX)(SI*8), Z5
 	VMOVUPD  (CX)(SI*8), Z6
 	VUCOMISD X4, X1
-	JBE      undamped340
+	JBE      undamped343
 	VCMPPD   $0x04, Z5, Z6, K1
 	VMULPD   Z1, Z5, Z7
 	VMULPD   Z2, Z6, Z8
 	VADDPD   Z7, Z8, K1, Z6
 
-undamped340:
+undamped343:
 	VCMPPD      $0x04, Z5, Z6, K1
 	VSUBPD.Z    Z5, Z6, K1, Z5
 	VPANDQ.BCST constants<>+752(SB), Z5, Z5
@@ -4472,85 +4501,85 @@ undamped340:
 	ADDQ        $0x00000008, SI
 	SUBQ        $0x00000008, BX
 	CMPQ        BX, $0x00000008
-	JGE         whole338
+	JGE         whole341
 
-rest339:
+rest342:
 	TESTQ     BX, BX
-	JZ        done341
+	JZ        done344
 	MOVQ      $-1, DI
 	BZHIQ     BX, DI, DI
 	KMOVB     DI, K1
 	VMOVUPD.Z (AX)(SI*8), K1, Z5
 	VMOVUPD.Z (CX)(SI*8), K1, Z6
 	VUCOMISD  X4, X1
-	JBE       undamped342
+	JBE       undamped345
 	VCMPPD    $0x04, Z5, Z6, K2
 	VMULPD    Z1, Z5, Z1
 	VMULPD    Z2, Z6, Z2
 	VADDPD    Z1, Z2, K2, Z6
 
-undamped342:
+undamped345:
 	VCMPPD      $0x04, Z5, Z6, K2
 	VSUBPD.Z    Z5, Z6, K2, Z1
 	VPANDQ.BCST constants<>+752(SB), Z1, Z1
 	VPMAXUQ     Z1, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial343
+	JNZ         partial346
 	VMOVUPD     Z6, (AX)(SI*8)
-	JMP         stored346
+	JMP         stored349
 
-partial343:
+partial346:
 	LEAQ       (AX)(SI*8), AX
 	VMOVAPD    Z6, Z1
 	TESTQ      $0x00000004, BX
-	JZ         noFour344
+	JZ         noFour347
 	VMOVUPD    Y1, (AX)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, AX
 
-noFour344:
+noFour347:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo345
+	JZ         noTwo348
 	VMOVUPD    X1, (AX)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, AX
 
-noTwo345:
+noTwo348:
 	TESTQ  $0x00000001, BX
-	JZ     stored346
+	JZ     stored349
 	VMOVSD X1, (AX)
 
-stored346:
+stored349:
 	VMOVUPD.Z   (DX)(SI*8), K1, Z1
 	VFMADD231PD Z6, Z0, Z1
 	TESTQ       $0x00000007, BX
-	JNZ         partial347
+	JNZ         partial350
 	VMOVUPD     Z1, (DX)(SI*8)
-	JMP         stored350
+	JMP         stored353
 
-partial347:
+partial350:
 	LEAQ       (DX)(SI*8), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, BX
-	JZ         noFour348
+	JZ         noFour351
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour348:
+noFour351:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo349
+	JZ         noTwo352
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo349:
+noTwo352:
 	TESTQ  $0x00000001, BX
-	JZ     stored350
+	JZ     stored353
 	VMOVSD X0, (AX)
 
-stored350:
-done341:
+stored353:
+done344:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -4575,9 +4604,9 @@ TEXT ·edgeBelief512(SB), $2112-161
 	LEAQ              63(SP), R10
 	ANDQ              $-64, R10
 	CMPQ              R8, $0x08
-	JNE               general352
+	JNE               general355
 	CMPQ              R9, $0x08
-	JNE               general352
+	JNE               general355
 	VBROADCASTSD      constants<>+704(SB), Z0
 	VMOVUPD           (DX), Z1
 	VCMPPD            $0x04, Z0, Z1, K1
@@ -4699,7 +4728,7 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z5
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z5, K1
 	KORTESTB          K1, K1
-	JNZ               unsafe351
+	JNZ               unsafe354
 	VMOVSD            constants<>+784(SB), X5
 	VDIVSD            X1, X5, X5
 	VBROADCASTSD      X5, Z5
@@ -4765,14 +4794,14 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VZEROUPPER
 	RET
 
-general352:
+general355:
 	VBROADCASTSD constants<>+704(SB), Z0
 	XORQ         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R12, $0x00000008
-	JLT          rest354
+	JLT          rest357
 
-whole353:
+whole356:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (DX)(R11*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -4783,11 +4812,11 @@ whole353:
 	ADDQ         $0x00000008, R11
 	SUBQ         $0x00000008, R12
 	CMPQ         R12, $0x00000008
-	JGE          whole353
+	JGE          whole356
 
-rest354:
+rest357:
 	TESTQ        R12, R12
-	JZ           done355
+	JZ           done358
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -4799,7 +4828,7 @@ rest354:
 	VMOVUPD      Z1, (R10)(R11*8)
 	VMAXPD       Z1, Z0, Z0
 
-done355:
+done358:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -4810,9 +4839,9 @@ done355:
 	XORQ         CX, CX
 	MOVQ         R9, DX
 	CMPQ         DX, $0x00000008
-	JLT          rest357
+	JLT          rest360
 
-whole356:
+whole359:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (SI)(CX*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -4823,11 +4852,11 @@ whole356:
 	ADDQ         $0x00000008, CX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole356
+	JGE          whole359
 
-rest357:
+rest360:
 	TESTQ        DX, DX
-	JZ           done358
+	JZ           done361
 	MOVQ         $-1, R11
 	BZHIQ        DX, R11, R11
 	KMOVB        R11, K1
@@ -4839,7 +4868,7 @@ rest357:
 	VMOVUPD      Z2, 1024(R10)(CX*8)
 	VMAXPD       Z2, Z1, Z1
 
-done358:
+done361:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 	VMAXPD     Z2, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
@@ -4848,7 +4877,7 @@ done358:
 	VMAXPD     Z2, Z1, Z1
 	XORQ       CX, CX
 
-vector359:
+vector362:
 	VMOVUPD           (R10)(CX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
 	VSUBPD            Z0, Z2, Z2
@@ -4879,10 +4908,10 @@ vector359:
 	VMOVUPD           Z3, 512(R10)(CX*8)
 	ADDQ              $0x08, CX
 	CMPQ              CX, R8
-	JLT               vector359
+	JLT               vector362
 	XORQ              CX, CX
 
-vector360:
+vector363:
 	VMOVUPD           1024(R10)(CX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
 	VSUBPD            Z1, Z2, Z2
@@ -4913,7 +4942,7 @@ vector360:
 	VMOVUPD           Z3, 1536(R10)(CX*8)
 	ADDQ              $0x08, CX
 	CMPQ              CX, R9
-	JLT               vector360
+	JLT               vector363
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -4922,9 +4951,9 @@ vector360:
 	XORQ              SI, SI
 	MOVQ              R9, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest362
+	JLT               rest365
 
-panel361:
+panel364:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Z3, Z3, Z3
@@ -4945,9 +4974,9 @@ panel361:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows365
+	JLT    rows368
 
-row364:
+row367:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -4976,9 +5005,9 @@ row364:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row364
+	JGE              row367
 
-rows365:
+rows368:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5006,13 +5035,13 @@ rows365:
 	ADDQ        $0x00000200, SI
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel361
+	JGE         panel364
 
-rest362:
+rest365:
 	TESTQ  R11, R11
-	JZ     done363
+	JZ     done366
 	CMPQ   R11, $0x00000008
-	JGT    wider366
+	JGT    wider369
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
 	KMOVB  DX, K1
@@ -5024,9 +5053,9 @@ rest362:
 	VXORPD Z6, Z6, Z6
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows368
+	JLT    rows371
 
-row367:
+row370:
 	VMOVUPD.Z        (BX), K1, Z7
 	VFMADD231PD.BCST (DX), Z7, Z3
 	VFMADD231PD.BCST 512(DX), Z7, Z5
@@ -5037,13 +5066,13 @@ row367:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row367
+	JGE              row370
 
-rows368:
+rows371:
 	CMPQ R11, $0x00000001
-	JLT  rows370
+	JLT  rows373
 
-row369:
+row372:
 	VMOVUPD.Z        (BX), K1, Z7
 	VFMADD231PD.BCST (DX), Z7, Z3
 	VFMADD231PD.BCST 512(DX), Z7, Z5
@@ -5051,19 +5080,19 @@ row369:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row369
+	JGE              row372
 
-rows370:
+rows373:
 	VADDPD      Z4, Z3, Z3
 	VADDPD      Z6, Z5, Z5
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z5, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	JMP         done363
+	JMP         done366
 
-wider366:
+wider369:
 	CMPQ   R11, $0x00000010
-	JGT    wider371
+	JGT    wider374
 	SUBQ   $0x00000008, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5080,9 +5109,9 @@ wider366:
 	VXORPD Z10, Z10, Z10
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows373
+	JLT    rows376
 
-row372:
+row375:
 	VMOVUPD          (BX), Z11
 	VFMADD231PD.BCST (DX), Z11, Z3
 	VFMADD231PD.BCST 512(DX), Z11, Z7
@@ -5099,13 +5128,13 @@ row372:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row372
+	JGE              row375
 
-rows373:
+rows376:
 	CMPQ R11, $0x00000001
-	JLT  rows375
+	JLT  rows378
 
-row374:
+row377:
 	VMOVUPD          (BX), Z11
 	VFMADD231PD.BCST (DX), Z11, Z3
 	VFMADD231PD.BCST 512(DX), Z11, Z7
@@ -5116,9 +5145,9 @@ row374:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row374
+	JGE              row377
 
-rows375:
+rows378:
 	VADDPD      Z5, Z3, Z3
 	VADDPD      Z9, Z7, Z7
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -5129,11 +5158,11 @@ rows375:
 	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
 	VFMADD231PD 1088(R10)(SI*1), Z8, Z2
 	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
-	JMP         done363
+	JMP         done366
 
-wider371:
+wider374:
 	CMPQ   R11, $0x00000018
-	JGT    wider376
+	JGT    wider379
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5154,9 +5183,9 @@ wider371:
 	VXORPD Z14, Z14, Z14
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows378
+	JLT    rows381
 
-row377:
+row380:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5179,13 +5208,13 @@ row377:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row377
+	JGE              row380
 
-rows378:
+rows381:
 	CMPQ R11, $0x00000001
-	JLT  rows380
+	JLT  rows383
 
-row379:
+row382:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5199,9 +5228,9 @@ row379:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row379
+	JGE              row382
 
-rows380:
+rows383:
 	VADDPD      Z6, Z3, Z3
 	VADDPD      Z12, Z9, Z9
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -5217,11 +5246,11 @@ rows380:
 	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
 	VFMADD231PD 1152(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
-	JMP         done363
+	JMP         done366
 
-wider376:
+wider379:
 	CMPQ   R11, $0x00000020
-	JGT    wider381
+	JGT    wider384
 	SUBQ   $0x00000018, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5246,9 +5275,9 @@ wider376:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows383
+	JLT    rows386
 
-row382:
+row385:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5277,13 +5306,13 @@ row382:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row382
+	JGE              row385
 
-rows383:
+rows386:
 	CMPQ R11, $0x00000001
-	JLT  rows385
+	JLT  rows388
 
-row384:
+row387:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5300,9 +5329,9 @@ row384:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row384
+	JGE              row387
 
-rows385:
+rows388:
 	VADDPD      Z7, Z3, Z3
 	VADDPD      Z15, Z11, Z11
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -5323,11 +5352,11 @@ rows385:
 	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
 	VFMADD231PD 1216(R10)(SI*1), Z14, Z2
 	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
-	JMP         done363
+	JMP         done366
 
-wider381:
+wider384:
 	CMPQ   R11, $0x00000028
-	JGT    wider386
+	JGT    wider389
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5346,9 +5375,9 @@ wider381:
 	VXORPD Z12, Z12, Z12
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows388
+	JLT    rows391
 
-row387:
+row390:
 	VMOVUPD          (BX), Z13
 	VFMADD231PD.BCST (DX), Z13, Z3
 	VFMADD231PD.BCST 512(DX), Z13, Z8
@@ -5368,9 +5397,9 @@ row387:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row387
+	JGE              row390
 
-rows388:
+rows391:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z8, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5386,11 +5415,11 @@ rows388:
 	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
 	VFMADD231PD 1280(R10)(SI*1), Z12, Z2
 	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
-	JMP         done363
+	JMP         done366
 
-wider386:
+wider389:
 	CMPQ   R11, $0x00000030
-	JGT    wider389
+	JGT    wider392
 	SUBQ   $0x00000028, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5411,9 +5440,9 @@ wider386:
 	VXORPD Z14, Z14, Z14
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows391
+	JLT    rows394
 
-row390:
+row393:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5436,9 +5465,9 @@ row390:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row390
+	JGE              row393
 
-rows391:
+rows394:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z9, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5457,11 +5486,11 @@ rows391:
 	VFMADD231PD 1344(R10)(SI*1), Z8, Z1
 	VFMADD231PD 1344(R10)(SI*1), Z14, Z2
 	VFMADD231PD 1856(R10)(SI*1), Z8, Z2
-	JMP         done363
+	JMP         done366
 
-wider389:
+wider392:
 	CMPQ   R11, $0x00000038
-	JGT    wider392
+	JGT    wider395
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5484,9 +5513,9 @@ wider389:
 	VXORPD Z16, Z16, Z16
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows394
+	JLT    rows397
 
-row393:
+row396:
 	VMOVUPD          (BX), Z17
 	VFMADD231PD.BCST (DX), Z17, Z3
 	VFMADD231PD.BCST 512(DX), Z17, Z10
@@ -5512,9 +5541,9 @@ row393:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row393
+	JGE              row396
 
-rows394:
+rows397:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z10, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5536,9 +5565,9 @@ rows394:
 	VFMADD231PD 1408(R10)(SI*1), Z9, Z1
 	VFMADD231PD 1408(R10)(SI*1), Z16, Z2
 	VFMADD231PD 1920(R10)(SI*1), Z9, Z2
-	JMP         done363
+	JMP         done366
 
-wider392:
+wider395:
 	SUBQ   $0x00000038, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5563,9 +5592,9 @@ wider392:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows397
+	JLT    rows400
 
-row396:
+row399:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5594,9 +5623,9 @@ row396:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row396
+	JGE              row399
 
-rows397:
+rows400:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5622,7 +5651,7 @@ rows397:
 	VFMADD231PD 1472(R10)(SI*1), Z18, Z2
 	VFMADD231PD 1984(R10)(SI*1), Z10, Z2
 
-done363:
+done366:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VSHUFF64X2       $0x4e, Z2, Z2, Z4
 	VADDPD           Z3, Z1, Z1
@@ -5638,7 +5667,7 @@ done363:
 	VPSUBQ.BCST      constants<>+728(SB), Z1, Z3
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z3, K1
 	KORTESTB         K1, K1
-	JNZ              unsafe351
+	JNZ              unsafe354
 	VMOVSD           constants<>+784(SB), X3
 	VDIVSD           X1, X3, X3
 	VBROADCASTSD     X3, Z3
@@ -5676,26 +5705,26 @@ done363:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             DX, DX
 
-vector398:
+vector401:
 	VMULPD  1024(R10)(DX*8), Z3, Z0
 	VMOVUPD Z0, 1024(R10)(DX*8)
 	ADDQ    $0x08, DX
 	CMPQ    DX, R9
-	JLT     vector398
+	JLT     vector401
 	MOVQ    R10, DX
 	MOVQ    R8, BX
 	MOVQ    R8, SI
 	IMULQ   CX, SI
 	LEAQ    -64(AX)(SI*1), SI
 
-row399:
+row402:
 	VBROADCASTSD (DX), Z0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest401
+	JLT          rest404
 
-whole400:
+whole403:
 	VMOVUPD (DI)(R8*8), Z1
 	VMULPD  1024(R10)(R8*8), Z1, Z1
 	VMULPD  Z0, Z1, Z1
@@ -5703,11 +5732,11 @@ whole400:
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole400
+	JGE     whole403
 
-rest401:
+rest404:
 	TESTQ     R11, R11
-	JZ        done402
+	JZ        done405
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
@@ -5716,51 +5745,51 @@ rest401:
 	VMULPD    Z0, Z1, Z1
 	LEAQ      (AX)(R8*8), R8
 	CMPQ      R8, SI
-	JGT       pieces403
+	JGT       pieces406
 	VMOVUPD   Z1, (R8)
-	JMP       written404
+	JMP       written407
 
-pieces403:
+pieces406:
 	TESTQ   $0x00000007, R11
-	JNZ     partial405
+	JNZ     partial408
 	VMOVUPD Z1, (R8)
-	JMP     stored408
+	JMP     stored411
 
-partial405:
+partial408:
 	LEAQ       (R8), R8
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour406
+	JZ         noFour409
 	VMOVUPD    Y0, (R8)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R8
 
-noFour406:
+noFour409:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo407
+	JZ         noTwo410
 	VMOVUPD    X0, (R8)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R8
 
-noTwo407:
+noTwo410:
 	TESTQ  $0x00000001, R11
-	JZ     stored408
+	JZ     stored411
 	VMOVSD X0, (R8)
 
-stored408:
-written404:
-done402:
+stored411:
+written407:
+done405:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row399
+	JNZ  row402
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe351:
+unsafe354:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -5777,17 +5806,17 @@ TEXT ·multiplyMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest410
+	JLT  rest413
 
-panel409:
+panel412:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles413
+	JLT  tiles416
 
-tile412:
+tile415:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5816,9 +5845,9 @@ tile412:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done415
+	JLE    done418
 
-again414:
+again417:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -5862,9 +5891,9 @@ again414:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again414
+	JNZ          again417
 
-done415:
+done418:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -5900,13 +5929,13 @@ done415:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile412
+	JGE     tile415
 
-tiles413:
+tiles416:
 	CMPQ R10, $0x00000002
-	JLT  tiles417
+	JLT  tiles420
 
-tile416:
+tile419:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5919,9 +5948,9 @@ tile416:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done419
+	JLE    done422
 
-again418:
+again421:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -5941,9 +5970,9 @@ again418:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again418
+	JNZ          again421
 
-done419:
+done422:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -5959,13 +5988,13 @@ done419:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile416
+	JGE     tile419
 
-tiles417:
+tiles420:
 	CMPQ R10, $0x00000001
-	JLT  tiles421
+	JLT  tiles424
 
-tile420:
+tile423:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5974,9 +6003,9 @@ tile420:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done423
+	JLE    done426
 
-again422:
+again425:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -5990,9 +6019,9 @@ again422:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again422
+	JNZ          again425
 
-done423:
+done426:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
@@ -6000,19 +6029,19 @@ done423:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile420
+	JGE     tile423
 
-tiles421:
+tiles424:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel409
+	JGE  panel412
 
-rest410:
+rest413:
 	TESTQ R9, R9
-	JZ    done411
+	JZ    done414
 	CMPQ  R9, $0x00000008
-	JGT   wider424
+	JGT   wider427
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -6021,9 +6050,9 @@ rest410:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles426
+	JLT   tiles429
 
-tile425:
+tile428:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6040,9 +6069,9 @@ tile425:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done428
+	JLE    done431
 
-again427:
+again430:
 	VMOVUPD.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z13
@@ -6083,357 +6112,357 @@ again427:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again427
+	JNZ          again430
 
-done428:
+done431:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x00000007, R9
-	JNZ     partial429
+	JNZ     partial432
 	VMOVUPD Z0, (DI)
-	JMP     stored432
+	JMP     stored435
 
-partial429:
+partial432:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour430
+	JZ         noFour433
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour430:
+noFour433:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo431
+	JZ         noTwo434
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo431:
+noTwo434:
 	TESTQ  $0x00000001, R9
-	JZ     stored432
+	JZ     stored435
 	VMOVSD X0, (BX)
 
-stored432:
+stored435:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial433
+	JNZ     partial436
 	VMOVUPD Z1, (DI)
-	JMP     stored436
+	JMP     stored439
 
-partial433:
+partial436:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour434
+	JZ         noFour437
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour434:
+noFour437:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo435
+	JZ         noTwo438
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo435:
+noTwo438:
 	TESTQ  $0x00000001, R9
-	JZ     stored436
+	JZ     stored439
 	VMOVSD X0, (BX)
 
-stored436:
+stored439:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial437
+	JNZ     partial440
 	VMOVUPD Z2, (DI)
-	JMP     stored440
+	JMP     stored443
 
-partial437:
+partial440:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour438
+	JZ         noFour441
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour438:
+noFour441:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo439
+	JZ         noTwo442
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo439:
+noTwo442:
 	TESTQ  $0x00000001, R9
-	JZ     stored440
+	JZ     stored443
 	VMOVSD X0, (BX)
 
-stored440:
+stored443:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial441
+	JNZ     partial444
 	VMOVUPD Z3, (DI)
-	JMP     stored444
+	JMP     stored447
 
-partial441:
+partial444:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour442
+	JZ         noFour445
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour442:
+noFour445:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo443
+	JZ         noTwo446
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo443:
+noTwo446:
 	TESTQ  $0x00000001, R9
-	JZ     stored444
+	JZ     stored447
 	VMOVSD X0, (BX)
 
-stored444:
+stored447:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial445
+	JNZ     partial448
 	VMOVUPD Z4, (DI)
-	JMP     stored448
+	JMP     stored451
 
-partial445:
+partial448:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour446
+	JZ         noFour449
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour446:
+noFour449:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo447
+	JZ         noTwo450
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo447:
+noTwo450:
 	TESTQ  $0x00000001, R9
-	JZ     stored448
+	JZ     stored451
 	VMOVSD X0, (BX)
 
-stored448:
+stored451:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial449
+	JNZ     partial452
 	VMOVUPD Z5, (DI)
-	JMP     stored452
+	JMP     stored455
 
-partial449:
+partial452:
 	LEAQ       (DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour450
+	JZ         noFour453
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour450:
+noFour453:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo451
+	JZ         noTwo454
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo451:
+noTwo454:
 	TESTQ  $0x00000001, R9
-	JZ     stored452
+	JZ     stored455
 	VMOVSD X0, (BX)
 
-stored452:
+stored455:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial453
+	JNZ     partial456
 	VMOVUPD Z6, (DI)
-	JMP     stored456
+	JMP     stored459
 
-partial453:
+partial456:
 	LEAQ       (DI), BX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour454
+	JZ         noFour457
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour454:
+noFour457:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo455
+	JZ         noTwo458
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo455:
+noTwo458:
 	TESTQ  $0x00000001, R9
-	JZ     stored456
+	JZ     stored459
 	VMOVSD X0, (BX)
 
-stored456:
+stored459:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial457
+	JNZ     partial460
 	VMOVUPD Z7, (DI)
-	JMP     stored460
+	JMP     stored463
 
-partial457:
+partial460:
 	LEAQ       (DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour458
+	JZ         noFour461
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour458:
+noFour461:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo459
+	JZ         noTwo462
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo459:
+noTwo462:
 	TESTQ  $0x00000001, R9
-	JZ     stored460
+	JZ     stored463
 	VMOVSD X0, (BX)
 
-stored460:
+stored463:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial461
+	JNZ     partial464
 	VMOVUPD Z8, (DI)
-	JMP     stored464
+	JMP     stored467
 
-partial461:
+partial464:
 	LEAQ       (DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour462
+	JZ         noFour465
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour462:
+noFour465:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo463
+	JZ         noTwo466
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo463:
+noTwo466:
 	TESTQ  $0x00000001, R9
-	JZ     stored464
+	JZ     stored467
 	VMOVSD X0, (BX)
 
-stored464:
+stored467:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial465
+	JNZ     partial468
 	VMOVUPD Z9, (DI)
-	JMP     stored468
+	JMP     stored471
 
-partial465:
+partial468:
 	LEAQ       (DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour466
+	JZ         noFour469
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour466:
+noFour469:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo467
+	JZ         noTwo470
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo467:
+noTwo470:
 	TESTQ  $0x00000001, R9
-	JZ     stored468
+	JZ     stored471
 	VMOVSD X0, (BX)
 
-stored468:
+stored471:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial469
+	JNZ     partial472
 	VMOVUPD Z10, (DI)
-	JMP     stored472
+	JMP     stored475
 
-partial469:
+partial472:
 	LEAQ       (DI), BX
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour470
+	JZ         noFour473
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour470:
+noFour473:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo471
+	JZ         noTwo474
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo471:
+noTwo474:
 	TESTQ  $0x00000001, R9
-	JZ     stored472
+	JZ     stored475
 	VMOVSD X0, (BX)
 
-stored472:
+stored475:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial473
+	JNZ     partial476
 	VMOVUPD Z11, (DI)
-	JMP     stored476
+	JMP     stored479
 
-partial473:
+partial476:
 	LEAQ       (DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour474
+	JZ         noFour477
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour474:
+noFour477:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo475
+	JZ         noTwo478
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo475:
+noTwo478:
 	TESTQ  $0x00000001, R9
-	JZ     stored476
+	JZ     stored479
 	VMOVSD X0, (BX)
 
-stored476:
+stored479:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile425
+	JGE  tile428
 
-tiles426:
+tiles429:
 	CMPQ R10, $0x00000004
-	JLT  tiles478
+	JLT  tiles481
 
-tile477:
+tile480:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6442,9 +6471,9 @@ tile477:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done480
+	JLE    done483
 
-again479:
+again482:
 	VMOVUPD.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z5
@@ -6461,141 +6490,141 @@ again479:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again479
+	JNZ          again482
 
-done480:
+done483:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x00000007, R9
-	JNZ     partial481
+	JNZ     partial484
 	VMOVUPD Z0, (DI)
-	JMP     stored484
+	JMP     stored487
 
-partial481:
+partial484:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour482
+	JZ         noFour485
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour482:
+noFour485:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo483
+	JZ         noTwo486
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo483:
+noTwo486:
 	TESTQ  $0x00000001, R9
-	JZ     stored484
+	JZ     stored487
 	VMOVSD X0, (BX)
 
-stored484:
+stored487:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial485
+	JNZ     partial488
 	VMOVUPD Z1, (DI)
-	JMP     stored488
+	JMP     stored491
 
-partial485:
+partial488:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour486
+	JZ         noFour489
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour486:
+noFour489:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo487
+	JZ         noTwo490
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo487:
+noTwo490:
 	TESTQ  $0x00000001, R9
-	JZ     stored488
+	JZ     stored491
 	VMOVSD X0, (BX)
 
-stored488:
+stored491:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial489
+	JNZ     partial492
 	VMOVUPD Z2, (DI)
-	JMP     stored492
+	JMP     stored495
 
-partial489:
+partial492:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour490
+	JZ         noFour493
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour490:
+noFour493:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo491
+	JZ         noTwo494
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo491:
+noTwo494:
 	TESTQ  $0x00000001, R9
-	JZ     stored492
+	JZ     stored495
 	VMOVSD X0, (BX)
 
-stored492:
+stored495:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial493
+	JNZ     partial496
 	VMOVUPD Z3, (DI)
-	JMP     stored496
+	JMP     stored499
 
-partial493:
+partial496:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour494
+	JZ         noFour497
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour494:
+noFour497:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo495
+	JZ         noTwo498
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo495:
+noTwo498:
 	TESTQ  $0x00000001, R9
-	JZ     stored496
+	JZ     stored499
 	VMOVSD X0, (BX)
 
-stored496:
+stored499:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile477
+	JGE  tile480
 
-tiles478:
+tiles481:
 	CMPQ R10, $0x00000001
-	JLT  tiles498
+	JLT  tiles501
 
-tile497:
+tile500:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done500
+	JLE    done503
 
-again499:
+again502:
 	VMOVUPD.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z2
@@ -6603,47 +6632,47 @@ again499:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again499
+	JNZ          again502
 
-done500:
+done503:
 	TESTQ   $0x00000007, R9
-	JNZ     partial501
+	JNZ     partial504
 	VMOVUPD Z0, (DI)
-	JMP     stored504
+	JMP     stored507
 
-partial501:
+partial504:
 	LEAQ       (DI), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour502
+	JZ         noFour505
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour502:
+noFour505:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo503
+	JZ         noTwo506
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo503:
+noTwo506:
 	TESTQ  $0x00000001, R9
-	JZ     stored504
+	JZ     stored507
 	VMOVSD X0, (CX)
 
-stored504:
+stored507:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile497
+	JGE  tile500
 
-tiles498:
-	JMP done411
+tiles501:
+	JMP done414
 
-wider424:
+wider427:
 	CMPQ  R9, $0x00000010
-	JGT   wider505
+	JGT   wider508
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -6653,9 +6682,9 @@ wider424:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles507
+	JLT   tiles510
 
-tile506:
+tile509:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6676,9 +6705,9 @@ tile506:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done509
+	JLE    done512
 
-again508:
+again511:
 	VMOVUPD      (BX), Z16
 	VMOVUPD.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -6716,253 +6745,253 @@ again508:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again508
+	JNZ          again511
 
-done509:
+done512:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial510
+	JNZ     partial513
 	VMOVUPD Z1, 64(DI)
-	JMP     stored513
+	JMP     stored516
 
-partial510:
+partial513:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour511
+	JZ         noFour514
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour511:
+noFour514:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo512
+	JZ         noTwo515
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo512:
+noTwo515:
 	TESTQ  $0x00000001, R9
-	JZ     stored513
+	JZ     stored516
 	VMOVSD X0, (BX)
 
-stored513:
+stored516:
 	ADDQ    AX, DI
 	VMOVUPD Z2, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial514
+	JNZ     partial517
 	VMOVUPD Z3, 64(DI)
-	JMP     stored517
+	JMP     stored520
 
-partial514:
+partial517:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour515
+	JZ         noFour518
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour515:
+noFour518:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo516
+	JZ         noTwo519
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo516:
+noTwo519:
 	TESTQ  $0x00000001, R9
-	JZ     stored517
+	JZ     stored520
 	VMOVSD X0, (BX)
 
-stored517:
+stored520:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial518
+	JNZ     partial521
 	VMOVUPD Z5, 64(DI)
-	JMP     stored521
+	JMP     stored524
 
-partial518:
+partial521:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour519
+	JZ         noFour522
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour519:
+noFour522:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo520
+	JZ         noTwo523
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo520:
+noTwo523:
 	TESTQ  $0x00000001, R9
-	JZ     stored521
+	JZ     stored524
 	VMOVSD X0, (BX)
 
-stored521:
+stored524:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial522
+	JNZ     partial525
 	VMOVUPD Z7, 64(DI)
-	JMP     stored525
+	JMP     stored528
 
-partial522:
+partial525:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour523
+	JZ         noFour526
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour523:
+noFour526:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo524
+	JZ         noTwo527
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo524:
+noTwo527:
 	TESTQ  $0x00000001, R9
-	JZ     stored525
+	JZ     stored528
 	VMOVSD X0, (BX)
 
-stored525:
+stored528:
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial526
+	JNZ     partial529
 	VMOVUPD Z9, 64(DI)
-	JMP     stored529
+	JMP     stored532
 
-partial526:
+partial529:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour527
+	JZ         noFour530
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour527:
+noFour530:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo528
+	JZ         noTwo531
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo528:
+noTwo531:
 	TESTQ  $0x00000001, R9
-	JZ     stored529
+	JZ     stored532
 	VMOVSD X0, (BX)
 
-stored529:
+stored532:
 	ADDQ    AX, DI
 	VMOVUPD Z10, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial530
+	JNZ     partial533
 	VMOVUPD Z11, 64(DI)
-	JMP     stored533
+	JMP     stored536
 
-partial530:
+partial533:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour531
+	JZ         noFour534
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour531:
+noFour534:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo532
+	JZ         noTwo535
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo532:
+noTwo535:
 	TESTQ  $0x00000001, R9
-	JZ     stored533
+	JZ     stored536
 	VMOVSD X0, (BX)
 
-stored533:
+stored536:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial534
+	JNZ     partial537
 	VMOVUPD Z13, 64(DI)
-	JMP     stored537
+	JMP     stored540
 
-partial534:
+partial537:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z13, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour535
+	JZ         noFour538
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour535:
+noFour538:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo536
+	JZ         noTwo539
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo536:
+noTwo539:
 	TESTQ  $0x00000001, R9
-	JZ     stored537
+	JZ     stored540
 	VMOVSD X0, (BX)
 
-stored537:
+stored540:
 	ADDQ    AX, DI
 	VMOVUPD Z14, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial538
+	JNZ     partial541
 	VMOVUPD Z15, 64(DI)
-	JMP     stored541
+	JMP     stored544
 
-partial538:
+partial541:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour539
+	JZ         noFour542
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour539:
+noFour542:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo540
+	JZ         noTwo543
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo540:
+noTwo543:
 	TESTQ  $0x00000001, R9
-	JZ     stored541
+	JZ     stored544
 	VMOVSD X0, (BX)
 
-stored541:
+stored544:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile506
+	JGE  tile509
 
-tiles507:
+tiles510:
 	CMPQ R10, $0x00000004
-	JLT  tiles543
+	JLT  tiles546
 
-tile542:
+tile545:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6975,9 +7004,9 @@ tile542:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done545
+	JLE    done548
 
-again544:
+again547:
 	VMOVUPD      (BX), Z8
 	VMOVUPD.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -6999,146 +7028,146 @@ again544:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again544
+	JNZ          again547
 
-done545:
+done548:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial546
+	JNZ     partial549
 	VMOVUPD Z1, 64(DI)
-	JMP     stored549
+	JMP     stored552
 
-partial546:
+partial549:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour547
+	JZ         noFour550
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour547:
+noFour550:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo548
+	JZ         noTwo551
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo548:
+noTwo551:
 	TESTQ  $0x00000001, R9
-	JZ     stored549
+	JZ     stored552
 	VMOVSD X0, (BX)
 
-stored549:
+stored552:
 	ADDQ    AX, DI
 	VMOVUPD Z2, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial550
+	JNZ     partial553
 	VMOVUPD Z3, 64(DI)
-	JMP     stored553
+	JMP     stored556
 
-partial550:
+partial553:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour551
+	JZ         noFour554
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour551:
+noFour554:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo552
+	JZ         noTwo555
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo552:
+noTwo555:
 	TESTQ  $0x00000001, R9
-	JZ     stored553
+	JZ     stored556
 	VMOVSD X0, (BX)
 
-stored553:
+stored556:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial554
+	JNZ     partial557
 	VMOVUPD Z5, 64(DI)
-	JMP     stored557
+	JMP     stored560
 
-partial554:
+partial557:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour555
+	JZ         noFour558
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour555:
+noFour558:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo556
+	JZ         noTwo559
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo556:
+noTwo559:
 	TESTQ  $0x00000001, R9
-	JZ     stored557
+	JZ     stored560
 	VMOVSD X0, (BX)
 
-stored557:
+stored560:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial558
+	JNZ     partial561
 	VMOVUPD Z7, 64(DI)
-	JMP     stored561
+	JMP     stored564
 
-partial558:
+partial561:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour559
+	JZ         noFour562
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour559:
+noFour562:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo560
+	JZ         noTwo563
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo560:
+noTwo563:
 	TESTQ  $0x00000001, R9
-	JZ     stored561
+	JZ     stored564
 	VMOVSD X0, (BX)
 
-stored561:
+stored564:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile542
+	JGE  tile545
 
-tiles543:
+tiles546:
 	CMPQ R10, $0x00000001
-	JLT  tiles563
+	JLT  tiles566
 
-tile562:
+tile565:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done565
+	JLE    done568
 
-again564:
+again567:
 	VMOVUPD      (BX), Z2
 	VMOVUPD.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -7148,48 +7177,48 @@ again564:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again564
+	JNZ          again567
 
-done565:
+done568:
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial566
+	JNZ     partial569
 	VMOVUPD Z1, 64(DI)
-	JMP     stored569
+	JMP     stored572
 
-partial566:
+partial569:
 	LEAQ       64(DI), CX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour567
+	JZ         noFour570
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour567:
+noFour570:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo568
+	JZ         noTwo571
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo568:
+noTwo571:
 	TESTQ  $0x00000001, R9
-	JZ     stored569
+	JZ     stored572
 	VMOVSD X0, (CX)
 
-stored569:
+stored572:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile562
+	JGE  tile565
 
-tiles563:
-	JMP done411
+tiles566:
+	JMP done414
 
-wider505:
+wider508:
 	CMPQ  R9, $0x00000018
-	JGT   wider570
+	JGT   wider573
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -7199,9 +7228,9 @@ wider505:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles572
+	JLT   tiles575
 
-tile571:
+tile574:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7230,9 +7259,9 @@ tile571:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done574
+	JLE    done577
 
-again573:
+again576:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD.Z    128(BX), K1, Z26
@@ -7279,261 +7308,261 @@ again573:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again573
+	JNZ          again576
 
-done574:
+done577:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial575
+	JNZ     partial578
 	VMOVUPD Z2, 128(DI)
-	JMP     stored578
+	JMP     stored581
 
-partial575:
+partial578:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour576
+	JZ         noFour579
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour576:
+noFour579:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo577
+	JZ         noTwo580
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo577:
+noTwo580:
 	TESTQ  $0x00000001, R9
-	JZ     stored578
+	JZ     stored581
 	VMOVSD X0, (BX)
 
-stored578:
+stored581:
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial579
+	JNZ     partial582
 	VMOVUPD Z5, 128(DI)
-	JMP     stored582
+	JMP     stored585
 
-partial579:
+partial582:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour580
+	JZ         noFour583
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour580:
+noFour583:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo581
+	JZ         noTwo584
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo581:
+noTwo584:
 	TESTQ  $0x00000001, R9
-	JZ     stored582
+	JZ     stored585
 	VMOVSD X0, (BX)
 
-stored582:
+stored585:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	VMOVUPD Z7, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial583
+	JNZ     partial586
 	VMOVUPD Z8, 128(DI)
-	JMP     stored586
+	JMP     stored589
 
-partial583:
+partial586:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour584
+	JZ         noFour587
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour584:
+noFour587:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo585
+	JZ         noTwo588
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo585:
+noTwo588:
 	TESTQ  $0x00000001, R9
-	JZ     stored586
+	JZ     stored589
 	VMOVSD X0, (BX)
 
-stored586:
+stored589:
 	ADDQ    AX, DI
 	VMOVUPD Z9, (DI)
 	VMOVUPD Z10, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial587
+	JNZ     partial590
 	VMOVUPD Z11, 128(DI)
-	JMP     stored590
+	JMP     stored593
 
-partial587:
+partial590:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour588
+	JZ         noFour591
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour588:
+noFour591:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo589
+	JZ         noTwo592
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo589:
+noTwo592:
 	TESTQ  $0x00000001, R9
-	JZ     stored590
+	JZ     stored593
 	VMOVSD X0, (BX)
 
-stored590:
+stored593:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial591
+	JNZ     partial594
 	VMOVUPD Z14, 128(DI)
-	JMP     stored594
+	JMP     stored597
 
-partial591:
+partial594:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour592
+	JZ         noFour595
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour592:
+noFour595:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo593
+	JZ         noTwo596
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo593:
+noTwo596:
 	TESTQ  $0x00000001, R9
-	JZ     stored594
+	JZ     stored597
 	VMOVSD X0, (BX)
 
-stored594:
+stored597:
 	ADDQ    AX, DI
 	VMOVUPD Z15, (DI)
 	VMOVUPD Z16, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial595
+	JNZ     partial598
 	VMOVUPD Z17, 128(DI)
-	JMP     stored598
+	JMP     stored601
 
-partial595:
+partial598:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z17, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour596
+	JZ         noFour599
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour596:
+noFour599:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo597
+	JZ         noTwo600
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo597:
+noTwo600:
 	TESTQ  $0x00000001, R9
-	JZ     stored598
+	JZ     stored601
 	VMOVSD X0, (BX)
 
-stored598:
+stored601:
 	ADDQ    AX, DI
 	VMOVUPD Z18, (DI)
 	VMOVUPD Z19, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial599
+	JNZ     partial602
 	VMOVUPD Z20, 128(DI)
-	JMP     stored602
+	JMP     stored605
 
-partial599:
+partial602:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z20, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour600
+	JZ         noFour603
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour600:
+noFour603:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo601
+	JZ         noTwo604
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo601:
+noTwo604:
 	TESTQ  $0x00000001, R9
-	JZ     stored602
+	JZ     stored605
 	VMOVSD X0, (BX)
 
-stored602:
+stored605:
 	ADDQ    AX, DI
 	VMOVUPD Z21, (DI)
 	VMOVUPD Z22, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial603
+	JNZ     partial606
 	VMOVUPD Z23, 128(DI)
-	JMP     stored606
+	JMP     stored609
 
-partial603:
+partial606:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour604
+	JZ         noFour607
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour604:
+noFour607:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo605
+	JZ         noTwo608
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo605:
+noTwo608:
 	TESTQ  $0x00000001, R9
-	JZ     stored606
+	JZ     stored609
 	VMOVSD X0, (BX)
 
-stored606:
+stored609:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile571
+	JGE  tile574
 
-tiles572:
+tiles575:
 	CMPQ R10, $0x00000002
-	JLT  tiles608
+	JLT  tiles611
 
-tile607:
+tile610:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7544,9 +7573,9 @@ tile607:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done610
+	JLE    done613
 
-again609:
+again612:
 	VMOVUPD      (BX), Z6
 	VMOVUPD      64(BX), Z7
 	VMOVUPD.Z    128(BX), K1, Z8
@@ -7563,81 +7592,81 @@ again609:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again609
+	JNZ          again612
 
-done610:
+done613:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial611
+	JNZ     partial614
 	VMOVUPD Z2, 128(DI)
-	JMP     stored614
+	JMP     stored617
 
-partial611:
+partial614:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour612
+	JZ         noFour615
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour612:
+noFour615:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo613
+	JZ         noTwo616
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo613:
+noTwo616:
 	TESTQ  $0x00000001, R9
-	JZ     stored614
+	JZ     stored617
 	VMOVSD X0, (BX)
 
-stored614:
+stored617:
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial615
+	JNZ     partial618
 	VMOVUPD Z5, 128(DI)
-	JMP     stored618
+	JMP     stored621
 
-partial615:
+partial618:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour616
+	JZ         noFour619
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour616:
+noFour619:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo617
+	JZ         noTwo620
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo617:
+noTwo620:
 	TESTQ  $0x00000001, R9
-	JZ     stored618
+	JZ     stored621
 	VMOVSD X0, (BX)
 
-stored618:
+stored621:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile607
+	JGE  tile610
 
-tiles608:
+tiles611:
 	CMPQ R10, $0x00000001
-	JLT  tiles620
+	JLT  tiles623
 
-tile619:
+tile622:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7645,9 +7674,9 @@ tile619:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done622
+	JLE    done625
 
-again621:
+again624:
 	VMOVUPD      (BX), Z3
 	VMOVUPD      64(BX), Z4
 	VMOVUPD.Z    128(BX), K1, Z5
@@ -7659,47 +7688,47 @@ again621:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again621
+	JNZ          again624
 
-done622:
+done625:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial623
+	JNZ     partial626
 	VMOVUPD Z2, 128(DI)
-	JMP     stored626
+	JMP     stored629
 
-partial623:
+partial626:
 	LEAQ       128(DI), CX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour624
+	JZ         noFour627
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour624:
+noFour627:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo625
+	JZ         noTwo628
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo625:
+noTwo628:
 	TESTQ  $0x00000001, R9
-	JZ     stored626
+	JZ     stored629
 	VMOVSD X0, (CX)
 
-stored626:
+stored629:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile619
+	JGE  tile622
 
-tiles620:
-	JMP done411
+tiles623:
+	JMP done414
 
-wider570:
+wider573:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -7709,9 +7738,9 @@ wider570:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles629
+	JLT   tiles632
 
-tile628:
+tile631:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7740,9 +7769,9 @@ tile628:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done631
+	JLE    done634
 
-again630:
+again633:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -7786,9 +7815,9 @@ again630:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again630
+	JNZ          again633
 
-done631:
+done634:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -7796,197 +7825,197 @@ done631:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial632
+	JNZ     partial635
 	VMOVUPD Z3, 192(DI)
-	JMP     stored635
+	JMP     stored638
 
-partial632:
+partial635:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour633
+	JZ         noFour636
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour633:
+noFour636:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo634
+	JZ         noTwo637
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo634:
+noTwo637:
 	TESTQ  $0x00000001, R9
-	JZ     stored635
+	JZ     stored638
 	VMOVSD X0, (BX)
 
-stored635:
+stored638:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial636
+	JNZ     partial639
 	VMOVUPD Z7, 192(DI)
-	JMP     stored639
+	JMP     stored642
 
-partial636:
+partial639:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour637
+	JZ         noFour640
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour637:
+noFour640:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo638
+	JZ         noTwo641
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo638:
+noTwo641:
 	TESTQ  $0x00000001, R9
-	JZ     stored639
+	JZ     stored642
 	VMOVSD X0, (BX)
 
-stored639:
+stored642:
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
 	VMOVUPD Z9, 64(DI)
 	VMOVUPD Z10, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial640
+	JNZ     partial643
 	VMOVUPD Z11, 192(DI)
-	JMP     stored643
+	JMP     stored646
 
-partial640:
+partial643:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour641
+	JZ         noFour644
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour641:
+noFour644:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo642
+	JZ         noTwo645
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo642:
+noTwo645:
 	TESTQ  $0x00000001, R9
-	JZ     stored643
+	JZ     stored646
 	VMOVSD X0, (BX)
 
-stored643:
+stored646:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	VMOVUPD Z14, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial644
+	JNZ     partial647
 	VMOVUPD Z15, 192(DI)
-	JMP     stored647
+	JMP     stored650
 
-partial644:
+partial647:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour645
+	JZ         noFour648
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour645:
+noFour648:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo646
+	JZ         noTwo649
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo646:
+noTwo649:
 	TESTQ  $0x00000001, R9
-	JZ     stored647
+	JZ     stored650
 	VMOVSD X0, (BX)
 
-stored647:
+stored650:
 	ADDQ    AX, DI
 	VMOVUPD Z16, (DI)
 	VMOVUPD Z17, 64(DI)
 	VMOVUPD Z18, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial648
+	JNZ     partial651
 	VMOVUPD Z19, 192(DI)
-	JMP     stored651
+	JMP     stored654
 
-partial648:
+partial651:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour649
+	JZ         noFour652
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour649:
+noFour652:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo650
+	JZ         noTwo653
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo650:
+noTwo653:
 	TESTQ  $0x00000001, R9
-	JZ     stored651
+	JZ     stored654
 	VMOVSD X0, (BX)
 
-stored651:
+stored654:
 	ADDQ    AX, DI
 	VMOVUPD Z20, (DI)
 	VMOVUPD Z21, 64(DI)
 	VMOVUPD Z22, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial652
+	JNZ     partial655
 	VMOVUPD Z23, 192(DI)
-	JMP     stored655
+	JMP     stored658
 
-partial652:
+partial655:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour653
+	JZ         noFour656
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour653:
+noFour656:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo654
+	JZ         noTwo657
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo654:
+noTwo657:
 	TESTQ  $0x00000001, R9
-	JZ     stored655
+	JZ     stored658
 	VMOVSD X0, (BX)
 
-stored655:
+stored658:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile628
+	JGE  tile631
 
-tiles629:
+tiles632:
 	CMPQ R10, $0x00000002
-	JLT  tiles657
+	JLT  tiles660
 
-tile656:
+tile659:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7999,9 +8028,9 @@ tile656:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done659
+	JLE    done662
 
-again658:
+again661:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -8021,9 +8050,9 @@ again658:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again658
+	JNZ          again661
 
-done659:
+done662:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -8031,73 +8060,73 @@ done659:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial660
+	JNZ     partial663
 	VMOVUPD Z3, 192(DI)
-	JMP     stored663
+	JMP     stored666
 
-partial660:
+partial663:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour661
+	JZ         noFour664
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour661:
+noFour664:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo662
+	JZ         noTwo665
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo662:
+noTwo665:
 	TESTQ  $0x00000001, R9
-	JZ     stored663
+	JZ     stored666
 	VMOVSD X0, (BX)
 
-stored663:
+stored666:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial664
+	JNZ     partial667
 	VMOVUPD Z7, 192(DI)
-	JMP     stored667
+	JMP     stored670
 
-partial664:
+partial667:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour665
+	JZ         noFour668
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour665:
+noFour668:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo666
+	JZ         noTwo669
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo666:
+noTwo669:
 	TESTQ  $0x00000001, R9
-	JZ     stored667
+	JZ     stored670
 	VMOVSD X0, (BX)
 
-stored667:
+stored670:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile656
+	JGE  tile659
 
-tiles657:
+tiles660:
 	CMPQ R10, $0x00000001
-	JLT  tiles669
+	JLT  tiles672
 
-tile668:
+tile671:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8106,9 +8135,9 @@ tile668:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done671
+	JLE    done674
 
-again670:
+again673:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -8122,46 +8151,46 @@ again670:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again670
+	JNZ          again673
 
-done671:
+done674:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial672
+	JNZ     partial675
 	VMOVUPD Z3, 192(DI)
-	JMP     stored675
+	JMP     stored678
 
-partial672:
+partial675:
 	LEAQ       192(DI), CX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour673
+	JZ         noFour676
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour673:
+noFour676:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo674
+	JZ         noTwo677
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo674:
+noTwo677:
 	TESTQ  $0x00000001, R9
-	JZ     stored675
+	JZ     stored678
 	VMOVSD X0, (CX)
 
-stored675:
+stored678:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile668
+	JGE  tile671
 
-tiles669:
-done411:
+tiles672:
+done414:
 	VZEROUPPER
 	RET
 
@@ -8176,17 +8205,17 @@ TEXT ·scatterMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest677
+	JLT  rest680
 
-panel676:
+panel679:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles680
+	JLT  tiles683
 
-tile679:
+tile682:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8212,9 +8241,9 @@ tile679:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done682
+	JLE    done685
 
-again681:
+again684:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -8247,9 +8276,9 @@ again681:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again681
+	JNZ          again684
 
-done682:
+done685:
 	VMOVUPD (DI), Z20
 	VADDPD  Z20, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8318,13 +8347,13 @@ done682:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile679
+	JGE     tile682
 
-tiles680:
+tiles683:
 	CMPQ R10, $0x00000002
-	JLT  tiles684
+	JLT  tiles687
 
-tile683:
+tile686:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8338,9 +8367,9 @@ tile683:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done686
+	JLE    done689
 
-again685:
+again688:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -8358,9 +8387,9 @@ again685:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again685
+	JNZ          again688
 
-done686:
+done689:
 	VMOVUPD (DI), Z8
 	VADDPD  Z8, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8390,13 +8419,13 @@ done686:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile683
+	JGE     tile686
 
-tiles684:
+tiles687:
 	CMPQ R10, $0x00000001
-	JLT  tiles688
+	JLT  tiles691
 
-tile687:
+tile690:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8406,9 +8435,9 @@ tile687:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done690
+	JLE    done693
 
-again689:
+again692:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -8421,9 +8450,9 @@ again689:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again689
+	JNZ          again692
 
-done690:
+done693:
 	VMOVUPD (DI), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8440,19 +8469,19 @@ done690:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile687
+	JGE     tile690
 
-tiles688:
+tiles691:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel676
+	JGE  panel679
 
-rest677:
+rest680:
 	TESTQ R9, R9
-	JZ    done678
+	JZ    done681
 	CMPQ  R9, $0x00000008
-	JGT   wider691
+	JGT   wider694
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -8460,362 +8489,10 @@ rest677:
 	MOVQ  w_base+0(FP), DI
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
-	CMPQ  R10, $0x00000005
-	JLT   tiles693
+	CMPQ  R10, $0x0000000a
+	JLT   tiles696
 
-tile692:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done695
-
-again694:
-	VMOVUPD.Z    (SI), K1, Z5
-	VBROADCASTSD (BX), Z6
-	VFMADD231PD  Z5, Z6, Z0
-	VBROADCASTSD 8(BX), Z6
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD 16(BX), Z6
-	VFMADD231PD  Z5, Z6, Z2
-	VBROADCASTSD 24(BX), Z6
-	VFMADD231PD  Z5, Z6, Z3
-	VBROADCASTSD 32(BX), Z6
-	VFMADD231PD  Z5, Z6, Z4
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again694
-
-done695:
-	VMOVUPD.Z (DI), K1, Z5
-	VADDPD    Z5, Z0, Z0
-	TESTQ     $0x00000007, R9
-	JNZ       partial696
-	VMOVUPD   Z0, (DI)
-	JMP       stored699
-
-partial696:
-	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour697
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour697:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo698
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo698:
-	TESTQ  $0x00000001, R9
-	JZ     stored699
-	VMOVSD X0, (BX)
-
-stored699:
-	ADDQ      AX, DI
-	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z1, Z1
-	TESTQ     $0x00000007, R9
-	JNZ       partial700
-	VMOVUPD   Z1, (DI)
-	JMP       stored703
-
-partial700:
-	LEAQ       (DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour701
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour701:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo702
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo702:
-	TESTQ  $0x00000001, R9
-	JZ     stored703
-	VMOVSD X0, (BX)
-
-stored703:
-	ADDQ      AX, DI
-	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z2, Z2
-	TESTQ     $0x00000007, R9
-	JNZ       partial704
-	VMOVUPD   Z2, (DI)
-	JMP       stored707
-
-partial704:
-	LEAQ       (DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour705
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour705:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo706
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo706:
-	TESTQ  $0x00000001, R9
-	JZ     stored707
-	VMOVSD X0, (BX)
-
-stored707:
-	ADDQ      AX, DI
-	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z3, Z3
-	TESTQ     $0x00000007, R9
-	JNZ       partial708
-	VMOVUPD   Z3, (DI)
-	JMP       stored711
-
-partial708:
-	LEAQ       (DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour709
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour709:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo710
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo710:
-	TESTQ  $0x00000001, R9
-	JZ     stored711
-	VMOVSD X0, (BX)
-
-stored711:
-	ADDQ      AX, DI
-	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z4, Z4
-	TESTQ     $0x00000007, R9
-	JNZ       partial712
-	VMOVUPD   Z4, (DI)
-	JMP       stored715
-
-partial712:
-	LEAQ       (DI), BX
-	VMOVAPD    Z4, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour713
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour713:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo714
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo714:
-	TESTQ  $0x00000001, R9
-	JZ     stored715
-	VMOVSD X0, (BX)
-
-stored715:
-	ADDQ AX, DI
-	ADDQ $0x00000028, DX
-	SUBQ $0x00000005, R10
-	CMPQ R10, $0x00000005
-	JGE  tile692
-
-tiles693:
-	CMPQ R10, $0x00000002
-	JLT  tiles717
-
-tile716:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done719
-
-again718:
-	VMOVUPD.Z    (SI), K1, Z2
-	VBROADCASTSD (BX), Z3
-	VFMADD231PD  Z2, Z3, Z0
-	VBROADCASTSD 8(BX), Z3
-	VFMADD231PD  Z2, Z3, Z1
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again718
-
-done719:
-	VMOVUPD.Z (DI), K1, Z2
-	VADDPD    Z2, Z0, Z0
-	TESTQ     $0x00000007, R9
-	JNZ       partial720
-	VMOVUPD   Z0, (DI)
-	JMP       stored723
-
-partial720:
-	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour721
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour721:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo722
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo722:
-	TESTQ  $0x00000001, R9
-	JZ     stored723
-	VMOVSD X0, (BX)
-
-stored723:
-	ADDQ      AX, DI
-	VMOVUPD.Z (DI), K1, Z0
-	VADDPD    Z0, Z1, Z1
-	TESTQ     $0x00000007, R9
-	JNZ       partial724
-	VMOVUPD   Z1, (DI)
-	JMP       stored727
-
-partial724:
-	LEAQ       (DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour725
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour725:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo726
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo726:
-	TESTQ  $0x00000001, R9
-	JZ     stored727
-	VMOVSD X0, (BX)
-
-stored727:
-	ADDQ AX, DI
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile716
-
-tiles717:
-	CMPQ R10, $0x00000001
-	JLT  tiles729
-
-tile728:
-	VXORPD Z0, Z0, Z0
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done731
-
-again730:
-	VMOVUPD.Z    (SI), K1, Z1
-	VBROADCASTSD (BX), Z2
-	VFMADD231PD  Z1, Z2, Z0
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again730
-
-done731:
-	VMOVUPD.Z (DI), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R9
-	JNZ       partial732
-	VMOVUPD   Z0, (DI)
-	JMP       stored735
-
-partial732:
-	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour733
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour733:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo734
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo734:
-	TESTQ  $0x00000001, R9
-	JZ     stored735
-	VMOVSD X0, (BX)
-
-stored735:
-	ADDQ AX, DI
-	ADDQ $0x00000008, DX
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile728
-
-tiles729:
-	JMP done678
-
-wider691:
-	CMPQ  R9, $0x00000010
-	JGT   wider736
-	SUBQ  $0x00000008, R9
-	MOVQ  $-1, DX
-	BZHIQ R9, DX, DX
-	KMOVB DX, K1
-	MOVQ  f_base+24(FP), DX
-	MOVQ  w_base+0(FP), DI
-	ADDQ  R8, DI
-	MOVQ  d+80(FP), R10
-	CMPQ  R10, $0x00000005
-	JLT   tiles738
-
-tile737:
+tile695:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8831,9 +8508,716 @@ tile737:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done740
+	JLE    done698
 
-again739:
+again697:
+	VMOVUPD.Z    (SI), K1, Z10
+	VBROADCASTSD (BX), Z11
+	VFMADD231PD  Z10, Z11, Z0
+	VBROADCASTSD 8(BX), Z11
+	VFMADD231PD  Z10, Z11, Z1
+	VBROADCASTSD 16(BX), Z11
+	VFMADD231PD  Z10, Z11, Z2
+	VBROADCASTSD 24(BX), Z11
+	VFMADD231PD  Z10, Z11, Z3
+	VBROADCASTSD 32(BX), Z11
+	VFMADD231PD  Z10, Z11, Z4
+	VBROADCASTSD 40(BX), Z11
+	VFMADD231PD  Z10, Z11, Z5
+	VBROADCASTSD 48(BX), Z11
+	VFMADD231PD  Z10, Z11, Z6
+	VBROADCASTSD 56(BX), Z11
+	VFMADD231PD  Z10, Z11, Z7
+	VBROADCASTSD 64(BX), Z11
+	VFMADD231PD  Z10, Z11, Z8
+	VBROADCASTSD 72(BX), Z11
+	VFMADD231PD  Z10, Z11, Z9
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again697
+
+done698:
+	VMOVUPD.Z (DI), K1, Z10
+	VADDPD    Z10, Z0, Z0
+	TESTQ     $0x00000007, R9
+	JNZ       partial699
+	VMOVUPD   Z0, (DI)
+	JMP       stored702
+
+partial699:
+	LEAQ       (DI), BX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour700
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour700:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo701
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo701:
+	TESTQ  $0x00000001, R9
+	JZ     stored702
+	VMOVSD X0, (BX)
+
+stored702:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R9
+	JNZ       partial703
+	VMOVUPD   Z1, (DI)
+	JMP       stored706
+
+partial703:
+	LEAQ       (DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour704
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour704:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo705
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo705:
+	TESTQ  $0x00000001, R9
+	JZ     stored706
+	VMOVSD X0, (BX)
+
+stored706:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z2, Z2
+	TESTQ     $0x00000007, R9
+	JNZ       partial707
+	VMOVUPD   Z2, (DI)
+	JMP       stored710
+
+partial707:
+	LEAQ       (DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour708
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour708:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo709
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo709:
+	TESTQ  $0x00000001, R9
+	JZ     stored710
+	VMOVSD X0, (BX)
+
+stored710:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z3, Z3
+	TESTQ     $0x00000007, R9
+	JNZ       partial711
+	VMOVUPD   Z3, (DI)
+	JMP       stored714
+
+partial711:
+	LEAQ       (DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour712
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour712:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo713
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo713:
+	TESTQ  $0x00000001, R9
+	JZ     stored714
+	VMOVSD X0, (BX)
+
+stored714:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	TESTQ     $0x00000007, R9
+	JNZ       partial715
+	VMOVUPD   Z4, (DI)
+	JMP       stored718
+
+partial715:
+	LEAQ       (DI), BX
+	VMOVAPD    Z4, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour716
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour716:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo717
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo717:
+	TESTQ  $0x00000001, R9
+	JZ     stored718
+	VMOVSD X0, (BX)
+
+stored718:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z5, Z5
+	TESTQ     $0x00000007, R9
+	JNZ       partial719
+	VMOVUPD   Z5, (DI)
+	JMP       stored722
+
+partial719:
+	LEAQ       (DI), BX
+	VMOVAPD    Z5, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour720
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour720:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo721
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo721:
+	TESTQ  $0x00000001, R9
+	JZ     stored722
+	VMOVSD X0, (BX)
+
+stored722:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z6, Z6
+	TESTQ     $0x00000007, R9
+	JNZ       partial723
+	VMOVUPD   Z6, (DI)
+	JMP       stored726
+
+partial723:
+	LEAQ       (DI), BX
+	VMOVAPD    Z6, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour724
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour724:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo725
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo725:
+	TESTQ  $0x00000001, R9
+	JZ     stored726
+	VMOVSD X0, (BX)
+
+stored726:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z7, Z7
+	TESTQ     $0x00000007, R9
+	JNZ       partial727
+	VMOVUPD   Z7, (DI)
+	JMP       stored730
+
+partial727:
+	LEAQ       (DI), BX
+	VMOVAPD    Z7, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour728
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour728:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo729
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo729:
+	TESTQ  $0x00000001, R9
+	JZ     stored730
+	VMOVSD X0, (BX)
+
+stored730:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z8, Z8
+	TESTQ     $0x00000007, R9
+	JNZ       partial731
+	VMOVUPD   Z8, (DI)
+	JMP       stored734
+
+partial731:
+	LEAQ       (DI), BX
+	VMOVAPD    Z8, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour732
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour732:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo733
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo733:
+	TESTQ  $0x00000001, R9
+	JZ     stored734
+	VMOVSD X0, (BX)
+
+stored734:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z9, Z9
+	TESTQ     $0x00000007, R9
+	JNZ       partial735
+	VMOVUPD   Z9, (DI)
+	JMP       stored738
+
+partial735:
+	LEAQ       (DI), BX
+	VMOVAPD    Z9, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour736
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour736:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo737
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo737:
+	TESTQ  $0x00000001, R9
+	JZ     stored738
+	VMOVSD X0, (BX)
+
+stored738:
+	ADDQ AX, DI
+	ADDQ $0x00000050, DX
+	SUBQ $0x0000000a, R10
+	CMPQ R10, $0x0000000a
+	JGE  tile695
+
+tiles696:
+	CMPQ R10, $0x00000005
+	JLT  tiles740
+
+tile739:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done742
+
+again741:
+	VMOVUPD.Z    (SI), K1, Z5
+	VBROADCASTSD (BX), Z6
+	VFMADD231PD  Z5, Z6, Z0
+	VBROADCASTSD 8(BX), Z6
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD 16(BX), Z6
+	VFMADD231PD  Z5, Z6, Z2
+	VBROADCASTSD 24(BX), Z6
+	VFMADD231PD  Z5, Z6, Z3
+	VBROADCASTSD 32(BX), Z6
+	VFMADD231PD  Z5, Z6, Z4
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again741
+
+done742:
+	VMOVUPD.Z (DI), K1, Z5
+	VADDPD    Z5, Z0, Z0
+	TESTQ     $0x00000007, R9
+	JNZ       partial743
+	VMOVUPD   Z0, (DI)
+	JMP       stored746
+
+partial743:
+	LEAQ       (DI), BX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour744
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour744:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo745
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo745:
+	TESTQ  $0x00000001, R9
+	JZ     stored746
+	VMOVSD X0, (BX)
+
+stored746:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R9
+	JNZ       partial747
+	VMOVUPD   Z1, (DI)
+	JMP       stored750
+
+partial747:
+	LEAQ       (DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour748
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour748:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo749
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo749:
+	TESTQ  $0x00000001, R9
+	JZ     stored750
+	VMOVSD X0, (BX)
+
+stored750:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z2, Z2
+	TESTQ     $0x00000007, R9
+	JNZ       partial751
+	VMOVUPD   Z2, (DI)
+	JMP       stored754
+
+partial751:
+	LEAQ       (DI), BX
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour752
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour752:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo753
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo753:
+	TESTQ  $0x00000001, R9
+	JZ     stored754
+	VMOVSD X0, (BX)
+
+stored754:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z3, Z3
+	TESTQ     $0x00000007, R9
+	JNZ       partial755
+	VMOVUPD   Z3, (DI)
+	JMP       stored758
+
+partial755:
+	LEAQ       (DI), BX
+	VMOVAPD    Z3, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour756
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour756:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo757
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo757:
+	TESTQ  $0x00000001, R9
+	JZ     stored758
+	VMOVSD X0, (BX)
+
+stored758:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	TESTQ     $0x00000007, R9
+	JNZ       partial759
+	VMOVUPD   Z4, (DI)
+	JMP       stored762
+
+partial759:
+	LEAQ       (DI), BX
+	VMOVAPD    Z4, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour760
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour760:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo761
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo761:
+	TESTQ  $0x00000001, R9
+	JZ     stored762
+	VMOVSD X0, (BX)
+
+stored762:
+	ADDQ AX, DI
+	ADDQ $0x00000028, DX
+	SUBQ $0x00000005, R10
+	CMPQ R10, $0x00000005
+	JGE  tile739
+
+tiles740:
+	CMPQ R10, $0x00000002
+	JLT  tiles764
+
+tile763:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done766
+
+again765:
+	VMOVUPD.Z    (SI), K1, Z2
+	VBROADCASTSD (BX), Z3
+	VFMADD231PD  Z2, Z3, Z0
+	VBROADCASTSD 8(BX), Z3
+	VFMADD231PD  Z2, Z3, Z1
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again765
+
+done766:
+	VMOVUPD.Z (DI), K1, Z2
+	VADDPD    Z2, Z0, Z0
+	TESTQ     $0x00000007, R9
+	JNZ       partial767
+	VMOVUPD   Z0, (DI)
+	JMP       stored770
+
+partial767:
+	LEAQ       (DI), BX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour768
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour768:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo769
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo769:
+	TESTQ  $0x00000001, R9
+	JZ     stored770
+	VMOVSD X0, (BX)
+
+stored770:
+	ADDQ      AX, DI
+	VMOVUPD.Z (DI), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R9
+	JNZ       partial771
+	VMOVUPD   Z1, (DI)
+	JMP       stored774
+
+partial771:
+	LEAQ       (DI), BX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour772
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour772:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo773
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo773:
+	TESTQ  $0x00000001, R9
+	JZ     stored774
+	VMOVSD X0, (BX)
+
+stored774:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile763
+
+tiles764:
+	CMPQ R10, $0x00000001
+	JLT  tiles776
+
+tile775:
+	VXORPD Z0, Z0, Z0
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done778
+
+again777:
+	VMOVUPD.Z    (SI), K1, Z1
+	VBROADCASTSD (BX), Z2
+	VFMADD231PD  Z1, Z2, Z0
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again777
+
+done778:
+	VMOVUPD.Z (DI), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R9
+	JNZ       partial779
+	VMOVUPD   Z0, (DI)
+	JMP       stored782
+
+partial779:
+	LEAQ       (DI), BX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour780
+	VMOVUPD    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+noFour780:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo781
+	VMOVUPD    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+noTwo781:
+	TESTQ  $0x00000001, R9
+	JZ     stored782
+	VMOVSD X0, (BX)
+
+stored782:
+	ADDQ AX, DI
+	ADDQ $0x00000008, DX
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile775
+
+tiles776:
+	JMP done681
+
+wider694:
+	CMPQ  R9, $0x00000010
+	JGT   wider783
+	SUBQ  $0x00000008, R9
+	MOVQ  $-1, DX
+	BZHIQ R9, DX, DX
+	KMOVB DX, K1
+	MOVQ  f_base+24(FP), DX
+	MOVQ  w_base+0(FP), DI
+	ADDQ  R8, DI
+	MOVQ  d+80(FP), R10
+	CMPQ  R10, $0x00000005
+	JLT   tiles785
+
+tile784:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done787
+
+again786:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (BX), Z12
@@ -8854,41 +9238,41 @@ again739:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again739
+	JNZ          again786
 
-done740:
+done787:
 	VMOVUPD   (DI), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial741
+	JNZ       partial788
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored744
+	JMP       stored791
 
-partial741:
+partial788:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour742
+	JZ         noFour789
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour742:
+noFour789:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo743
+	JZ         noTwo790
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo743:
+noTwo790:
 	TESTQ  $0x00000001, R9
-	JZ     stored744
+	JZ     stored791
 	VMOVSD X0, (BX)
 
-stored744:
+stored791:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
@@ -8896,32 +9280,32 @@ stored744:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial745
+	JNZ       partial792
 	VMOVUPD   Z3, 64(DI)
-	JMP       stored748
+	JMP       stored795
 
-partial745:
+partial792:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour746
+	JZ         noFour793
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour746:
+noFour793:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo747
+	JZ         noTwo794
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo747:
+noTwo794:
 	TESTQ  $0x00000001, R9
-	JZ     stored748
+	JZ     stored795
 	VMOVSD X0, (BX)
 
-stored748:
+stored795:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -8929,32 +9313,32 @@ stored748:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial749
+	JNZ       partial796
 	VMOVUPD   Z5, 64(DI)
-	JMP       stored752
+	JMP       stored799
 
-partial749:
+partial796:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour750
+	JZ         noFour797
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour750:
+noFour797:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo751
+	JZ         noTwo798
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo751:
+noTwo798:
 	TESTQ  $0x00000001, R9
-	JZ     stored752
+	JZ     stored799
 	VMOVSD X0, (BX)
 
-stored752:
+stored799:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -8962,32 +9346,32 @@ stored752:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial753
+	JNZ       partial800
 	VMOVUPD   Z7, 64(DI)
-	JMP       stored756
+	JMP       stored803
 
-partial753:
+partial800:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour754
+	JZ         noFour801
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour754:
+noFour801:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo755
+	JZ         noTwo802
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo755:
+noTwo802:
 	TESTQ  $0x00000001, R9
-	JZ     stored756
+	JZ     stored803
 	VMOVSD X0, (BX)
 
-stored756:
+stored803:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
@@ -8995,43 +9379,43 @@ stored756:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z9, Z9
 	TESTQ     $0x00000007, R9
-	JNZ       partial757
+	JNZ       partial804
 	VMOVUPD   Z9, 64(DI)
-	JMP       stored760
+	JMP       stored807
 
-partial757:
+partial804:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour758
+	JZ         noFour805
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour758:
+noFour805:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo759
+	JZ         noTwo806
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo759:
+noTwo806:
 	TESTQ  $0x00000001, R9
-	JZ     stored760
+	JZ     stored807
 	VMOVSD X0, (BX)
 
-stored760:
+stored807:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile737
+	JGE  tile784
 
-tiles738:
+tiles785:
 	CMPQ R10, $0x00000002
-	JLT  tiles762
+	JLT  tiles809
 
-tile761:
+tile808:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9041,9 +9425,9 @@ tile761:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done764
+	JLE    done811
 
-again763:
+again810:
 	VMOVUPD      (SI), Z4
 	VMOVUPD.Z    64(SI), K1, Z5
 	VBROADCASTSD (BX), Z6
@@ -9055,41 +9439,41 @@ again763:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again763
+	JNZ          again810
 
-done764:
+done811:
 	VMOVUPD   (DI), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial765
+	JNZ       partial812
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored768
+	JMP       stored815
 
-partial765:
+partial812:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour766
+	JZ         noFour813
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour766:
+noFour813:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo767
+	JZ         noTwo814
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo767:
+noTwo814:
 	TESTQ  $0x00000001, R9
-	JZ     stored768
+	JZ     stored815
 	VMOVSD X0, (BX)
 
-stored768:
+stored815:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
@@ -9097,43 +9481,43 @@ stored768:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial769
+	JNZ       partial816
 	VMOVUPD   Z3, 64(DI)
-	JMP       stored772
+	JMP       stored819
 
-partial769:
+partial816:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour770
+	JZ         noFour817
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour770:
+noFour817:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo771
+	JZ         noTwo818
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo771:
+noTwo818:
 	TESTQ  $0x00000001, R9
-	JZ     stored772
+	JZ     stored819
 	VMOVSD X0, (BX)
 
-stored772:
+stored819:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile761
+	JGE  tile808
 
-tiles762:
+tiles809:
 	CMPQ R10, $0x00000001
-	JLT  tiles774
+	JLT  tiles821
 
-tile773:
+tile820:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -9141,9 +9525,9 @@ tile773:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done776
+	JLE    done823
 
-again775:
+again822:
 	VMOVUPD      (SI), Z2
 	VMOVUPD.Z    64(SI), K1, Z3
 	VBROADCASTSD (BX), Z4
@@ -9152,53 +9536,53 @@ again775:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again775
+	JNZ          again822
 
-done776:
+done823:
 	VMOVUPD   (DI), Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial777
+	JNZ       partial824
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored780
+	JMP       stored827
 
-partial777:
+partial824:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour778
+	JZ         noFour825
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour778:
+noFour825:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo779
+	JZ         noTwo826
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo779:
+noTwo826:
 	TESTQ  $0x00000001, R9
-	JZ     stored780
+	JZ     stored827
 	VMOVSD X0, (BX)
 
-stored780:
+stored827:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile773
+	JGE  tile820
 
-tiles774:
-	JMP done678
+tiles821:
+	JMP done681
 
-wider736:
+wider783:
 	CMPQ  R9, $0x00000018
-	JGT   wider781
+	JGT   wider828
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9208,9 +9592,9 @@ wider736:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles783
+	JLT   tiles830
 
-tile782:
+tile829:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9231,9 +9615,9 @@ tile782:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done785
+	JLE    done832
 
-again784:
+again831:
 	VMOVUPD      (SI), Z15
 	VMOVUPD      64(SI), Z16
 	VMOVUPD.Z    128(SI), K1, Z17
@@ -9260,9 +9644,9 @@ again784:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again784
+	JNZ          again831
 
-done785:
+done832:
 	VMOVUPD   (DI), Z15
 	VADDPD    Z15, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9272,32 +9656,32 @@ done785:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial786
+	JNZ       partial833
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored789
+	JMP       stored836
 
-partial786:
+partial833:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour787
+	JZ         noFour834
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour787:
+noFour834:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo788
+	JZ         noTwo835
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo788:
+noTwo835:
 	TESTQ  $0x00000001, R9
-	JZ     stored789
+	JZ     stored836
 	VMOVSD X0, (BX)
 
-stored789:
+stored836:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -9308,32 +9692,32 @@ stored789:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial790
+	JNZ       partial837
 	VMOVUPD   Z5, 128(DI)
-	JMP       stored793
+	JMP       stored840
 
-partial790:
+partial837:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour791
+	JZ         noFour838
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour791:
+noFour838:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo792
+	JZ         noTwo839
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo792:
+noTwo839:
 	TESTQ  $0x00000001, R9
-	JZ     stored793
+	JZ     stored840
 	VMOVSD X0, (BX)
 
-stored793:
+stored840:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -9344,32 +9728,32 @@ stored793:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z8, Z8
 	TESTQ     $0x00000007, R9
-	JNZ       partial794
+	JNZ       partial841
 	VMOVUPD   Z8, 128(DI)
-	JMP       stored797
+	JMP       stored844
 
-partial794:
+partial841:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour795
+	JZ         noFour842
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour795:
+noFour842:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo796
+	JZ         noTwo843
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo796:
+noTwo843:
 	TESTQ  $0x00000001, R9
-	JZ     stored797
+	JZ     stored844
 	VMOVSD X0, (BX)
 
-stored797:
+stored844:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z9, Z9
@@ -9380,32 +9764,32 @@ stored797:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
 	TESTQ     $0x00000007, R9
-	JNZ       partial798
+	JNZ       partial845
 	VMOVUPD   Z11, 128(DI)
-	JMP       stored801
+	JMP       stored848
 
-partial798:
+partial845:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour799
+	JZ         noFour846
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour799:
+noFour846:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo800
+	JZ         noTwo847
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo800:
+noTwo847:
 	TESTQ  $0x00000001, R9
-	JZ     stored801
+	JZ     stored848
 	VMOVSD X0, (BX)
 
-stored801:
+stored848:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -9416,43 +9800,43 @@ stored801:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z14, Z14
 	TESTQ     $0x00000007, R9
-	JNZ       partial802
+	JNZ       partial849
 	VMOVUPD   Z14, 128(DI)
-	JMP       stored805
+	JMP       stored852
 
-partial802:
+partial849:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour803
+	JZ         noFour850
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour803:
+noFour850:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo804
+	JZ         noTwo851
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo804:
+noTwo851:
 	TESTQ  $0x00000001, R9
-	JZ     stored805
+	JZ     stored852
 	VMOVSD X0, (BX)
 
-stored805:
+stored852:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile782
+	JGE  tile829
 
-tiles783:
+tiles830:
 	CMPQ R10, $0x00000002
-	JLT  tiles807
+	JLT  tiles854
 
-tile806:
+tile853:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9464,9 +9848,9 @@ tile806:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done809
+	JLE    done856
 
-again808:
+again855:
 	VMOVUPD      (SI), Z6
 	VMOVUPD      64(SI), Z7
 	VMOVUPD.Z    128(SI), K1, Z8
@@ -9481,9 +9865,9 @@ again808:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again808
+	JNZ          again855
 
-done809:
+done856:
 	VMOVUPD   (DI), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9493,32 +9877,32 @@ done809:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial810
+	JNZ       partial857
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored813
+	JMP       stored860
 
-partial810:
+partial857:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour811
+	JZ         noFour858
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour811:
+noFour858:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo812
+	JZ         noTwo859
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo812:
+noTwo859:
 	TESTQ  $0x00000001, R9
-	JZ     stored813
+	JZ     stored860
 	VMOVSD X0, (BX)
 
-stored813:
+stored860:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -9529,43 +9913,43 @@ stored813:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial814
+	JNZ       partial861
 	VMOVUPD   Z5, 128(DI)
-	JMP       stored817
+	JMP       stored864
 
-partial814:
+partial861:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour815
+	JZ         noFour862
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour815:
+noFour862:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo816
+	JZ         noTwo863
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo816:
+noTwo863:
 	TESTQ  $0x00000001, R9
-	JZ     stored817
+	JZ     stored864
 	VMOVSD X0, (BX)
 
-stored817:
+stored864:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile806
+	JGE  tile853
 
-tiles807:
+tiles854:
 	CMPQ R10, $0x00000001
-	JLT  tiles819
+	JLT  tiles866
 
-tile818:
+tile865:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9574,9 +9958,9 @@ tile818:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done821
+	JLE    done868
 
-again820:
+again867:
 	VMOVUPD      (SI), Z3
 	VMOVUPD      64(SI), Z4
 	VMOVUPD.Z    128(SI), K1, Z5
@@ -9587,9 +9971,9 @@ again820:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again820
+	JNZ          again867
 
-done821:
+done868:
 	VMOVUPD   (DI), Z3
 	VADDPD    Z3, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9599,42 +9983,42 @@ done821:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial822
+	JNZ       partial869
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored825
+	JMP       stored872
 
-partial822:
+partial869:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour823
+	JZ         noFour870
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour823:
+noFour870:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo824
+	JZ         noTwo871
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo824:
+noTwo871:
 	TESTQ  $0x00000001, R9
-	JZ     stored825
+	JZ     stored872
 	VMOVSD X0, (BX)
 
-stored825:
+stored872:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile818
+	JGE  tile865
 
-tiles819:
-	JMP done678
+tiles866:
+	JMP done681
 
-wider781:
+wider828:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9644,9 +10028,9 @@ wider781:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles828
+	JLT   tiles875
 
-tile827:
+tile874:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9672,9 +10056,9 @@ tile827:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done830
+	JLE    done877
 
-again829:
+again876:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -9707,9 +10091,9 @@ again829:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again829
+	JNZ          again876
 
-done830:
+done877:
 	VMOVUPD   (DI), Z20
 	VADDPD    Z20, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9722,32 +10106,32 @@ done830:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial831
+	JNZ       partial878
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored834
+	JMP       stored881
 
-partial831:
+partial878:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour832
+	JZ         noFour879
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour832:
+noFour879:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo833
+	JZ         noTwo880
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo833:
+noTwo880:
 	TESTQ  $0x00000001, R9
-	JZ     stored834
+	JZ     stored881
 	VMOVSD X0, (BX)
 
-stored834:
+stored881:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -9761,32 +10145,32 @@ stored834:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial835
+	JNZ       partial882
 	VMOVUPD   Z7, 192(DI)
-	JMP       stored838
+	JMP       stored885
 
-partial835:
+partial882:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour836
+	JZ         noFour883
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour836:
+noFour883:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo837
+	JZ         noTwo884
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo837:
+noTwo884:
 	TESTQ  $0x00000001, R9
-	JZ     stored838
+	JZ     stored885
 	VMOVSD X0, (BX)
 
-stored838:
+stored885:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
@@ -9800,32 +10184,32 @@ stored838:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
 	TESTQ     $0x00000007, R9
-	JNZ       partial839
+	JNZ       partial886
 	VMOVUPD   Z11, 192(DI)
-	JMP       stored842
+	JMP       stored889
 
-partial839:
+partial886:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour840
+	JZ         noFour887
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour840:
+noFour887:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo841
+	JZ         noTwo888
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo841:
+noTwo888:
 	TESTQ  $0x00000001, R9
-	JZ     stored842
+	JZ     stored889
 	VMOVSD X0, (BX)
 
-stored842:
+stored889:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -9839,32 +10223,32 @@ stored842:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z15, Z15
 	TESTQ     $0x00000007, R9
-	JNZ       partial843
+	JNZ       partial890
 	VMOVUPD   Z15, 192(DI)
-	JMP       stored846
+	JMP       stored893
 
-partial843:
+partial890:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour844
+	JZ         noFour891
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour844:
+noFour891:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo845
+	JZ         noTwo892
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo845:
+noTwo892:
 	TESTQ  $0x00000001, R9
-	JZ     stored846
+	JZ     stored893
 	VMOVSD X0, (BX)
 
-stored846:
+stored893:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z16, Z16
@@ -9878,43 +10262,43 @@ stored846:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z19, Z19
 	TESTQ     $0x00000007, R9
-	JNZ       partial847
+	JNZ       partial894
 	VMOVUPD   Z19, 192(DI)
-	JMP       stored850
+	JMP       stored897
 
-partial847:
+partial894:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour848
+	JZ         noFour895
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour848:
+noFour895:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo849
+	JZ         noTwo896
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo849:
+noTwo896:
 	TESTQ  $0x00000001, R9
-	JZ     stored850
+	JZ     stored897
 	VMOVSD X0, (BX)
 
-stored850:
+stored897:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile827
+	JGE  tile874
 
-tiles828:
+tiles875:
 	CMPQ R10, $0x00000002
-	JLT  tiles852
+	JLT  tiles899
 
-tile851:
+tile898:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9928,9 +10312,9 @@ tile851:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done854
+	JLE    done901
 
-again853:
+again900:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -9948,9 +10332,9 @@ again853:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again853
+	JNZ          again900
 
-done854:
+done901:
 	VMOVUPD   (DI), Z8
 	VADDPD    Z8, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9963,32 +10347,32 @@ done854:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial855
+	JNZ       partial902
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored858
+	JMP       stored905
 
-partial855:
+partial902:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour856
+	JZ         noFour903
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour856:
+noFour903:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo857
+	JZ         noTwo904
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo857:
+noTwo904:
 	TESTQ  $0x00000001, R9
-	JZ     stored858
+	JZ     stored905
 	VMOVSD X0, (BX)
 
-stored858:
+stored905:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -10002,43 +10386,43 @@ stored858:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial859
+	JNZ       partial906
 	VMOVUPD   Z7, 192(DI)
-	JMP       stored862
+	JMP       stored909
 
-partial859:
+partial906:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour860
+	JZ         noFour907
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour860:
+noFour907:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo861
+	JZ         noTwo908
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo861:
+noTwo908:
 	TESTQ  $0x00000001, R9
-	JZ     stored862
+	JZ     stored909
 	VMOVSD X0, (BX)
 
-stored862:
+stored909:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile851
+	JGE  tile898
 
-tiles852:
+tiles899:
 	CMPQ R10, $0x00000001
-	JLT  tiles864
+	JLT  tiles911
 
-tile863:
+tile910:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10048,9 +10432,9 @@ tile863:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done866
+	JLE    done913
 
-again865:
+again912:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -10063,9 +10447,9 @@ again865:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again865
+	JNZ          again912
 
-done866:
+done913:
 	VMOVUPD   (DI), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10078,40 +10462,40 @@ done866:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial867
+	JNZ       partial914
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored870
+	JMP       stored917
 
-partial867:
+partial914:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour868
+	JZ         noFour915
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour868:
+noFour915:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo869
+	JZ         noTwo916
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo869:
+noTwo916:
 	TESTQ  $0x00000001, R9
-	JZ     stored870
+	JZ     stored917
 	VMOVSD X0, (BX)
 
-stored870:
+stored917:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile863
+	JGE  tile910
 
-tiles864:
-done678:
+tiles911:
+done681:
 	VZEROUPPER
 	RET
 
@@ -10124,9 +10508,9 @@ TEXT ·cavities512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done872
+	JLE   done919
 
-item871:
+item918:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVQ         (BX), R8
@@ -10136,20 +10520,20 @@ item871:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide873
+	JNE          wide920
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
 	VMOVUPD      (R8)(R11*8), Z2
 	VSUBPD       Z1, Z2, K1, Z0
 	VMOVUPD      Z0, (DI)(R11*8)
-	JMP          row876
+	JMP          row923
 
-wide873:
+wide920:
 	CMPQ R10, $0x08
-	JLE  rest875
+	JLE  rest922
 
-vector874:
+vector921:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -10159,9 +10543,9 @@ vector874:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector874
+	JG           vector921
 
-rest875:
+rest922:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -10172,12 +10556,12 @@ rest875:
 	VSUBPD       Z1, Z2, K2, Z0
 	VMOVUPD      Z0, (DI)(R11*8)
 
-row876:
+row923:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item871
+	JNZ  item918
 
-done872:
+done919:
 	VZEROUPPER
 	RET
 
@@ -10190,11 +10574,11 @@ TEXT ·products512(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done879
+	JLE   done926
 
-item877:
+item924:
 	CMPQ       SI, $0x08
-	JLE        last883
+	JLE        last930
 	MOVQ       536(BX), DI
 	LEAQ       (DX)(DI*8), DI
 	PREFETCHT0 (DI)
@@ -10206,7 +10590,7 @@ item877:
 	PREFETCHT0 384(DI)
 	PREFETCHT0 448(DI)
 
-last883:
+last930:
 	MOVLQSX          44(BX), DI
 	LEAQ             (AX)(DI*8), DI
 	MOVLQSX          40(BX), R8
@@ -10217,11 +10601,11 @@ last883:
 	MOVLQSX          56(BX), R11
 	LEAQ             (R10)(R11*1), R12
 	CMPQ             R10, $0x08
-	JNE              some880
+	JNE              some927
 	CMPQ             R11, $0x08
-	JNE              some880
+	JNE              some927
 	CMPL             60(BX), $0x00
-	JNE              backward881
+	JNE              backward928
 	VMOVUPD          (R9), Z0
 	VMULPD.BCST      (R8), Z0, Z0
 	VMOVUPD          64(R9), Z1
@@ -10242,9 +10626,9 @@ last883:
 	VADDPD           Z3, Z1, Z1
 	VADDPD           Z1, Z0, Z0
 	VMOVUPD          Z0, (DI)
-	JMP              next878
+	JMP              next925
 
-backward881:
+backward928:
 	VMOVUPD    (R8), Z0
 	VMULPD     (R9), Z0, Z1
 	VMULPD     64(R9), Z0, Z2
@@ -10276,15 +10660,15 @@ backward881:
 	VSHUFF64X2 $0xdd, Z1, Z0, Z0
 	VADDPD     Z0, Z2, Z2
 	VMOVUPD    Z2, (DI)
-	JMP        next878
+	JMP        next925
 
-some880:
+some927:
 	CMPQ         R10, $0x08
-	JG           done879
+	JG           done926
 	CMPQ         R11, $0x08
-	JG           done879
+	JG           done926
 	CMPL         60(BX), $0x00
-	JNE          fewBackward882
+	JNE          fewBackward929
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -10297,40 +10681,40 @@ some880:
 	VBROADCASTSD (R8), Z2
 	VFMADD231PD  (R9), Z2, K1, Z0
 	CMPQ         R10, $0x00000001
-	JLE          end884
+	JLE          end931
 	VBROADCASTSD 8(R8), Z2
 	VFMADD231PD  (R9)(R11*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000002
-	JLE          end884
+	JLE          end931
 	VBROADCASTSD 16(R8), Z2
 	VFMADD231PD  (R9)(R11*2), Z2, K1, Z0
 	CMPQ         R10, $0x00000003
-	JLE          end884
+	JLE          end931
 	VBROADCASTSD 24(R8), Z2
 	VFMADD231PD  (R9)(R12*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000004
-	JLE          end884
+	JLE          end931
 	VBROADCASTSD 32(R8), Z2
 	VFMADD231PD  (R9)(R11*4), Z2, K1, Z0
 	CMPQ         R10, $0x00000005
-	JLE          end884
+	JLE          end931
 	VBROADCASTSD 40(R8), Z2
 	VFMADD231PD  (R9)(R13*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000006
-	JLE          end884
+	JLE          end931
 	VBROADCASTSD 48(R8), Z2
 	VFMADD231PD  (R9)(R12*2), Z2, K1, Z0
 	CMPQ         R10, $0x00000007
-	JLE          end884
+	JLE          end931
 	VBROADCASTSD 56(R8), Z2
 	VFMADD231PD  (R9)(R14*1), Z2, K1, Z1
 
-end884:
+end931:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (DI)
-	JMP     next878
+	JMP     next925
 
-fewBackward882:
+fewBackward929:
 	MOVQ     $-1, R12
 	BZHIQ    R10, R12, R12
 	KMOVB    R12, K1
@@ -10349,28 +10733,28 @@ fewBackward882:
 	VXORPD   Z8, Z8, Z8
 	VMULPD.Z (R9), Z0, K1, Z1
 	CMPQ     R11, $0x00000001
-	JLE      end885
+	JLE      end932
 	VMULPD.Z (R9)(R10*1), Z0, K1, Z2
 	CMPQ     R11, $0x00000002
-	JLE      end885
+	JLE      end932
 	VMULPD.Z (R9)(R10*2), Z0, K1, Z3
 	CMPQ     R11, $0x00000003
-	JLE      end885
+	JLE      end932
 	VMULPD.Z (R9)(R12*1), Z0, K1, Z4
 	CMPQ     R11, $0x00000004
-	JLE      end885
+	JLE      end932
 	VMULPD.Z (R9)(R10*4), Z0, K1, Z5
 	CMPQ     R11, $0x00000005
-	JLE      end885
+	JLE      end932
 	VMULPD.Z (R9)(R13*1), Z0, K1, Z6
 	CMPQ     R11, $0x00000006
-	JLE      end885
+	JLE      end932
 	VMULPD.Z (R9)(R12*2), Z0, K1, Z7
 	CMPQ     R11, $0x00000007
-	JLE      end885
+	JLE      end932
 	VMULPD.Z (R9)(R14*1), Z0, K1, Z8
 
-end885:
+end932:
 	VUNPCKLPD  Z2, Z1, Z0
 	VUNPCKHPD  Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
@@ -10394,12 +10778,12 @@ end885:
 	VADDPD     Z0, Z1, Z1
 	VMOVUPD    Z1, (DI)
 
-next878:
+next925:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item877
+	JNZ  item924
 
-done879:
+done926:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -10413,9 +10797,9 @@ TEXT ·allSafe512(SB), $0-25
 	VBROADCASTSD constants<>+728(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000020
-	JLT          rest887
+	JLT          rest934
 
-whole886:
+whole933:
 	VMOVUPD (AX)(DX*8), Z2
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
@@ -10431,24 +10815,24 @@ whole886:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole886
+	JGE     whole933
 
-rest887:
+rest934:
 	CMPQ CX, $0x00000008
-	JLT  rest889
+	JLT  rest936
 
-whole888:
+whole935:
 	VMOVUPD (AX)(DX*8), Z2
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole888
+	JGE     whole935
 
-rest889:
+rest936:
 	TESTQ   CX, CX
-	JZ      done890
+	JZ      done937
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVB   BX, K1
@@ -10457,16 +10841,16 @@ rest889:
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
 
-done890:
+done937:
 	VPCMPUQ.BCST $0x06, constants<>+744(SB), Z0, K1
 	KORTESTB     K1, K1
-	JZ           safe891
+	JZ           safe938
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe891:
+safe938:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -10489,9 +10873,9 @@ TEXT ·absorbAll512(SB), $0-104
 	MOVQ         list+72(FP), DI
 	MOVQ         count+80(FP), R8
 	TESTQ        R8, R8
-	JLE          done893
+	JLE          done940
 
-item892:
+item939:
 	MOVQ         16(DI), R9
 	LEAQ         (AX)(R9*8), R9
 	MOVLQSX      48(DI), R10
@@ -10501,42 +10885,42 @@ item892:
 	MOVLQSX      56(DI), R12
 	VBROADCASTSD 32(DI), Z5
 	CMPQ         R12, $0x08
-	JG           long895
+	JG           long942
 	CMPQ         R10, BX
-	JEQ          same896
+	JEQ          same943
 	TESTQ        BX, BX
-	JZ           none898
+	JZ           none945
 	MOVQ         $-1, R13
 	BZHIQ        SI, R13, R13
 	KMOVB        R13, K1
 	TESTQ        $0x00000007, SI
-	JNZ          partial899
+	JNZ          partial946
 	VMOVUPD      Z4, (BX)
-	JMP          stored902
+	JMP          stored949
 
-partial899:
+partial946:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, SI
-	JZ         noFour900
+	JZ         noFour947
 	VMOVUPD    Y4, (BX)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, BX
 
-noFour900:
+noFour947:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo901
+	JZ         noTwo948
 	VMOVUPD    X4, (BX)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, BX
 
-noTwo901:
+noTwo948:
 	TESTQ  $0x00000001, SI
-	JZ     stored902
+	JZ     stored949
 	VMOVSD X4, (BX)
 
-stored902:
-none898:
+stored949:
+none945:
 	MOVQ      R10, BX
 	MOVQ      R12, SI
 	MOVQ      $-1, R13
@@ -10544,9 +10928,9 @@ none898:
 	KMOVB     R13, K1
 	VMOVUPD.Z (R10), K1, Z4
 
-same896:
+same943:
 	CMPQ       R12, $0x08
-	JNE        some894
+	JNE        some941
 	VMOVUPD    (R11), Z6
 	VMOVAPD    Z6, Z7
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
@@ -10558,22 +10942,22 @@ same896:
 	VMOVUPD    (R9), Z8
 	VSUBPD     Z7, Z6, Z6
 	VUCOMISD   X2, X0
-	JBE        undamped903
+	JBE        undamped950
 	VCMPPD     $0x04, Z8, Z6, K1
 	VMULPD     Z0, Z8, Z7
 	VMULPD     Z1, Z6, Z9
 	VADDPD     Z7, Z9, K1, Z6
 
-undamped903:
+undamped950:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	VMOVUPD     Z6, (R9)
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed897
+	JMP         absorbed944
 
-some894:
+some941:
 	MOVQ         $-1, R10
 	BZHIQ        R12, R10, R10
 	KMOVB        R10, K1
@@ -10590,99 +10974,99 @@ some894:
 	VMOVUPD.Z    (R9), K1, Z8
 	VSUBPD.Z     Z7, Z6, K1, Z6
 	VUCOMISD     X2, X0
-	JBE          undamped904
+	JBE          undamped951
 	VCMPPD       $0x04, Z8, Z6, K1
 	VMULPD       Z0, Z8, Z7
 	VMULPD       Z1, Z6, Z9
 	VADDPD       Z7, Z9, K1, Z6
 
-undamped904:
+undamped951:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial905
+	JNZ         partial952
 	VMOVUPD     Z6, (R9)
-	JMP         stored908
+	JMP         stored955
 
-partial905:
+partial952:
 	LEAQ       (R9), R9
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R12
-	JZ         noFour906
+	JZ         noFour953
 	VMOVUPD    Y7, (R9)
 	VSHUFF64X2 $0x4e, Z7, Z7, Z7
 	ADDQ       $0x00000020, R9
 
-noFour906:
+noFour953:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo907
+	JZ         noTwo954
 	VMOVUPD    X7, (R9)
 	VSHUFF64X2 $0xb1, Z7, Z7, Z7
 	ADDQ       $0x00000010, R9
 
-noTwo907:
+noTwo954:
 	TESTQ  $0x00000001, R12
-	JZ     stored908
+	JZ     stored955
 	VMOVSD X7, (R9)
 
-stored908:
+stored955:
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed897
+	JMP         absorbed944
 
-long895:
+long942:
 	TESTQ   BX, BX
-	JZ      none909
+	JZ      none956
 	MOVQ    $-1, R13
 	BZHIQ   SI, R13, R13
 	KMOVB   R13, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial910
+	JNZ     partial957
 	VMOVUPD Z4, (BX)
-	JMP     stored913
+	JMP     stored960
 
-partial910:
+partial957:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z6
 	TESTQ      $0x00000004, SI
-	JZ         noFour911
+	JZ         noFour958
 	VMOVUPD    Y6, (BX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, BX
 
-noFour911:
+noFour958:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo912
+	JZ         noTwo959
 	VMOVUPD    X6, (BX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, BX
 
-noTwo912:
+noTwo959:
 	TESTQ  $0x00000001, SI
-	JZ     stored913
+	JZ     stored960
 	VMOVSD X6, (BX)
 
-stored913:
-none909:
+stored960:
+none956:
 	XORQ         BX, BX
 	VBROADCASTSD constants<>+704(SB), Z6
 	XORQ         R13, R13
 	MOVQ         R12, R14
 	CMPQ         R14, $0x00000008
-	JLT          rest915
+	JLT          rest962
 
-whole914:
+whole961:
 	VMOVUPD (R11)(R13*8), Z7
 	VMAXPD  Z7, Z6, Z6
 	ADDQ    $0x00000008, R13
 	SUBQ    $0x00000008, R14
 	CMPQ    R14, $0x00000008
-	JGE     whole914
+	JGE     whole961
 
-rest915:
+rest962:
 	TESTQ        R14, R14
-	JZ           done916
+	JZ           done963
 	MOVQ         $-1, R15
 	BZHIQ        R14, R15, R15
 	KMOVB        R15, K1
@@ -10691,7 +11075,7 @@ rest915:
 	VMOVAPD      Z7, K1, Z8
 	VMAXPD       Z8, Z6, Z6
 
-done916:
+done963:
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 	VMAXPD     Z7, Z6, Z6
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
@@ -10700,20 +11084,20 @@ done916:
 	VMAXPD     Z7, Z6, Z6
 	XORQ       R13, R13
 	CMPQ       R12, $0x00000008
-	JLT        rest918
+	JLT        rest965
 
-whole917:
+whole964:
 	VMOVUPD  (R11)(R13*8), Z7
 	VMOVUPD  (R9)(R13*8), Z8
 	VSUBPD   Z6, Z7, Z7
 	VUCOMISD X2, X0
-	JBE      undamped919
+	JBE      undamped966
 	VCMPPD   $0x04, Z8, Z7, K1
 	VMULPD   Z0, Z8, Z9
 	VMULPD   Z1, Z7, Z10
 	VADDPD   Z9, Z10, K1, Z7
 
-undamped919:
+undamped966:
 	VCMPPD      $0x04, Z8, Z7, K1
 	VSUBPD.Z    Z8, Z7, K1, Z8
 	VPANDQ.BCST constants<>+752(SB), Z8, Z8
@@ -10725,11 +11109,11 @@ undamped919:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R12
 	CMPQ        R12, $0x00000008
-	JGE         whole917
+	JGE         whole964
 
-rest918:
+rest965:
 	TESTQ     R12, R12
-	JZ        done920
+	JZ        done967
 	MOVQ      $-1, R14
 	BZHIQ     R12, R14, R14
 	KMOVB     R14, K1
@@ -10737,113 +11121,113 @@ rest918:
 	VMOVUPD.Z (R9)(R13*8), K1, Z8
 	VSUBPD.Z  Z6, Z7, K1, Z7
 	VUCOMISD  X2, X0
-	JBE       undamped921
+	JBE       undamped968
 	VCMPPD    $0x04, Z8, Z7, K2
 	VMULPD    Z0, Z8, Z6
 	VMULPD    Z1, Z7, Z9
 	VADDPD    Z6, Z9, K2, Z7
 
-undamped921:
+undamped968:
 	VCMPPD      $0x04, Z8, Z7, K2
 	VSUBPD.Z    Z8, Z7, K2, Z6
 	VPANDQ.BCST constants<>+752(SB), Z6, Z6
 	VPMAXUQ     Z6, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial922
+	JNZ         partial969
 	VMOVUPD     Z7, (R9)(R13*8)
-	JMP         stored925
+	JMP         stored972
 
-partial922:
+partial969:
 	LEAQ       (R9)(R13*8), R9
 	VMOVAPD    Z7, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour923
+	JZ         noFour970
 	VMOVUPD    Y6, (R9)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, R9
 
-noFour923:
+noFour970:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo924
+	JZ         noTwo971
 	VMOVUPD    X6, (R9)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, R9
 
-noTwo924:
+noTwo971:
 	TESTQ  $0x00000001, R12
-	JZ     stored925
+	JZ     stored972
 	VMOVSD X6, (R9)
 
-stored925:
+stored972:
 	VMOVUPD.Z   (R10)(R13*8), K1, Z6
 	VFMADD231PD Z7, Z5, Z6
 	TESTQ       $0x00000007, R12
-	JNZ         partial926
+	JNZ         partial973
 	VMOVUPD     Z6, (R10)(R13*8)
-	JMP         stored929
+	JMP         stored976
 
-partial926:
+partial973:
 	LEAQ       (R10)(R13*8), R9
 	VMOVAPD    Z6, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour927
+	JZ         noFour974
 	VMOVUPD    Y5, (R9)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, R9
 
-noFour927:
+noFour974:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo928
+	JZ         noTwo975
 	VMOVUPD    X5, (R9)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, R9
 
-noTwo928:
+noTwo975:
 	TESTQ  $0x00000001, R12
-	JZ     stored929
+	JZ     stored976
 	VMOVSD X5, (R9)
 
-stored929:
-done920:
-absorbed897:
+stored976:
+done967:
+absorbed944:
 	ADDQ $0x00000040, DI
 	DECQ R8
-	JNZ  item892
+	JNZ  item939
 
-done893:
+done940:
 	TESTQ   BX, BX
-	JZ      none930
+	JZ      none977
 	MOVQ    $-1, AX
 	BZHIQ   SI, AX, AX
 	KMOVB   AX, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial931
+	JNZ     partial978
 	VMOVUPD Z4, (BX)
-	JMP     stored934
+	JMP     stored981
 
-partial931:
+partial978:
 	LEAQ       (BX), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour932
+	JZ         noFour979
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour932:
+noFour979:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo933
+	JZ         noTwo980
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo933:
+noTwo980:
 	TESTQ  $0x00000001, SI
-	JZ     stored934
+	JZ     stored981
 	VMOVSD X0, (AX)
 
-stored934:
-none930:
+stored981:
+none977:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -10861,9 +11245,9 @@ TEXT ·shiftAll512(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done936
+	JLE   done983
 
-item935:
+item982:
 	MOVLQSX      16(CX), BX
 	LEAQ         (AX)(BX*8), BX
 	MOVLQSX      20(CX), SI
@@ -10871,19 +11255,19 @@ item935:
 	KXORB        K1, K1, K1
 	XORQ         DI, DI
 	CMPQ         SI, $0x08
-	JNE          wide937
+	JNE          wide984
 	VMOVUPD      (BX)(DI*8), Z1
 	VCMPPD       $0x03, Z1, Z1, K2
 	KORB         K2, K1, K1
 	VMAXPD       Z1, Z0, Z0
-	JMP          row940
+	JMP          row987
 
-wide937:
+wide984:
 	MOVQ SI, R8
 	CMPQ R8, $0x08
-	JLE  rest939
+	JLE  rest986
 
-vector938:
+vector985:
 	VMOVUPD (BX)(DI*8), Z1
 	VCMPPD  $0x03, Z1, Z1, K2
 	KORB    K2, K1, K1
@@ -10891,9 +11275,9 @@ vector938:
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, R8
 	CMPQ    R8, $0x08
-	JG      vector938
+	JG      vector985
 
-rest939:
+rest986:
 	MOVQ         $-1, R9
 	BZHIQ        R8, R9, R9
 	KMOVB        R9, K2
@@ -10904,7 +11288,7 @@ rest939:
 	VMOVAPD      Z1, K2, Z2
 	VMAXPD       Z2, Z0, Z0
 
-row940:
+row987:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -10914,22 +11298,22 @@ row940:
 	VPANDQ.BCST  constants<>+752(SB), Z0, Z1
 	VCMPPD.BCST  $0x1e, constants<>+736(SB), Z1, K2
 	KORTESTB     K2, K1
-	JNZ          done936
+	JNZ          done983
 	VBROADCASTSD 8(CX), Z1
 	XORQ         DI, DI
 	CMPQ         SI, $0x08
-	JNE          wide941
+	JNE          wide988
 	VMOVUPD      (BX)(DI*8), Z2
 	VSUBPD       Z0, Z2, Z2
 	VMULPD       Z1, Z2, Z2
 	VMOVUPD      Z2, (BX)(DI*8)
-	JMP          row944
+	JMP          row991
 
-wide941:
+wide988:
 	CMPQ SI, $0x08
-	JLE  rest943
+	JLE  rest990
 
-vector942:
+vector989:
 	VMOVUPD (BX)(DI*8), Z2
 	VSUBPD  Z0, Z2, Z2
 	VMULPD  Z1, Z2, Z2
@@ -10937,9 +11321,9 @@ vector942:
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, SI
 	CMPQ    SI, $0x08
-	JG      vector942
+	JG      vector989
 
-rest943:
+rest990:
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVB     R8, K2
@@ -10947,38 +11331,38 @@ rest943:
 	VSUBPD    Z0, Z2, Z2
 	VMULPD    Z1, Z2, Z2
 	TESTQ     $0x00000007, SI
-	JNZ       partial945
+	JNZ       partial992
 	VMOVUPD   Z2, (BX)(DI*8)
-	JMP       stored948
+	JMP       stored995
 
-partial945:
+partial992:
 	LEAQ       (BX)(DI*8), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour946
+	JZ         noFour993
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour946:
+noFour993:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo947
+	JZ         noTwo994
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo947:
+noTwo994:
 	TESTQ  $0x00000001, SI
-	JZ     stored948
+	JZ     stored995
 	VMOVSD X0, (BX)
 
-stored948:
-row944:
+stored995:
+row991:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item935
+	JNZ  item982
 
-done936:
+done983:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -10991,40 +11375,40 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done950
+	JLE   done997
 
-item949:
+item996:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x08
-	JNE     wide951
+	JNE     wide998
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row954
+	JMP     row1001
 
-wide951:
+wide998:
 	CMPQ DI, $0x08
-	JLE  rest953
+	JLE  rest1000
 
-vector952:
+vector999:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x08, R8
 	SUBQ    $0x08, DI
 	CMPQ    DI, $0x08
-	JG      vector952
+	JG      vector999
 
-rest953:
+rest1000:
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-row954:
+row1001:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -11035,9 +11419,9 @@ row954:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item949
+	JNZ        item996
 
-done950:
+done997:
 	VZEROUPPER
 	RET
 
@@ -11051,9 +11435,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done956
+	JLE    done1003
 
-item955:
+item1002:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -11063,7 +11447,7 @@ item955:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x08
-	JNE          wide957
+	JNE          wide1004
 	VMOVUPD      (R8)(R10*8), Z2
 	VMOVUPD      (DI)(R10*8), Z3
 	VSUBPD       Z1, Z2, Z2
@@ -11072,13 +11456,13 @@ item955:
 	VPANDQ.BCST  constants<>+752(SB), Z1, Z1
 	VPMAXUQ      Z1, Z0, Z0
 	VMOVUPD      Z2, (DI)(R10*8)
-	JMP          row960
+	JMP          row1007
 
-wide957:
+wide1004:
 	CMPQ R9, $0x08
-	JLE  rest959
+	JLE  rest1006
 
-vector958:
+vector1005:
 	VMOVUPD     (R8)(R10*8), Z2
 	VMOVUPD     (DI)(R10*8), Z3
 	VSUBPD      Z1, Z2, Z2
@@ -11090,9 +11474,9 @@ vector958:
 	ADDQ        $0x08, R10
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JG          vector958
+	JG          vector1005
 
-rest959:
+rest1006:
 	MOVQ        $-1, R11
 	BZHIQ       R9, R11, R11
 	KMOVB       R11, K1
@@ -11104,38 +11488,38 @@ rest959:
 	VPANDQ.BCST constants<>+752(SB), Z1, Z1
 	VPMAXUQ     Z1, Z0, Z0
 	TESTQ       $0x00000007, R9
-	JNZ         partial961
+	JNZ         partial1008
 	VMOVUPD     Z2, (DI)(R10*8)
-	JMP         stored964
+	JMP         stored1011
 
-partial961:
+partial1008:
 	LEAQ       (DI)(R10*8), DI
 	VMOVAPD    Z2, Z1
 	TESTQ      $0x00000004, R9
-	JZ         noFour962
+	JZ         noFour1009
 	VMOVUPD    Y1, (DI)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, DI
 
-noFour962:
+noFour1009:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo963
+	JZ         noTwo1010
 	VMOVUPD    X1, (DI)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, DI
 
-noTwo963:
+noTwo1010:
 	TESTQ  $0x00000001, R9
-	JZ     stored964
+	JZ     stored1011
 	VMOVSD X1, (DI)
 
-stored964:
-row960:
+stored1011:
+row1007:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item955
+	JNZ  item1002
 
-done956:
+done1003:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VPMAXUQ    Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -11163,17 +11547,17 @@ TEXT ·exponentials512(SB), $0-64
 	VMOVUPD      constants<>+0(SB), Z7
 	VMOVUPD      constants<>+64(SB), Z8
 	TESTQ        BX, BX
-	JLE          done966
+	JLE          done1013
 
-table965:
+table1012:
 	VBROADCASTSD (DX), Z9
 	KXORB        K1, K1, K1
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest968
+	JLT          rest1015
 
-whole967:
+whole1014:
 	VMULPD (AX)(SI*8), Z9, Z10
 	VANDPD Z1, Z10, Z10
 	VCMPPD $0x06, Z0, Z10, K2
@@ -11185,13 +11569,13 @@ whole967:
 	ADDQ   $0x00000010, SI
 	SUBQ   $0x00000010, DI
 	CMPQ   DI, $0x00000010
-	JGE    whole967
+	JGE    whole1014
 
-rest968:
+rest1015:
 	CMPQ DI, $0x00000008
-	JLT  rest970
+	JLT  rest1017
 
-whole969:
+whole1016:
 	VMULPD (AX)(SI*8), Z9, Z10
 	VANDPD Z1, Z10, Z10
 	VCMPPD $0x06, Z0, Z10, K2
@@ -11199,11 +11583,11 @@ whole969:
 	ADDQ   $0x00000008, SI
 	SUBQ   $0x00000008, DI
 	CMPQ   DI, $0x00000008
-	JGE    whole969
+	JGE    whole1016
 
-rest970:
+rest1017:
 	TESTQ    DI, DI
-	JZ       done971
+	JZ       done1018
 	MOVQ     $-1, R8
 	BZHIQ    DI, R8, R8
 	KMOVB    R8, K2
@@ -11212,15 +11596,15 @@ rest970:
 	VCMPPD   $0x06, Z0, Z10, K2
 	KORB     K2, K1, K1
 
-done971:
+done1018:
 	KTESTB K1, K1
-	JNZ    done966
+	JNZ    done1013
 	XORQ   SI, SI
 	MOVQ   CX, DI
 	CMPQ   DI, $0x00000010
-	JLT    rest973
+	JLT    rest1020
 
-panel972:
+panel1019:
 	VMOVUPD          (AX)(SI*1), Z10
 	VMOVUPD          64(AX)(SI*1), Z11
 	VMULPD           Z9, Z10, Z10
@@ -11264,13 +11648,13 @@ panel972:
 	ADDQ             $0x00000080, SI
 	SUBQ             $0x00000010, DI
 	CMPQ             DI, $0x00000010
-	JGE              panel972
+	JGE              panel1019
 
-rest973:
+rest1020:
 	TESTQ            DI, DI
-	JZ               done974
+	JZ               done1021
 	CMPQ             DI, $0x00000008
-	JGT              wider975
+	JGT              wider1022
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
 	KMOVB            R8, K2
@@ -11294,35 +11678,35 @@ rest973:
 	VPADDQ           Z11, Z9, Z9
 	VFMADD213PD      Z9, Z9, Z12
 	TESTQ            $0x00000007, DI
-	JNZ              partial976
+	JNZ              partial1023
 	VMOVUPD          Z12, (AX)(SI*1)
-	JMP              stored979
+	JMP              stored1026
 
-partial976:
+partial1023:
 	LEAQ       (AX)(SI*1), SI
 	VMOVAPD    Z12, Z9
 	TESTQ      $0x00000004, DI
-	JZ         noFour977
+	JZ         noFour1024
 	VMOVUPD    Y9, (SI)
 	VSHUFF64X2 $0x4e, Z9, Z9, Z9
 	ADDQ       $0x00000020, SI
 
-noFour977:
+noFour1024:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo978
+	JZ         noTwo1025
 	VMOVUPD    X9, (SI)
 	VSHUFF64X2 $0xb1, Z9, Z9, Z9
 	ADDQ       $0x00000010, SI
 
-noTwo978:
+noTwo1025:
 	TESTQ  $0x00000001, DI
-	JZ     stored979
+	JZ     stored1026
 	VMOVSD X9, (SI)
 
-stored979:
-	JMP done974
+stored1026:
+	JMP done1021
 
-wider975:
+wider1022:
 	SUBQ             $0x00000008, DI
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
@@ -11367,39 +11751,39 @@ wider975:
 	VFMADD213PD      Z12, Z12, Z16
 	VMOVUPD          Z15, (AX)(SI*1)
 	TESTQ            $0x00000007, DI
-	JNZ              partial981
+	JNZ              partial1028
 	VMOVUPD          Z16, 64(AX)(SI*1)
-	JMP              stored984
+	JMP              stored1031
 
-partial981:
+partial1028:
 	LEAQ       64(AX)(SI*1), SI
 	VMOVAPD    Z16, Z9
 	TESTQ      $0x00000004, DI
-	JZ         noFour982
+	JZ         noFour1029
 	VMOVUPD    Y9, (SI)
 	VSHUFF64X2 $0x4e, Z9, Z9, Z9
 	ADDQ       $0x00000020, SI
 
-noFour982:
+noFour1029:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo983
+	JZ         noTwo1030
 	VMOVUPD    X9, (SI)
 	VSHUFF64X2 $0xb1, Z9, Z9, Z9
 	ADDQ       $0x00000010, SI
 
-noTwo983:
+noTwo1030:
 	TESTQ  $0x00000001, DI
-	JZ     stored984
+	JZ     stored1031
 	VMOVSD X9, (SI)
 
-stored984:
-done974:
+stored1031:
+done1021:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table965
+	JNZ  table1012
 
-done966:
+done1013:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -11427,14 +11811,14 @@ TEXT ·regularProducts512(SB), $0-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few985
+	JNE          few1032
 	MOVQ         336(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 
-group987:
+group1034:
 	CMPQ       408(DX), $0x00
-	JEQ        near988
+	JEQ        near1035
 	LEAQ       12(AX), R8
 	CMPQ       R8, CX
 	CMOVQGT    CX, R8
@@ -11504,7 +11888,7 @@ group987:
 	PREFETCHT0 384(R8)
 	PREFETCHT0 448(R8)
 
-near988:
+near1035:
 	LEAQ             (AX), R8
 	CMPQ             R8, CX
 	CMOVQGT          CX, R8
@@ -11708,7 +12092,7 @@ near988:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             (BX), R10
 	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward989
+	JNZ              backward1036
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -11729,9 +12113,9 @@ near988:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product990
+	JMP              product1037
 
-backward989:
+backward1036:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -11764,7 +12148,7 @@ backward989:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product990:
+product1037:
 	VMOVUPD          Z14, (BX)
 	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
@@ -11779,7 +12163,7 @@ product990:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             64(BX), R10
 	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward991
+	JNZ              backward1038
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -11800,9 +12184,9 @@ product990:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product992
+	JMP              product1039
 
-backward991:
+backward1038:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -11835,7 +12219,7 @@ backward991:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product992:
+product1039:
 	VMOVUPD          Z14, 64(BX)
 	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
@@ -11850,7 +12234,7 @@ product992:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             128(BX), R10
 	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward993
+	JNZ              backward1040
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -11871,9 +12255,9 @@ product992:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product994
+	JMP              product1041
 
-backward993:
+backward1040:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -11906,7 +12290,7 @@ backward993:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product994:
+product1041:
 	VMOVUPD          Z14, 128(BX)
 	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
@@ -11921,7 +12305,7 @@ product994:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             192(BX), R10
 	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward995
+	JNZ              backward1042
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -11942,9 +12326,9 @@ product994:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product996
+	JMP              product1043
 
-backward995:
+backward1042:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -11977,17 +12361,17 @@ backward995:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product996:
+product1043:
 	VMOVUPD     Z14, 192(BX)
 	VPSUBQ.BCST constants<>+728(SB), Z14, Z14
 	VPMAXUQ     Z14, Z0, Z0
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, CX
-	JLE         group987
-	JMP         done986
+	JLE         group1034
+	JMP         done1033
 
-few985:
+few1032:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -11996,9 +12380,9 @@ few985:
 	MOVQ  264(DX), DI
 	MOVQ  48(DX), R8
 
-group997:
+group1044:
 	CMPQ    408(DX), $0x00
-	JEQ     near998
+	JEQ     near1045
 	LEAQ    12(AX), R9
 	CMPQ    R9, CX
 	CMOVQGT CX, R9
@@ -12013,11 +12397,11 @@ group997:
 	SHRQ    $0x03, R10
 	ADDQ    R9, R10
 
-ahead999:
+ahead1046:
 	PREFETCHT0 (R9)
 	ADDQ       $0x40, R9
 	CMPQ       R9, R10
-	JL         ahead999
+	JL         ahead1046
 	LEAQ       13(AX), R9
 	CMPQ       R9, CX
 	CMOVQGT    CX, R9
@@ -12032,11 +12416,11 @@ ahead999:
 	SHRQ       $0x03, R10
 	ADDQ       R9, R10
 
-ahead1000:
+ahead1047:
 	PREFETCHT0 (R9)
 	ADDQ       $0x40, R9
 	CMPQ       R9, R10
-	JL         ahead1000
+	JL         ahead1047
 	LEAQ       14(AX), R9
 	CMPQ       R9, CX
 	CMOVQGT    CX, R9
@@ -12051,11 +12435,11 @@ ahead1000:
 	SHRQ       $0x03, R10
 	ADDQ       R9, R10
 
-ahead1001:
+ahead1048:
 	PREFETCHT0 (R9)
 	ADDQ       $0x40, R9
 	CMPQ       R9, R10
-	JL         ahead1001
+	JL         ahead1048
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
 	CMOVQGT    CX, R9
@@ -12070,13 +12454,13 @@ ahead1001:
 	SHRQ       $0x03, R10
 	ADDQ       R9, R10
 
-ahead1002:
+ahead1049:
 	PREFETCHT0 (R9)
 	ADDQ       $0x40, R9
 	CMPQ       R9, R10
-	JL         ahead1002
+	JL         ahead1049
 
-near998:
+near1045:
 	LEAQ             (AX), R9
 	CMPQ             R9, CX
 	CMOVQGT          CX, R9
@@ -12284,7 +12668,7 @@ near998:
 	LEAQ             (R11)(R10*8), R10
 	LEAQ             (SI), R11
 	TESTB            $0x01, (DI)(R9*4)
-	JNZ              backward1003
+	JNZ              backward1050
 	MOVQ             (DX), R9
 	MOVQ             $-1, R12
 	BZHIQ            R9, R12, R12
@@ -12299,40 +12683,40 @@ near998:
 	VBROADCASTSD     (R11), Z16
 	VFMADD231PD      (R10), Z16, K2, Z14
 	CMPQ             R9, $0x00000001
-	JLE              end1005
+	JLE              end1052
 	VBROADCASTSD     8(R11), Z16
 	VFMADD231PD      (R10)(R12*1), Z16, K2, Z15
 	CMPQ             R9, $0x00000002
-	JLE              end1005
+	JLE              end1052
 	VBROADCASTSD     16(R11), Z16
 	VFMADD231PD      (R10)(R12*2), Z16, K2, Z14
 	CMPQ             R9, $0x00000003
-	JLE              end1005
+	JLE              end1052
 	VBROADCASTSD     24(R11), Z16
 	VFMADD231PD      (R10)(R13*1), Z16, K2, Z15
 	CMPQ             R9, $0x00000004
-	JLE              end1005
+	JLE              end1052
 	VBROADCASTSD     32(R11), Z16
 	VFMADD231PD      (R10)(R12*4), Z16, K2, Z14
 	CMPQ             R9, $0x00000005
-	JLE              end1005
+	JLE              end1052
 	VBROADCASTSD     40(R11), Z16
 	VFMADD231PD      (R10)(R14*1), Z16, K2, Z15
 	CMPQ             R9, $0x00000006
-	JLE              end1005
+	JLE              end1052
 	VBROADCASTSD     48(R11), Z16
 	VFMADD231PD      (R10)(R13*2), Z16, K2, Z14
 	CMPQ             R9, $0x00000007
-	JLE              end1005
+	JLE              end1052
 	VBROADCASTSD     56(R11), Z16
 	VFMADD231PD      (R10)(R15*1), Z16, K2, Z15
 
-end1005:
+end1052:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1004
+	JMP     product1051
 
-backward1003:
+backward1050:
 	MOVQ     (DX), R9
 	MOVQ     $-1, R12
 	BZHIQ    R9, R12, R12
@@ -12353,28 +12737,28 @@ backward1003:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R9, $0x00000001
-	JLE      end1006
+	JLE      end1053
 	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
 	CMPQ     R9, $0x00000002
-	JLE      end1006
+	JLE      end1053
 	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
 	CMPQ     R9, $0x00000003
-	JLE      end1006
+	JLE      end1053
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
 	CMPQ     R9, $0x00000004
-	JLE      end1006
+	JLE      end1053
 	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
 	CMPQ     R9, $0x00000005
-	JLE      end1006
+	JLE      end1053
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
 	CMPQ     R9, $0x00000006
-	JLE      end1006
+	JLE      end1053
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
 	CMPQ     R9, $0x00000007
-	JLE      end1006
+	JLE      end1053
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
 
-end1006:
+end1053:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -12398,7 +12782,7 @@ end1006:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1004:
+product1051:
 	VMOVUPD       Z14, (SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
@@ -12413,7 +12797,7 @@ product1004:
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          64(SI), R11
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward1007
+	JNZ           backward1054
 	MOVQ          (DX), R9
 	MOVQ          $-1, R12
 	BZHIQ         R9, R12, R12
@@ -12428,40 +12812,40 @@ product1004:
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
 	CMPQ          R9, $0x00000001
-	JLE           end1009
+	JLE           end1056
 	VBROADCASTSD  8(R11), Z16
 	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000002
-	JLE           end1009
+	JLE           end1056
 	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000003
-	JLE           end1009
+	JLE           end1056
 	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000004
-	JLE           end1009
+	JLE           end1056
 	VBROADCASTSD  32(R11), Z16
 	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
 	CMPQ          R9, $0x00000005
-	JLE           end1009
+	JLE           end1056
 	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000006
-	JLE           end1009
+	JLE           end1056
 	VBROADCASTSD  48(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000007
-	JLE           end1009
+	JLE           end1056
 	VBROADCASTSD  56(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
 
-end1009:
+end1056:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1008
+	JMP     product1055
 
-backward1007:
+backward1054:
 	MOVQ     (DX), R9
 	MOVQ     $-1, R12
 	BZHIQ    R9, R12, R12
@@ -12482,28 +12866,28 @@ backward1007:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R9, $0x00000001
-	JLE      end1010
+	JLE      end1057
 	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
 	CMPQ     R9, $0x00000002
-	JLE      end1010
+	JLE      end1057
 	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
 	CMPQ     R9, $0x00000003
-	JLE      end1010
+	JLE      end1057
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
 	CMPQ     R9, $0x00000004
-	JLE      end1010
+	JLE      end1057
 	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
 	CMPQ     R9, $0x00000005
-	JLE      end1010
+	JLE      end1057
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
 	CMPQ     R9, $0x00000006
-	JLE      end1010
+	JLE      end1057
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
 	CMPQ     R9, $0x00000007
-	JLE      end1010
+	JLE      end1057
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
 
-end1010:
+end1057:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -12527,7 +12911,7 @@ end1010:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1008:
+product1055:
 	VMOVUPD       Z14, 64(SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
@@ -12542,7 +12926,7 @@ product1008:
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          128(SI), R11
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward1011
+	JNZ           backward1058
 	MOVQ          (DX), R9
 	MOVQ          $-1, R12
 	BZHIQ         R9, R12, R12
@@ -12557,40 +12941,40 @@ product1008:
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
 	CMPQ          R9, $0x00000001
-	JLE           end1013
+	JLE           end1060
 	VBROADCASTSD  8(R11), Z16
 	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000002
-	JLE           end1013
+	JLE           end1060
 	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000003
-	JLE           end1013
+	JLE           end1060
 	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000004
-	JLE           end1013
+	JLE           end1060
 	VBROADCASTSD  32(R11), Z16
 	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
 	CMPQ          R9, $0x00000005
-	JLE           end1013
+	JLE           end1060
 	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000006
-	JLE           end1013
+	JLE           end1060
 	VBROADCASTSD  48(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000007
-	JLE           end1013
+	JLE           end1060
 	VBROADCASTSD  56(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
 
-end1013:
+end1060:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1012
+	JMP     product1059
 
-backward1011:
+backward1058:
 	MOVQ     (DX), R9
 	MOVQ     $-1, R12
 	BZHIQ    R9, R12, R12
@@ -12611,28 +12995,28 @@ backward1011:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R9, $0x00000001
-	JLE      end1014
+	JLE      end1061
 	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
 	CMPQ     R9, $0x00000002
-	JLE      end1014
+	JLE      end1061
 	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
 	CMPQ     R9, $0x00000003
-	JLE      end1014
+	JLE      end1061
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
 	CMPQ     R9, $0x00000004
-	JLE      end1014
+	JLE      end1061
 	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
 	CMPQ     R9, $0x00000005
-	JLE      end1014
+	JLE      end1061
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
 	CMPQ     R9, $0x00000006
-	JLE      end1014
+	JLE      end1061
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
 	CMPQ     R9, $0x00000007
-	JLE      end1014
+	JLE      end1061
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
 
-end1014:
+end1061:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -12656,7 +13040,7 @@ end1014:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1012:
+product1059:
 	VMOVUPD       Z14, 128(SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
@@ -12671,7 +13055,7 @@ product1012:
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          192(SI), R11
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward1015
+	JNZ           backward1062
 	MOVQ          (DX), R9
 	MOVQ          $-1, R12
 	BZHIQ         R9, R12, R12
@@ -12686,40 +13070,40 @@ product1012:
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
 	CMPQ          R9, $0x00000001
-	JLE           end1017
+	JLE           end1064
 	VBROADCASTSD  8(R11), Z16
 	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000002
-	JLE           end1017
+	JLE           end1064
 	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000003
-	JLE           end1017
+	JLE           end1064
 	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000004
-	JLE           end1017
+	JLE           end1064
 	VBROADCASTSD  32(R11), Z16
 	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
 	CMPQ          R9, $0x00000005
-	JLE           end1017
+	JLE           end1064
 	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000006
-	JLE           end1017
+	JLE           end1064
 	VBROADCASTSD  48(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000007
-	JLE           end1017
+	JLE           end1064
 	VBROADCASTSD  56(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
 
-end1017:
+end1064:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1016
+	JMP     product1063
 
-backward1015:
+backward1062:
 	MOVQ     (DX), R9
 	MOVQ     $-1, R12
 	BZHIQ    R9, R12, R12
@@ -12740,28 +13124,28 @@ backward1015:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R9, $0x00000001
-	JLE      end1018
+	JLE      end1065
 	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
 	CMPQ     R9, $0x00000002
-	JLE      end1018
+	JLE      end1065
 	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
 	CMPQ     R9, $0x00000003
-	JLE      end1018
+	JLE      end1065
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
 	CMPQ     R9, $0x00000004
-	JLE      end1018
+	JLE      end1065
 	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
 	CMPQ     R9, $0x00000005
-	JLE      end1018
+	JLE      end1065
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
 	CMPQ     R9, $0x00000006
-	JLE      end1018
+	JLE      end1065
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
 	CMPQ     R9, $0x00000007
-	JLE      end1018
+	JLE      end1065
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
 
-end1018:
+end1065:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -12785,26 +13169,26 @@ end1018:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1016:
+product1063:
 	VMOVUPD       Z14, 192(SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
 	ADDQ          $0x00000100, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, CX
-	JLE           group997
+	JLE           group1044
 
-done986:
+done1033:
 	VPCMPUQ.BCST $0x06, constants<>+744(SB), Z0, K1
 	VCMPPD.BCST  $0x06, constants<>+808(SB), Z1, K2
 	KORTESTB     K2, K1
-	JZ           safe1019
+	JZ           safe1066
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe1019:
+safe1066:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -12825,12 +13209,12 @@ TEXT ·regularAbsorb512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few1020
+	JNE          few1067
 	MOVQ         336(DX), BX
 	CMPQ         CX, $0x04
-	JLT          rest1023
+	JLT          rest1070
 
-group1022:
+group1069:
 	VMOVUPD          (BX), Z4
 	VMOVUPD          64(BX), Z5
 	VMOVUPD          128(BX), Z6
@@ -12983,13 +13367,13 @@ group1022:
 	VMOVUPD          (SI), Z8
 	VSUBPD           Z4, Z20, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped1024
+	JBE              undamped1071
 	VCMPPD           $0x04, Z8, Z20, K1
 	VMULPD           Z0, Z8, Z4
 	VMULPD           Z1, Z20, Z9
 	VADDPD           Z4, Z9, K1, Z20
 
-undamped1024:
+undamped1071:
 	VCMPPD      $0x04, Z8, Z20, K1
 	VSUBPD.Z    Z8, Z20, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13004,13 +13388,13 @@ undamped1024:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z5, Z21, Z21
 	VUCOMISD    X2, X0
-	JBE         undamped1025
+	JBE         undamped1072
 	VCMPPD      $0x04, Z4, Z21, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z21, Z8
 	VADDPD      Z5, Z8, K1, Z21
 
-undamped1025:
+undamped1072:
 	VCMPPD      $0x04, Z4, Z21, K1
 	VSUBPD.Z    Z4, Z21, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13025,13 +13409,13 @@ undamped1025:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z6, Z22, Z22
 	VUCOMISD    X2, X0
-	JBE         undamped1026
+	JBE         undamped1073
 	VCMPPD      $0x04, Z4, Z22, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z22, Z6
 	VADDPD      Z5, Z6, K1, Z22
 
-undamped1026:
+undamped1073:
 	VCMPPD      $0x04, Z4, Z22, K1
 	VSUBPD.Z    Z4, Z22, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13046,13 +13430,13 @@ undamped1026:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z7, Z23, Z23
 	VUCOMISD    X2, X0
-	JBE         undamped1027
+	JBE         undamped1074
 	VCMPPD      $0x04, Z4, Z23, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z23, Z6
 	VADDPD      Z5, Z6, K1, Z23
 
-undamped1027:
+undamped1074:
 	VCMPPD      $0x04, Z4, Z23, K1
 	VSUBPD.Z    Z4, Z23, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13063,13 +13447,13 @@ undamped1027:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group1022
+	JGE         group1069
 
-rest1023:
+rest1070:
 	CMPQ CX, $0x01
-	JLT  rest1029
+	JLT  rest1076
 
-group1028:
+group1075:
 	VMOVUPD          (BX), Z4
 	VGETMANTPD       $0x0b, Z4, Z5
 	VGETEXPPD        Z4, Z4
@@ -13114,13 +13498,13 @@ group1028:
 	VMOVUPD          (SI), Z5
 	VSUBPD           Z4, Z8, Z8
 	VUCOMISD         X2, X0
-	JBE              undamped1030
+	JBE              undamped1077
 	VCMPPD           $0x04, Z5, Z8, K1
 	VMULPD           Z0, Z5, Z4
 	VMULPD           Z1, Z8, Z6
 	VADDPD           Z4, Z6, K1, Z8
 
-undamped1030:
+undamped1077:
 	VCMPPD      $0x04, Z5, Z8, K1
 	VSUBPD.Z    Z5, Z8, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13131,12 +13515,12 @@ undamped1030:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group1028
+	JGE         group1075
 
-rest1029:
-	JMP done1021
+rest1076:
+	JMP done1068
 
-few1020:
+few1067:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -13144,9 +13528,9 @@ few1020:
 	SHLQ  $0x03, SI
 	MOVQ  336(DX), DI
 	CMPQ  CX, $0x04
-	JLT   rest1032
+	JLT   rest1079
 
-group1031:
+group1078:
 	VMOVUPD          (DI), Z4
 	VMOVUPD          64(DI), Z5
 	VMOVUPD          128(DI), Z6
@@ -13307,44 +13691,44 @@ group1031:
 	VMOVUPD.Z        (R8), K1, Z8
 	VSUBPD.Z         Z4, Z20, K1, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped1033
+	JBE              undamped1080
 	VCMPPD           $0x04, Z8, Z20, K2
 	VMULPD           Z0, Z8, Z4
 	VMULPD           Z1, Z20, Z9
 	VADDPD           Z4, Z9, K2, Z20
 
-undamped1033:
+undamped1080:
 	VCMPPD      $0x04, Z8, Z20, K2
 	VSUBPD.Z    Z8, Z20, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial1034
+	JNZ         partial1081
 	VMOVUPD     Z20, (R8)
-	JMP         stored1037
+	JMP         stored1084
 
-partial1034:
+partial1081:
 	LEAQ       (R8), R8
 	VMOVAPD    Z20, Z4
 	TESTQ      $0x00000004, BX
-	JZ         noFour1035
+	JZ         noFour1082
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour1035:
+noFour1082:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1036
+	JZ         noTwo1083
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo1036:
+noTwo1083:
 	TESTQ  $0x00000001, BX
-	JZ     stored1037
+	JZ     stored1084
 	VMOVSD X4, (R8)
 
-stored1037:
+stored1084:
 	VMOVUPD   Z20, (DI)
 	LEAQ      1(AX), R8
 	MOVQ      264(DX), R9
@@ -13354,44 +13738,44 @@ stored1037:
 	VMOVUPD.Z (R8), K1, Z4
 	VSUBPD.Z  Z5, Z21, K1, Z21
 	VUCOMISD  X2, X0
-	JBE       undamped1038
+	JBE       undamped1085
 	VCMPPD    $0x04, Z4, Z21, K2
 	VMULPD    Z0, Z4, Z5
 	VMULPD    Z1, Z21, Z8
 	VADDPD    Z5, Z8, K2, Z21
 
-undamped1038:
+undamped1085:
 	VCMPPD      $0x04, Z4, Z21, K2
 	VSUBPD.Z    Z4, Z21, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial1039
+	JNZ         partial1086
 	VMOVUPD     Z21, (R8)
-	JMP         stored1042
+	JMP         stored1089
 
-partial1039:
+partial1086:
 	LEAQ       (R8), R8
 	VMOVAPD    Z21, Z4
 	TESTQ      $0x00000004, BX
-	JZ         noFour1040
+	JZ         noFour1087
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour1040:
+noFour1087:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1041
+	JZ         noTwo1088
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo1041:
+noTwo1088:
 	TESTQ  $0x00000001, BX
-	JZ     stored1042
+	JZ     stored1089
 	VMOVSD X4, (R8)
 
-stored1042:
+stored1089:
 	VMOVUPD   Z21, 64(DI)
 	LEAQ      2(AX), R8
 	MOVQ      264(DX), R9
@@ -13401,44 +13785,44 @@ stored1042:
 	VMOVUPD.Z (R8), K1, Z4
 	VSUBPD.Z  Z6, Z22, K1, Z22
 	VUCOMISD  X2, X0
-	JBE       undamped1043
+	JBE       undamped1090
 	VCMPPD    $0x04, Z4, Z22, K2
 	VMULPD    Z0, Z4, Z5
 	VMULPD    Z1, Z22, Z6
 	VADDPD    Z5, Z6, K2, Z22
 
-undamped1043:
+undamped1090:
 	VCMPPD      $0x04, Z4, Z22, K2
 	VSUBPD.Z    Z4, Z22, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial1044
+	JNZ         partial1091
 	VMOVUPD     Z22, (R8)
-	JMP         stored1047
+	JMP         stored1094
 
-partial1044:
+partial1091:
 	LEAQ       (R8), R8
 	VMOVAPD    Z22, Z4
 	TESTQ      $0x00000004, BX
-	JZ         noFour1045
+	JZ         noFour1092
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour1045:
+noFour1092:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1046
+	JZ         noTwo1093
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo1046:
+noTwo1093:
 	TESTQ  $0x00000001, BX
-	JZ     stored1047
+	JZ     stored1094
 	VMOVSD X4, (R8)
 
-stored1047:
+stored1094:
 	VMOVUPD   Z22, 128(DI)
 	LEAQ      3(AX), R8
 	MOVQ      264(DX), R9
@@ -13448,56 +13832,56 @@ stored1047:
 	VMOVUPD.Z (R8), K1, Z4
 	VSUBPD.Z  Z7, Z23, K1, Z23
 	VUCOMISD  X2, X0
-	JBE       undamped1048
+	JBE       undamped1095
 	VCMPPD    $0x04, Z4, Z23, K2
 	VMULPD    Z0, Z4, Z5
 	VMULPD    Z1, Z23, Z6
 	VADDPD    Z5, Z6, K2, Z23
 
-undamped1048:
+undamped1095:
 	VCMPPD      $0x04, Z4, Z23, K2
 	VSUBPD.Z    Z4, Z23, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial1049
+	JNZ         partial1096
 	VMOVUPD     Z23, (R8)
-	JMP         stored1052
+	JMP         stored1099
 
-partial1049:
+partial1096:
 	LEAQ       (R8), R8
 	VMOVAPD    Z23, Z4
 	TESTQ      $0x00000004, BX
-	JZ         noFour1050
+	JZ         noFour1097
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour1050:
+noFour1097:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1051
+	JZ         noTwo1098
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo1051:
+noTwo1098:
 	TESTQ  $0x00000001, BX
-	JZ     stored1052
+	JZ     stored1099
 	VMOVSD X4, (R8)
 
-stored1052:
+stored1099:
 	VMOVUPD Z23, 192(DI)
 	ADDQ    $0x00000100, DI
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group1031
+	JGE     group1078
 
-rest1032:
+rest1079:
 	CMPQ CX, $0x01
-	JLT  rest1054
+	JLT  rest1101
 
-group1053:
+group1100:
 	VMOVUPD          (DI), Z4
 	VGETMANTPD       $0x0b, Z4, Z5
 	VGETEXPPD        Z4, Z4
@@ -13544,53 +13928,53 @@ group1053:
 	VMOVUPD.Z        (R8), K1, Z5
 	VSUBPD.Z         Z4, Z8, K1, Z8
 	VUCOMISD         X2, X0
-	JBE              undamped1055
+	JBE              undamped1102
 	VCMPPD           $0x04, Z5, Z8, K2
 	VMULPD           Z0, Z5, Z4
 	VMULPD           Z1, Z8, Z6
 	VADDPD           Z4, Z6, K2, Z8
 
-undamped1055:
+undamped1102:
 	VCMPPD      $0x04, Z5, Z8, K2
 	VSUBPD.Z    Z5, Z8, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial1056
+	JNZ         partial1103
 	VMOVUPD     Z8, (R8)
-	JMP         stored1059
+	JMP         stored1106
 
-partial1056:
+partial1103:
 	LEAQ       (R8), R8
 	VMOVAPD    Z8, Z4
 	TESTQ      $0x00000004, BX
-	JZ         noFour1057
+	JZ         noFour1104
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour1057:
+noFour1104:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1058
+	JZ         noTwo1105
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo1058:
+noTwo1105:
 	TESTQ  $0x00000001, BX
-	JZ     stored1059
+	JZ     stored1106
 	VMOVSD X4, (R8)
 
-stored1059:
+stored1106:
 	VMOVUPD Z8, (DI)
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group1053
+	JGE     group1100
 
-rest1054:
-done1021:
+rest1101:
+done1068:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -13611,11 +13995,11 @@ TEXT ·regularShift512(SB), $8-32
 	MOVQ    u+0(FP), BX
 	MOVQ    (BX), SI
 	CMPQ    SI, $0x08
-	JNE     few1062
+	JNE     few1109
 	MOVQ    240(BX), SI
 	MOVLQSX (SI)(AX*4), SI
 
-group1064:
+group1111:
 	LEAQ    (AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -13633,9 +14017,9 @@ group1064:
 	SHLQ    $0x06, R9
 	ADDQ    336(BX), R9
 	CMPQ    R10, DI
-	JGE     summed1066
+	JGE     summed1113
 
-message1065:
+message1112:
 	MOVQ         264(BX), R11
 	MOVLQSX      (R11)(R10*4), R11
 	SARQ         $0x01, R11
@@ -13646,9 +14030,9 @@ message1065:
 	ADDQ         $0x40, R9
 	INCQ         R10
 	CMPQ         R10, DI
-	JL           message1065
+	JL           message1112
 
-summed1066:
+summed1113:
 	LEAQ    1(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -13666,9 +14050,9 @@ summed1066:
 	SHLQ    $0x06, R10
 	ADDQ    336(BX), R10
 	CMPQ    R11, DI
-	JGE     summed1068
+	JGE     summed1115
 
-message1067:
+message1114:
 	MOVQ         264(BX), R12
 	MOVLQSX      (R12)(R11*4), R12
 	SARQ         $0x01, R12
@@ -13679,9 +14063,9 @@ message1067:
 	ADDQ         $0x40, R10
 	INCQ         R11
 	CMPQ         R11, DI
-	JL           message1067
+	JL           message1114
 
-summed1068:
+summed1115:
 	LEAQ    2(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -13699,9 +14083,9 @@ summed1068:
 	SHLQ    $0x06, R11
 	ADDQ    336(BX), R11
 	CMPQ    R12, DI
-	JGE     summed1070
+	JGE     summed1117
 
-message1069:
+message1116:
 	MOVQ         264(BX), R13
 	MOVLQSX      (R13)(R12*4), R13
 	SARQ         $0x01, R13
@@ -13712,9 +14096,9 @@ message1069:
 	ADDQ         $0x40, R11
 	INCQ         R12
 	CMPQ         R12, DI
-	JL           message1069
+	JL           message1116
 
-summed1070:
+summed1117:
 	LEAQ    3(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -13732,9 +14116,9 @@ summed1070:
 	SHLQ    $0x06, R12
 	ADDQ    336(BX), R12
 	CMPQ    R13, DI
-	JGE     summed1072
+	JGE     summed1119
 
-message1071:
+message1118:
 	MOVQ         264(BX), R14
 	MOVLQSX      (R14)(R13*4), R14
 	SARQ         $0x01, R14
@@ -13745,9 +14129,9 @@ message1071:
 	ADDQ         $0x40, R12
 	INCQ         R13
 	CMPQ         R13, DI
-	JL           message1071
+	JL           message1118
 
-summed1072:
+summed1119:
 	MOVQ              DX, DI
 	SHLQ              $0x06, DI
 	ADDQ              360(BX), DI
@@ -13805,7 +14189,7 @@ summed1072:
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K2
 	KORB              K2, K1, K1
 	KORTESTB          K1, K1
-	JNZ               bad1060
+	JNZ               bad1107
 	MOVQ              168(BX), R12
 	MOVQ              192(BX), R13
 	MOVLQSX           (R13)(R8*4), R8
@@ -13979,10 +14363,10 @@ summed1072:
 	ADDQ              $0x04, DX
 	ADDQ              $0x04, AX
 	CMPQ              AX, CX
-	JLE               group1064
-	JMP               done1063
+	JLE               group1111
+	JMP               done1110
 
-few1062:
+few1109:
 	MOVQ    $-1, DI
 	BZHIQ   SI, DI, DI
 	KMOVB   DI, K1
@@ -13990,7 +14374,7 @@ few1062:
 	MOVQ    240(BX), DI
 	MOVLQSX (DI)(AX*4), DI
 
-group1073:
+group1120:
 	LEAQ      (AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14008,9 +14392,9 @@ group1073:
 	SHLQ      $0x06, R10
 	ADDQ      336(BX), R10
 	CMPQ      R11, R8
-	JGE       summed1075
+	JGE       summed1122
 
-message1074:
+message1121:
 	MOVQ         264(BX), R12
 	MOVLQSX      (R12)(R11*4), R12
 	SARQ         $0x01, R12
@@ -14021,9 +14405,9 @@ message1074:
 	ADDQ         $0x40, R10
 	INCQ         R11
 	CMPQ         R11, R8
-	JL           message1074
+	JL           message1121
 
-summed1075:
+summed1122:
 	LEAQ      1(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14041,9 +14425,9 @@ summed1075:
 	SHLQ      $0x06, R11
 	ADDQ      336(BX), R11
 	CMPQ      R12, R8
-	JGE       summed1077
+	JGE       summed1124
 
-message1076:
+message1123:
 	MOVQ         264(BX), R13
 	MOVLQSX      (R13)(R12*4), R13
 	SARQ         $0x01, R13
@@ -14054,9 +14438,9 @@ message1076:
 	ADDQ         $0x40, R11
 	INCQ         R12
 	CMPQ         R12, R8
-	JL           message1076
+	JL           message1123
 
-summed1077:
+summed1124:
 	LEAQ      2(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14074,9 +14458,9 @@ summed1077:
 	SHLQ      $0x06, R12
 	ADDQ      336(BX), R12
 	CMPQ      R13, R8
-	JGE       summed1079
+	JGE       summed1126
 
-message1078:
+message1125:
 	MOVQ         264(BX), R14
 	MOVLQSX      (R14)(R13*4), R14
 	SARQ         $0x01, R14
@@ -14087,9 +14471,9 @@ message1078:
 	ADDQ         $0x40, R12
 	INCQ         R13
 	CMPQ         R13, R8
-	JL           message1078
+	JL           message1125
 
-summed1079:
+summed1126:
 	LEAQ      3(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14107,9 +14491,9 @@ summed1079:
 	SHLQ      $0x06, R13
 	ADDQ      336(BX), R13
 	CMPQ      R14, R8
-	JGE       summed1081
+	JGE       summed1128
 
-message1080:
+message1127:
 	MOVQ         264(BX), R15
 	MOVLQSX      (R15)(R14*4), R15
 	SARQ         $0x01, R15
@@ -14120,9 +14504,9 @@ message1080:
 	ADDQ         $0x40, R13
 	INCQ         R14
 	CMPQ         R14, R8
-	JL           message1080
+	JL           message1127
 
-summed1081:
+summed1128:
 	MOVQ              DX, R8
 	SHLQ              $0x06, R8
 	ADDQ              360(BX), R8
@@ -14188,7 +14572,7 @@ summed1081:
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K3
 	KORB              K3, K2, K2
 	KORTESTB          K2, K2
-	JNZ               bad1060
+	JNZ               bad1107
 	MOVQ              168(BX), R13
 	MOVQ              192(BX), R14
 	MOVLQSX           (R14)(R9*4), R9
@@ -14370,13 +14754,13 @@ summed1081:
 	ADDQ              $0x04, DX
 	ADDQ              $0x04, AX
 	CMPQ              AX, CX
-	JLE               group1073
+	JLE               group1120
 
-done1063:
-	JMP end1061
+done1110:
+	JMP end1108
 
-bad1060:
-end1061:
+bad1107:
+end1108:
 	MOVQ DX, done+24(FP)
 	VZEROUPPER
 	RET
@@ -14390,11 +14774,11 @@ TEXT ·regularSettle512(SB), $0-32
 	MOVQ   u+0(FP), DX
 	MOVQ   (DX), BX
 	CMPQ   BX, $0x08
-	JNE    few1082
+	JNE    few1129
 	MOVQ   360(DX), BX
 	MOVQ   384(DX), SI
 
-node1084:
+node1131:
 	MOVQ         216(DX), DI
 	MOVLQSX      (DI)(AX*4), DI
 	MOVQ         192(DX), R8
@@ -14414,10 +14798,10 @@ node1084:
 	ADDQ         $0x08, SI
 	INCQ         AX
 	CMPQ         AX, CX
-	JL           node1084
-	JMP          done1083
+	JL           node1131
+	JMP          done1130
 
-few1082:
+few1129:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -14426,7 +14810,7 @@ few1082:
 	MOVQ  360(DX), DI
 	MOVQ  384(DX), R8
 
-node1085:
+node1132:
 	MOVQ         216(DX), R9
 	MOVLQSX      (R9)(AX*4), R9
 	MOVQ         192(DX), R10
@@ -14442,39 +14826,39 @@ node1085:
 	VPANDQ.BCST  constants<>+752(SB), Z2, Z2
 	VPMAXUQ      Z2, Z0, Z0
 	TESTQ        $0x00000007, BX
-	JNZ          partial1086
+	JNZ          partial1133
 	VMOVUPD      Z1, (R9)
-	JMP          stored1089
+	JMP          stored1136
 
-partial1086:
+partial1133:
 	LEAQ       (R9), R9
 	VMOVAPD    Z1, Z1
 	TESTQ      $0x00000004, BX
-	JZ         noFour1087
+	JZ         noFour1134
 	VMOVUPD    Y1, (R9)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, R9
 
-noFour1087:
+noFour1134:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1088
+	JZ         noTwo1135
 	VMOVUPD    X1, (R9)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, R9
 
-noTwo1088:
+noTwo1135:
 	TESTQ  $0x00000001, BX
-	JZ     stored1089
+	JZ     stored1136
 	VMOVSD X1, (R9)
 
-stored1089:
+stored1136:
 	ADDQ $0x40, DI
 	ADDQ $0x08, R8
 	INCQ AX
 	CMPQ AX, CX
-	JL   node1085
+	JL   node1132
 
-done1083:
+done1130:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VPMAXUQ    Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -14496,12 +14880,12 @@ TEXT ·regularNodes512(SB), $0-80
 	MOVQ   u+0(FP), BX
 	MOVQ   (BX), SI
 	CMPQ   SI, $0x08
-	JNE    few1090
+	JNE    few1137
 	VXORPD Z1, Z1, Z1
 	CMPQ   CX, $0x04
-	JLT    rest1093
+	JLT    rest1140
 
-group1092:
+group1139:
 	MOVQ              488(BX), SI
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), DI
@@ -14651,13 +15035,13 @@ group1092:
 	ADDQ              $0x04, AX
 	SUBQ              $0x04, CX
 	CMPQ              CX, $0x04
-	JGE               group1092
+	JGE               group1139
 
-rest1093:
+rest1140:
 	CMPQ CX, $0x01
-	JLT  rest1095
+	JLT  rest1142
 
-group1094:
+group1141:
 	MOVQ              488(BX), SI
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), DI
@@ -14699,16 +15083,16 @@ group1094:
 	ADDQ              $0x01, AX
 	SUBQ              $0x01, CX
 	CMPQ              CX, $0x01
-	JGE               group1094
+	JGE               group1141
 
-rest1095:
+rest1142:
 	MOVQ    sum_base+32(FP), AX
 	VMOVUPD (AX), Z2
 	VADDPD  Z2, Z1, Z1
 	VMOVUPD Z1, (AX)
-	JMP     done1091
+	JMP     done1138
 
-few1090:
+few1137:
 	MOVQ   $-1, DI
 	BZHIQ  SI, DI, DI
 	KMOVB  DI, K1
@@ -14716,9 +15100,9 @@ few1090:
 	SHLQ   $0x03, DI
 	VXORPD Z1, Z1, Z1
 	CMPQ   CX, $0x04
-	JLT    rest1097
+	JLT    rest1144
 
-group1096:
+group1143:
 	MOVQ              488(BX), R8
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), R9
@@ -14868,13 +15252,13 @@ group1096:
 	ADDQ              $0x04, AX
 	SUBQ              $0x04, CX
 	CMPQ              CX, $0x04
-	JGE               group1096
+	JGE               group1143
 
-rest1097:
+rest1144:
 	CMPQ CX, $0x01
-	JLT  rest1099
+	JLT  rest1146
 
-group1098:
+group1145:
 	MOVQ              488(BX), R8
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), R9
@@ -14916,40 +15300,40 @@ group1098:
 	ADDQ              $0x01, AX
 	SUBQ              $0x01, CX
 	CMPQ              CX, $0x01
-	JGE               group1098
+	JGE               group1145
 
-rest1099:
+rest1146:
 	MOVQ      sum_base+32(FP), AX
 	VMOVUPD.Z (AX), K1, Z2
 	VADDPD    Z2, Z1, Z1
 	TESTQ     $0x00000007, SI
-	JNZ       partial1100
+	JNZ       partial1147
 	VMOVUPD   Z1, (AX)
-	JMP       stored1103
+	JMP       stored1150
 
-partial1100:
+partial1147:
 	LEAQ       (AX), AX
 	VMOVAPD    Z1, Z1
 	TESTQ      $0x00000004, SI
-	JZ         noFour1101
+	JZ         noFour1148
 	VMOVUPD    Y1, (AX)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, AX
 
-noFour1101:
+noFour1148:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo1102
+	JZ         noTwo1149
 	VMOVUPD    X1, (AX)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, AX
 
-noTwo1102:
+noTwo1149:
 	TESTQ  $0x00000001, SI
-	JZ     stored1103
+	JZ     stored1150
 	VMOVSD X1, (AX)
 
-stored1103:
-done1091:
+stored1150:
+done1138:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -14990,11 +15374,11 @@ TEXT ·regularEdges512(SB), $1664-81
 	MOVQ         u+0(FP), SI
 	MOVQ         (SI), DI
 	CMPQ         DI, $0x08
-	JNE          few1105
+	JNE          few1152
 	CMPQ         CX, $0x04
-	JLT          rest1108
+	JLT          rest1155
 
-group1107:
+group1154:
 	LEAQ             (AX), DI
 	MOVQ             416(SI), R8
 	MOVLQSX          (R8)(DI*4), DI
@@ -15782,13 +16166,13 @@ group1107:
 	ADDQ             $0x04, AX
 	SUBQ             $0x04, CX
 	CMPQ             CX, $0x04
-	JGE              group1107
+	JGE              group1154
 
-rest1108:
+rest1155:
 	CMPQ CX, $0x01
-	JLT  rest1118
+	JLT  rest1165
 
-group1117:
+group1164:
 	LEAQ             (AX), DI
 	MOVQ             416(SI), R8
 	MOVLQSX          (R8)(DI*4), DI
@@ -16053,13 +16437,13 @@ group1117:
 	ADDQ             $0x01, AX
 	SUBQ             $0x01, CX
 	CMPQ             CX, $0x01
-	JGE              group1117
+	JGE              group1164
 
-rest1118:
+rest1165:
 	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K1
 	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K2
 	KORTESTB     K2, K1
-	JNZ          unsafe1104
+	JNZ          unsafe1151
 	MOVQ         sum_base+32(FP), AX
 	VMOVUPD      (BX), Z0
 	VMOVUPD      (AX), Z1
@@ -16100,18 +16484,18 @@ rest1118:
 	VMOVUPD      (AX), Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	JMP          done1106
+	JMP          done1153
 
-few1105:
+few1152:
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVB R8, K1
 	MOVQ  DI, R8
 	SHLQ  $0x03, R8
 	CMPQ  CX, $0x04
-	JLT   rest1123
+	JLT   rest1170
 
-group1122:
+group1169:
 	LEAQ             (AX), R9
 	MOVQ             416(SI), R10
 	MOVLQSX          (R10)(R9*4), R9
@@ -16437,49 +16821,49 @@ group1122:
 	VFMADD231PD.BCST 512(BX), Z14, Z9
 	VFMADD231PD.BCST 576(BX), Z14, Z12
 	CMPQ             R8, $0x08
-	JLE              rows1124
+	JLE              rows1171
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z14
 	VFMADD231PD.BCST 520(BX), Z14, Z11
 	VFMADD231PD.BCST 584(BX), Z14, Z13
 	CMPQ             R8, $0x10
-	JLE              rows1124
+	JLE              rows1171
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z14
 	VFMADD231PD.BCST 528(BX), Z14, Z9
 	VFMADD231PD.BCST 592(BX), Z14, Z12
 	CMPQ             R8, $0x18
-	JLE              rows1124
+	JLE              rows1171
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z14
 	VFMADD231PD.BCST 536(BX), Z14, Z11
 	VFMADD231PD.BCST 600(BX), Z14, Z13
 	CMPQ             R8, $0x20
-	JLE              rows1124
+	JLE              rows1171
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z14
 	VFMADD231PD.BCST 544(BX), Z14, Z9
 	VFMADD231PD.BCST 608(BX), Z14, Z12
 	CMPQ             R8, $0x28
-	JLE              rows1124
+	JLE              rows1171
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z14
 	VFMADD231PD.BCST 552(BX), Z14, Z11
 	VFMADD231PD.BCST 616(BX), Z14, Z13
 	CMPQ             R8, $0x30
-	JLE              rows1124
+	JLE              rows1171
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z14
 	VFMADD231PD.BCST 560(BX), Z14, Z9
 	VFMADD231PD.BCST 624(BX), Z14, Z12
 	CMPQ             R8, $0x38
-	JLE              rows1124
+	JLE              rows1171
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z14
 	VFMADD231PD.BCST 568(BX), Z14, Z11
 	VFMADD231PD.BCST 632(BX), Z14, Z13
 
-rows1124:
+rows1171:
 	VADDPD           Z11, Z9, Z9
 	VADDPD           Z13, Z12, Z12
 	VMOVUPD          640(BX), Z11
@@ -16499,49 +16883,49 @@ rows1124:
 	VFMADD231PD.BCST 768(BX), Z16, Z11
 	VFMADD231PD.BCST 832(BX), Z16, Z14
 	CMPQ             R8, $0x08
-	JLE              rows1125
+	JLE              rows1172
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z16
 	VFMADD231PD.BCST 776(BX), Z16, Z13
 	VFMADD231PD.BCST 840(BX), Z16, Z15
 	CMPQ             R8, $0x10
-	JLE              rows1125
+	JLE              rows1172
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z16
 	VFMADD231PD.BCST 784(BX), Z16, Z11
 	VFMADD231PD.BCST 848(BX), Z16, Z14
 	CMPQ             R8, $0x18
-	JLE              rows1125
+	JLE              rows1172
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z16
 	VFMADD231PD.BCST 792(BX), Z16, Z13
 	VFMADD231PD.BCST 856(BX), Z16, Z15
 	CMPQ             R8, $0x20
-	JLE              rows1125
+	JLE              rows1172
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z16
 	VFMADD231PD.BCST 800(BX), Z16, Z11
 	VFMADD231PD.BCST 864(BX), Z16, Z14
 	CMPQ             R8, $0x28
-	JLE              rows1125
+	JLE              rows1172
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z16
 	VFMADD231PD.BCST 808(BX), Z16, Z13
 	VFMADD231PD.BCST 872(BX), Z16, Z15
 	CMPQ             R8, $0x30
-	JLE              rows1125
+	JLE              rows1172
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z16
 	VFMADD231PD.BCST 816(BX), Z16, Z11
 	VFMADD231PD.BCST 880(BX), Z16, Z14
 	CMPQ             R8, $0x38
-	JLE              rows1125
+	JLE              rows1172
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z16
 	VFMADD231PD.BCST 824(BX), Z16, Z13
 	VFMADD231PD.BCST 888(BX), Z16, Z15
 
-rows1125:
+rows1172:
 	VADDPD           Z13, Z11, Z11
 	VADDPD           Z15, Z14, Z14
 	VMOVUPD          896(BX), Z13
@@ -16561,49 +16945,49 @@ rows1125:
 	VFMADD231PD.BCST 1024(BX), Z18, Z13
 	VFMADD231PD.BCST 1088(BX), Z18, Z16
 	CMPQ             R8, $0x08
-	JLE              rows1126
+	JLE              rows1173
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VFMADD231PD.BCST 1032(BX), Z18, Z15
 	VFMADD231PD.BCST 1096(BX), Z18, Z17
 	CMPQ             R8, $0x10
-	JLE              rows1126
+	JLE              rows1173
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VFMADD231PD.BCST 1040(BX), Z18, Z13
 	VFMADD231PD.BCST 1104(BX), Z18, Z16
 	CMPQ             R8, $0x18
-	JLE              rows1126
+	JLE              rows1173
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VFMADD231PD.BCST 1048(BX), Z18, Z15
 	VFMADD231PD.BCST 1112(BX), Z18, Z17
 	CMPQ             R8, $0x20
-	JLE              rows1126
+	JLE              rows1173
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VFMADD231PD.BCST 1056(BX), Z18, Z13
 	VFMADD231PD.BCST 1120(BX), Z18, Z16
 	CMPQ             R8, $0x28
-	JLE              rows1126
+	JLE              rows1173
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VFMADD231PD.BCST 1064(BX), Z18, Z15
 	VFMADD231PD.BCST 1128(BX), Z18, Z17
 	CMPQ             R8, $0x30
-	JLE              rows1126
+	JLE              rows1173
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VFMADD231PD.BCST 1072(BX), Z18, Z13
 	VFMADD231PD.BCST 1136(BX), Z18, Z16
 	CMPQ             R8, $0x38
-	JLE              rows1126
+	JLE              rows1173
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VFMADD231PD.BCST 1080(BX), Z18, Z15
 	VFMADD231PD.BCST 1144(BX), Z18, Z17
 
-rows1126:
+rows1173:
 	VADDPD           Z15, Z13, Z13
 	VADDPD           Z17, Z16, Z16
 	VMOVUPD          1152(BX), Z15
@@ -16623,49 +17007,49 @@ rows1126:
 	VFMADD231PD.BCST 1280(BX), Z20, Z15
 	VFMADD231PD.BCST 1344(BX), Z20, Z18
 	CMPQ             R8, $0x08
-	JLE              rows1127
+	JLE              rows1174
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z20
 	VFMADD231PD.BCST 1288(BX), Z20, Z17
 	VFMADD231PD.BCST 1352(BX), Z20, Z19
 	CMPQ             R8, $0x10
-	JLE              rows1127
+	JLE              rows1174
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z20
 	VFMADD231PD.BCST 1296(BX), Z20, Z15
 	VFMADD231PD.BCST 1360(BX), Z20, Z18
 	CMPQ             R8, $0x18
-	JLE              rows1127
+	JLE              rows1174
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z20
 	VFMADD231PD.BCST 1304(BX), Z20, Z17
 	VFMADD231PD.BCST 1368(BX), Z20, Z19
 	CMPQ             R8, $0x20
-	JLE              rows1127
+	JLE              rows1174
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z20
 	VFMADD231PD.BCST 1312(BX), Z20, Z15
 	VFMADD231PD.BCST 1376(BX), Z20, Z18
 	CMPQ             R8, $0x28
-	JLE              rows1127
+	JLE              rows1174
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z20
 	VFMADD231PD.BCST 1320(BX), Z20, Z17
 	VFMADD231PD.BCST 1384(BX), Z20, Z19
 	CMPQ             R8, $0x30
-	JLE              rows1127
+	JLE              rows1174
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z20
 	VFMADD231PD.BCST 1328(BX), Z20, Z15
 	VFMADD231PD.BCST 1392(BX), Z20, Z18
 	CMPQ             R8, $0x38
-	JLE              rows1127
+	JLE              rows1174
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z20
 	VFMADD231PD.BCST 1336(BX), Z20, Z17
 	VFMADD231PD.BCST 1400(BX), Z20, Z19
 
-rows1127:
+rows1174:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z19, Z18, Z18
 	VMOVUPD          1408(BX), Z17
@@ -16774,7 +17158,7 @@ rows1127:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x08
-	JLE              rows1128
+	JLE              rows1175
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -16783,7 +17167,7 @@ rows1127:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x10
-	JLE              rows1128
+	JLE              rows1175
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -16792,7 +17176,7 @@ rows1127:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x18
-	JLE              rows1128
+	JLE              rows1175
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -16801,7 +17185,7 @@ rows1127:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x20
-	JLE              rows1128
+	JLE              rows1175
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -16810,7 +17194,7 @@ rows1127:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x28
-	JLE              rows1128
+	JLE              rows1175
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -16819,7 +17203,7 @@ rows1127:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x30
-	JLE              rows1128
+	JLE              rows1175
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -16828,7 +17212,7 @@ rows1127:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x38
-	JLE              rows1128
+	JLE              rows1175
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -16837,7 +17221,7 @@ rows1127:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 
-rows1128:
+rows1175:
 	LEAQ         1(AX), R9
 	MOVQ         96(SI), R10
 	MOVQ         (R10)(R9*8), R9
@@ -16852,7 +17236,7 @@ rows1128:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x08
-	JLE          rows1129
+	JLE          rows1176
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -16861,7 +17245,7 @@ rows1128:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x10
-	JLE          rows1129
+	JLE          rows1176
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -16870,7 +17254,7 @@ rows1128:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x18
-	JLE          rows1129
+	JLE          rows1176
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -16879,7 +17263,7 @@ rows1128:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x20
-	JLE          rows1129
+	JLE          rows1176
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -16888,7 +17272,7 @@ rows1128:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x28
-	JLE          rows1129
+	JLE          rows1176
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -16897,7 +17281,7 @@ rows1128:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x30
-	JLE          rows1129
+	JLE          rows1176
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -16906,7 +17290,7 @@ rows1128:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x38
-	JLE          rows1129
+	JLE          rows1176
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -16915,7 +17299,7 @@ rows1128:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 
-rows1129:
+rows1176:
 	LEAQ         2(AX), R9
 	MOVQ         96(SI), R10
 	MOVQ         (R10)(R9*8), R9
@@ -16930,7 +17314,7 @@ rows1129:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x08
-	JLE          rows1130
+	JLE          rows1177
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -16939,7 +17323,7 @@ rows1129:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x10
-	JLE          rows1130
+	JLE          rows1177
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -16948,7 +17332,7 @@ rows1129:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x18
-	JLE          rows1130
+	JLE          rows1177
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -16957,7 +17341,7 @@ rows1129:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x20
-	JLE          rows1130
+	JLE          rows1177
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -16966,7 +17350,7 @@ rows1129:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x28
-	JLE          rows1130
+	JLE          rows1177
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -16975,7 +17359,7 @@ rows1129:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x30
-	JLE          rows1130
+	JLE          rows1177
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -16984,7 +17368,7 @@ rows1129:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x38
-	JLE          rows1130
+	JLE          rows1177
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -16993,7 +17377,7 @@ rows1129:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 
-rows1130:
+rows1177:
 	LEAQ         3(AX), R9
 	MOVQ         96(SI), R10
 	MOVQ         (R10)(R9*8), R9
@@ -17008,7 +17392,7 @@ rows1130:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x08
-	JLE          rows1131
+	JLE          rows1178
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17017,7 +17401,7 @@ rows1130:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x10
-	JLE          rows1131
+	JLE          rows1178
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17026,7 +17410,7 @@ rows1130:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x18
-	JLE          rows1131
+	JLE          rows1178
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17035,7 +17419,7 @@ rows1130:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x20
-	JLE          rows1131
+	JLE          rows1178
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17044,7 +17428,7 @@ rows1130:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x28
-	JLE          rows1131
+	JLE          rows1178
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17053,7 +17437,7 @@ rows1130:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x30
-	JLE          rows1131
+	JLE          rows1178
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17062,7 +17446,7 @@ rows1130:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x38
-	JLE          rows1131
+	JLE          rows1178
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17071,7 +17455,7 @@ rows1130:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 
-rows1131:
+rows1178:
 	VMOVUPD Z9, (BX)
 	VMOVUPD Z11, 64(BX)
 	VMOVUPD Z12, 128(BX)
@@ -17083,13 +17467,13 @@ rows1131:
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group1122
+	JGE     group1169
 
-rest1123:
+rest1170:
 	CMPQ CX, $0x01
-	JLT  rest1133
+	JLT  rest1180
 
-group1132:
+group1179:
 	LEAQ             (AX), R9
 	MOVQ             416(SI), R10
 	MOVLQSX          (R10)(R9*4), R9
@@ -17181,49 +17565,49 @@ group1132:
 	VFMADD231PD.BCST 512(BX), Z11, Z15
 	VFMADD231PD.BCST 576(BX), Z11, Z16
 	CMPQ             R8, $0x08
-	JLE              rows1134
+	JLE              rows1181
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z11
 	VFMADD231PD.BCST 520(BX), Z11, Z9
 	VFMADD231PD.BCST 584(BX), Z11, Z10
 	CMPQ             R8, $0x10
-	JLE              rows1134
+	JLE              rows1181
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z11
 	VFMADD231PD.BCST 528(BX), Z11, Z15
 	VFMADD231PD.BCST 592(BX), Z11, Z16
 	CMPQ             R8, $0x18
-	JLE              rows1134
+	JLE              rows1181
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z11
 	VFMADD231PD.BCST 536(BX), Z11, Z9
 	VFMADD231PD.BCST 600(BX), Z11, Z10
 	CMPQ             R8, $0x20
-	JLE              rows1134
+	JLE              rows1181
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z11
 	VFMADD231PD.BCST 544(BX), Z11, Z15
 	VFMADD231PD.BCST 608(BX), Z11, Z16
 	CMPQ             R8, $0x28
-	JLE              rows1134
+	JLE              rows1181
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z11
 	VFMADD231PD.BCST 552(BX), Z11, Z9
 	VFMADD231PD.BCST 616(BX), Z11, Z10
 	CMPQ             R8, $0x30
-	JLE              rows1134
+	JLE              rows1181
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z11
 	VFMADD231PD.BCST 560(BX), Z11, Z15
 	VFMADD231PD.BCST 624(BX), Z11, Z16
 	CMPQ             R8, $0x38
-	JLE              rows1134
+	JLE              rows1181
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z11
 	VFMADD231PD.BCST 568(BX), Z11, Z9
 	VFMADD231PD.BCST 632(BX), Z11, Z10
 
-rows1134:
+rows1181:
 	VADDPD           Z9, Z15, Z15
 	VADDPD           Z10, Z16, Z16
 	VMOVUPD          640(BX), Z9
@@ -17325,7 +17709,7 @@ rows1134:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x08
-	JLE              rows1135
+	JLE              rows1182
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -17334,7 +17718,7 @@ rows1134:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x10
-	JLE              rows1135
+	JLE              rows1182
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -17343,7 +17727,7 @@ rows1134:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x18
-	JLE              rows1135
+	JLE              rows1182
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -17352,7 +17736,7 @@ rows1134:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x20
-	JLE              rows1135
+	JLE              rows1182
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -17361,7 +17745,7 @@ rows1134:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x28
-	JLE              rows1135
+	JLE              rows1182
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -17370,7 +17754,7 @@ rows1134:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x30
-	JLE              rows1135
+	JLE              rows1182
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -17379,7 +17763,7 @@ rows1134:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x38
-	JLE              rows1135
+	JLE              rows1182
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -17388,7 +17772,7 @@ rows1134:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 
-rows1135:
+rows1182:
 	VMOVUPD Z9, (BX)
 	VMOVUPD Z10, 64(BX)
 	VMOVUPD Z11, 128(BX)
@@ -17400,277 +17784,277 @@ rows1135:
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group1132
+	JGE     group1179
 
-rest1133:
+rest1180:
 	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K2
 	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K3
 	KORTESTB     K3, K2
-	JNZ          unsafe1104
+	JNZ          unsafe1151
 	MOVQ         sum_base+32(FP), AX
 	VMOVUPD      (BX), Z0
 	VMOVUPD.Z    (AX), K1, Z1
 	VADDPD       Z1, Z0, Z0
 	TESTQ        $0x00000007, DI
-	JNZ          partial1137
+	JNZ          partial1184
 	VMOVUPD      Z0, (AX)
-	JMP          stored1140
+	JMP          stored1187
 
-partial1137:
+partial1184:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1138
+	JZ         noFour1185
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1138:
+noFour1185:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1139
+	JZ         noTwo1186
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1139:
+noTwo1186:
 	TESTQ  $0x00000001, DI
-	JZ     stored1140
+	JZ     stored1187
 	VMOVSD X0, (CX)
 
-stored1140:
+stored1187:
 	CMPQ      R8, $0x08
-	JLE       rows1136
+	JLE       rows1183
 	ADDQ      R8, AX
 	VMOVUPD   64(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, DI
-	JNZ       partial1141
+	JNZ       partial1188
 	VMOVUPD   Z0, (AX)
-	JMP       stored1144
+	JMP       stored1191
 
-partial1141:
+partial1188:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1142
+	JZ         noFour1189
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1142:
+noFour1189:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1143
+	JZ         noTwo1190
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1143:
+noTwo1190:
 	TESTQ  $0x00000001, DI
-	JZ     stored1144
+	JZ     stored1191
 	VMOVSD X0, (CX)
 
-stored1144:
+stored1191:
 	CMPQ      R8, $0x10
-	JLE       rows1136
+	JLE       rows1183
 	ADDQ      R8, AX
 	VMOVUPD   128(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, DI
-	JNZ       partial1145
+	JNZ       partial1192
 	VMOVUPD   Z0, (AX)
-	JMP       stored1148
+	JMP       stored1195
 
-partial1145:
+partial1192:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1146
+	JZ         noFour1193
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1146:
+noFour1193:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1147
+	JZ         noTwo1194
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1147:
+noTwo1194:
 	TESTQ  $0x00000001, DI
-	JZ     stored1148
+	JZ     stored1195
 	VMOVSD X0, (CX)
 
-stored1148:
+stored1195:
 	CMPQ      R8, $0x18
-	JLE       rows1136
+	JLE       rows1183
 	ADDQ      R8, AX
 	VMOVUPD   192(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, DI
-	JNZ       partial1149
+	JNZ       partial1196
 	VMOVUPD   Z0, (AX)
-	JMP       stored1152
+	JMP       stored1199
 
-partial1149:
+partial1196:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1150
+	JZ         noFour1197
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1150:
+noFour1197:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1151
+	JZ         noTwo1198
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1151:
+noTwo1198:
 	TESTQ  $0x00000001, DI
-	JZ     stored1152
+	JZ     stored1199
 	VMOVSD X0, (CX)
 
-stored1152:
+stored1199:
 	CMPQ      R8, $0x20
-	JLE       rows1136
+	JLE       rows1183
 	ADDQ      R8, AX
 	VMOVUPD   256(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, DI
-	JNZ       partial1153
+	JNZ       partial1200
 	VMOVUPD   Z0, (AX)
-	JMP       stored1156
+	JMP       stored1203
 
-partial1153:
+partial1200:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1154
+	JZ         noFour1201
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1154:
+noFour1201:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1155
+	JZ         noTwo1202
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1155:
+noTwo1202:
 	TESTQ  $0x00000001, DI
-	JZ     stored1156
+	JZ     stored1203
 	VMOVSD X0, (CX)
 
-stored1156:
+stored1203:
 	CMPQ      R8, $0x28
-	JLE       rows1136
+	JLE       rows1183
 	ADDQ      R8, AX
 	VMOVUPD   320(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, DI
-	JNZ       partial1157
+	JNZ       partial1204
 	VMOVUPD   Z0, (AX)
-	JMP       stored1160
+	JMP       stored1207
 
-partial1157:
+partial1204:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1158
+	JZ         noFour1205
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1158:
+noFour1205:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1159
+	JZ         noTwo1206
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1159:
+noTwo1206:
 	TESTQ  $0x00000001, DI
-	JZ     stored1160
+	JZ     stored1207
 	VMOVSD X0, (CX)
 
-stored1160:
+stored1207:
 	CMPQ      R8, $0x30
-	JLE       rows1136
+	JLE       rows1183
 	ADDQ      R8, AX
 	VMOVUPD   384(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, DI
-	JNZ       partial1161
+	JNZ       partial1208
 	VMOVUPD   Z0, (AX)
-	JMP       stored1164
+	JMP       stored1211
 
-partial1161:
+partial1208:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1162
+	JZ         noFour1209
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1162:
+noFour1209:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1163
+	JZ         noTwo1210
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1163:
+noTwo1210:
 	TESTQ  $0x00000001, DI
-	JZ     stored1164
+	JZ     stored1211
 	VMOVSD X0, (CX)
 
-stored1164:
+stored1211:
 	CMPQ      R8, $0x38
-	JLE       rows1136
+	JLE       rows1183
 	ADDQ      R8, AX
 	VMOVUPD   448(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, DI
-	JNZ       partial1165
+	JNZ       partial1212
 	VMOVUPD   Z0, (AX)
-	JMP       stored1168
+	JMP       stored1215
 
-partial1165:
+partial1212:
 	LEAQ       (AX), AX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1166
+	JZ         noFour1213
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour1166:
+noFour1213:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1167
+	JZ         noTwo1214
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo1167:
+noTwo1214:
 	TESTQ  $0x00000001, DI
-	JZ     stored1168
+	JZ     stored1215
 	VMOVSD X0, (AX)
 
-stored1168:
-rows1136:
-done1106:
+stored1215:
+rows1183:
+done1153:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VADDPD     Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -17683,7 +18067,7 @@ done1106:
 	VZEROUPPER
 	RET
 
-unsafe1104:
+unsafe1151:
 	MOVB $0x00, AL
 	MOVB AL, safe+80(FP)
 	VZEROUPPER
@@ -17698,109 +18082,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1169:
+group1216:
 	CMPQ              DX, $0x04
-	JLT               done1170
+	JLT               done1217
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              (AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              8(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              16(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              24(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              32(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              40(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              48(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              56(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              64(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              72(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              80(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              88(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              96(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              104(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              112(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              120(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              128(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              136(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              144(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1170
+	JLT               done1217
 	CMPQ              152(AX), SI
-	JHI               done1170
+	JHI               done1217
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -18311,7 +18695,7 @@ group1169:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1170
+	JNZ               done1217
 	VMOVUPD           constants<>+2000(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -18485,9 +18869,9 @@ group1169:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1169
+	JMP               group1216
 
-done1170:
+done1217:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -18506,15 +18890,15 @@ TEXT ·exp256(SB), $0-48
 	VMOVUPD constants<>+1968(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1172
+	JLT     rest1219
 
-whole1171:
+whole1218:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1173
+	JZ           quick1220
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -18553,9 +18937,9 @@ whole1171:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1174
+	JMP          done1221
 
-quick1173:
+quick1220:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -18582,14 +18966,14 @@ quick1173:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1174:
+done1221:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1175
+	JZ           quick1222
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -18628,9 +19012,9 @@ done1174:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1176
+	JMP          done1223
 
-quick1175:
+quick1222:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -18657,24 +19041,24 @@ quick1175:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1176:
+done1223:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1171
+	JGE     whole1218
 
-rest1172:
+rest1219:
 	CMPQ DX, $0x00000004
-	JLT  rest1178
+	JLT  rest1225
 
-whole1177:
+whole1224:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1179
+	JZ           quick1226
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -18713,9 +19097,9 @@ whole1177:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1180
+	JMP          done1227
 
-quick1179:
+quick1226:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -18742,16 +19126,16 @@ quick1179:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1180:
+done1227:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1177
+	JGE     whole1224
 
-rest1178:
+rest1225:
 	TESTQ        DX, DX
-	JZ           done1181
+	JZ           done1228
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -18761,7 +19145,7 @@ rest1178:
 	VCMPPD       $0x06, constants<>+2096(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick1182
+	JZ           quick1229
 	VMOVUPD      constants<>+2160(SB), Y5
 	VMAXPD       Y6, Y5, Y6
 	VMOVUPD      constants<>+2192(SB), Y5
@@ -18800,9 +19184,9 @@ rest1178:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done1183
+	JMP          done1230
 
-quick1182:
+quick1229:
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -18829,26 +19213,26 @@ quick1182:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y0
 
-done1183:
+done1230:
 	CMPQ    DX, $0x04
-	JLT     partial1184
+	JLT     partial1231
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1186
+	JMP     stored1233
 
-partial1184:
+partial1231:
 	CMPQ         DX, $0x02
-	JLT          single1185
+	JLT          single1232
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1186
+	JEQ          stored1233
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1186
+	JMP          stored1233
 
-single1185:
+single1232:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1186:
-done1181:
+stored1233:
+done1228:
 	VZEROUPPER
 	RET
 
@@ -18864,16 +19248,16 @@ TEXT ·log256(SB), $0-48
 	VMOVUPD constants<>+2064(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1188
+	JLT     rest1235
 
-whole1187:
+whole1234:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1189
+	JZ          quick1236
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -18916,9 +19300,9 @@ whole1187:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1190
+	JMP         done1237
 
-quick1189:
+quick1236:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -18949,7 +19333,7 @@ quick1189:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1190:
+done1237:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
@@ -18957,7 +19341,7 @@ done1190:
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1191
+	JZ          quick1238
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -19000,9 +19384,9 @@ done1190:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1192
+	JMP         done1239
 
-quick1191:
+quick1238:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -19033,25 +19417,25 @@ quick1191:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1192:
+done1239:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1187
+	JGE     whole1234
 
-rest1188:
+rest1235:
 	CMPQ DX, $0x00000004
-	JLT  rest1194
+	JLT  rest1241
 
-whole1193:
+whole1240:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1195
+	JZ          quick1242
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -19094,9 +19478,9 @@ whole1193:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1196
+	JMP         done1243
 
-quick1195:
+quick1242:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -19127,16 +19511,16 @@ quick1195:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1196:
+done1243:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1193
+	JGE     whole1240
 
-rest1194:
+rest1241:
 	TESTQ       DX, DX
-	JZ          done1197
+	JZ          done1244
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -19149,7 +19533,7 @@ rest1194:
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick1198
+	JZ          quick1245
 	VMOVAPD     Y5, Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y5, Y7
 	VMULPD      constants<>+2448(SB), Y5, Y6
@@ -19192,9 +19576,9 @@ rest1194:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y0, Y0
-	JMP         done1199
+	JMP         done1246
 
-quick1198:
+quick1245:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
@@ -19225,26 +19609,26 @@ quick1198:
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1199:
+done1246:
 	CMPQ    DX, $0x04
-	JLT     partial1200
+	JLT     partial1247
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1202
+	JMP     stored1249
 
-partial1200:
+partial1247:
 	CMPQ         DX, $0x02
-	JLT          single1201
+	JLT          single1248
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1202
+	JEQ          stored1249
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1202
+	JMP          stored1249
 
-single1201:
+single1248:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1202:
-done1197:
+stored1249:
+done1244:
 	VZEROUPPER
 	RET
 
@@ -19258,16 +19642,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest1204
+	JLT          rest1251
 
-whole1203:
+whole1250:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1968(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick1205
+	JZ           quick1252
 	VMOVUPD      constants<>+2160(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2192(SB), Y3
@@ -19306,9 +19690,9 @@ whole1203:
 	VPADDQ       constants<>+2000(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done1206
+	JMP          done1253
 
-quick1205:
+quick1252:
 	VMOVUPD      constants<>+2256(SB), Y3
 	VFMADD231PD  constants<>+2224(SB), Y2, Y3
 	VSUBPD       constants<>+2256(SB), Y3, Y4
@@ -19335,17 +19719,17 @@ quick1205:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
-done1206:
+done1253:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1203
+	JGE     whole1250
 
-rest1204:
+rest1251:
 	TESTQ        DX, DX
-	JZ           done1207
+	JZ           done1254
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -19357,7 +19741,7 @@ rest1204:
 	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick1208
+	JZ           quick1255
 	VMOVUPD      constants<>+2160(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2192(SB), Y0
@@ -19396,9 +19780,9 @@ rest1204:
 	VPADDQ       constants<>+2000(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done1209
+	JMP          done1256
 
-quick1208:
+quick1255:
 	VMOVUPD      constants<>+2256(SB), Y0
 	VFMADD231PD  constants<>+2224(SB), Y3, Y0
 	VSUBPD       constants<>+2256(SB), Y0, Y4
@@ -19425,29 +19809,29 @@ quick1208:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
-done1209:
+done1256:
 	CMPQ    DX, $0x04
-	JLT     partial1210
+	JLT     partial1257
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1212
+	JMP     stored1259
 
-partial1210:
+partial1257:
 	CMPQ         DX, $0x02
-	JLT          single1211
+	JLT          single1258
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1212
+	JEQ          stored1259
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored1212
+	JMP          stored1259
 
-single1211:
+single1258:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1212:
+stored1259:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done1207:
+done1254:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -19465,9 +19849,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest1214
+	JLT     rest1261
 
-whole1213:
+whole1260:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -19475,11 +19859,11 @@ whole1213:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1213
+	JGE     whole1260
 
-rest1214:
+rest1261:
 	TESTQ      CX, CX
-	JZ         done1215
+	JZ         done1262
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -19490,17 +19874,17 @@ rest1214:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done1215:
+done1262:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers1216
+	JZ         numbers1263
 	VMOVUPD    constants<>+1840(SB), Y0
 
-numbers1216:
+numbers1263:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -19514,9 +19898,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1218
+	JLT          rest1265
 
-whole1217:
+whole1264:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -19532,24 +19916,24 @@ whole1217:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1217
+	JGE         whole1264
 
-rest1218:
+rest1265:
 	CMPQ DX, $0x00000004
-	JLT  rest1220
+	JLT  rest1267
 
-whole1219:
+whole1266:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1219
+	JGE         whole1266
 
-rest1220:
+rest1267:
 	TESTQ       DX, DX
-	JZ          done1221
+	JZ          done1268
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -19558,24 +19942,24 @@ rest1220:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1222
+	JLT         partial1269
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1224
+	JMP         stored1271
 
-partial1222:
+partial1269:
 	CMPQ         DX, $0x02
-	JLT          single1223
+	JLT          single1270
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1224
+	JEQ          stored1271
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1224
+	JMP          stored1271
 
-single1223:
+single1270:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1224:
-done1221:
+stored1271:
+done1268:
 	VZEROUPPER
 	RET
 
@@ -19593,9 +19977,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1226
+	JLT  rest1273
 
-panel1225:
+panel1272:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -19608,9 +19992,9 @@ panel1225:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1229
+	JLT    rows1276
 
-row1228:
+row1275:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -19624,9 +20008,9 @@ row1228:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1228
+	JGE          row1275
 
-rows1229:
+rows1276:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -19638,13 +20022,13 @@ rows1229:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1225
+	JGE     panel1272
 
-rest1226:
+rest1273:
 	TESTQ   R11, R11
-	JZ      done1227
+	JZ      done1274
 	CMPQ    R11, $0x00000004
-	JGT     wider1230
+	JGT     wider1277
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -19657,9 +20041,9 @@ rest1226:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1232
+	JLT     rows1279
 
-row1231:
+row1278:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -19676,13 +20060,13 @@ row1231:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1231
+	JGE          row1278
 
-rows1232:
+rows1279:
 	CMPQ DX, $0x00000001
-	JLT  rows1234
+	JLT  rows1281
 
-row1233:
+row1280:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -19690,35 +20074,35 @@ row1233:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1233
+	JGE          row1280
 
-rows1234:
+rows1281:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1235
+	JLT     partial1282
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1237
+	JMP     stored1284
 
-partial1235:
+partial1282:
 	CMPQ         R11, $0x02
-	JLT          single1236
+	JLT          single1283
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1237
+	JEQ          stored1284
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1237
+	JMP          stored1284
 
-single1236:
+single1283:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1237:
-	JMP done1227
+stored1284:
+	JMP done1274
 
-wider1230:
+wider1277:
 	CMPQ    R11, $0x00000008
-	JGT     wider1238
+	JGT     wider1285
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -19736,9 +20120,9 @@ wider1230:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1240
+	JLT     rows1287
 
-row1239:
+row1286:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -19759,13 +20143,13 @@ row1239:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1239
+	JGE          row1286
 
-rows1240:
+rows1287:
 	CMPQ DX, $0x00000001
-	JLT  rows1242
+	JLT  rows1289
 
-row1241:
+row1288:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -19774,9 +20158,9 @@ row1241:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1241
+	JGE          row1288
 
-rows1242:
+rows1289:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -19785,28 +20169,28 @@ rows1242:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1243
+	JLT     partial1290
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1245
+	JMP     stored1292
 
-partial1243:
+partial1290:
 	CMPQ         R11, $0x02
-	JLT          single1244
+	JLT          single1291
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1245
+	JEQ          stored1292
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1245
+	JMP          stored1292
 
-single1244:
+single1291:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1245:
-	JMP done1227
+stored1292:
+	JMP done1274
 
-wider1238:
+wider1285:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1246
+	JGT     wider1293
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -19822,9 +20206,9 @@ wider1238:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1248
+	JLT     rows1295
 
-row1247:
+row1294:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -19839,13 +20223,13 @@ row1247:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1247
+	JGE          row1294
 
-rows1248:
+rows1295:
 	CMPQ DX, $0x00000001
-	JLT  rows1250
+	JLT  rows1297
 
-row1249:
+row1296:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -19855,37 +20239,37 @@ row1249:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1249
+	JGE          row1296
 
-rows1250:
+rows1297:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1251
+	JLT     partial1298
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1253
+	JMP     stored1300
 
-partial1251:
+partial1298:
 	CMPQ         R11, $0x02
-	JLT          single1252
+	JLT          single1299
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1253
+	JEQ          stored1300
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1253
+	JMP          stored1300
 
-single1252:
+single1299:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1253:
-	JMP done1227
+stored1300:
+	JMP done1274
 
-wider1246:
+wider1293:
 	CMPQ    R11, $0x00000010
-	JGT     wider1254
+	JGT     wider1301
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -19903,9 +20287,9 @@ wider1246:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1256
+	JLT     rows1303
 
-row1255:
+row1302:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -19922,13 +20306,13 @@ row1255:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1255
+	JGE          row1302
 
-rows1256:
+rows1303:
 	CMPQ DX, $0x00000001
-	JLT  rows1258
+	JLT  rows1305
 
-row1257:
+row1304:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -19939,9 +20323,9 @@ row1257:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1257
+	JGE          row1304
 
-rows1258:
+rows1305:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -19950,28 +20334,28 @@ rows1258:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1259
+	JLT     partial1306
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1261
+	JMP     stored1308
 
-partial1259:
+partial1306:
 	CMPQ         R11, $0x02
-	JLT          single1260
+	JLT          single1307
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1261
+	JEQ          stored1308
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1261
+	JMP          stored1308
 
-single1260:
+single1307:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1261:
-	JMP done1227
+stored1308:
+	JMP done1274
 
-wider1254:
+wider1301:
 	CMPQ    R11, $0x00000014
-	JGT     wider1262
+	JGT     wider1309
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -19986,9 +20370,9 @@ wider1254:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1264
+	JLT     rows1311
 
-row1263:
+row1310:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -20000,36 +20384,36 @@ row1263:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1263
+	JGE          row1310
 
-rows1264:
+rows1311:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1265
+	JLT     partial1312
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1267
+	JMP     stored1314
 
-partial1265:
+partial1312:
 	CMPQ         R11, $0x02
-	JLT          single1266
+	JLT          single1313
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1267
+	JEQ          stored1314
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1267
+	JMP          stored1314
 
-single1266:
+single1313:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1267:
-	JMP done1227
+stored1314:
+	JMP done1274
 
-wider1262:
+wider1309:
 	CMPQ    R11, $0x00000018
-	JGT     wider1268
+	JGT     wider1315
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20045,9 +20429,9 @@ wider1262:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1270
+	JLT     rows1317
 
-row1269:
+row1316:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -20060,37 +20444,37 @@ row1269:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1269
+	JGE          row1316
 
-rows1270:
+rows1317:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1271
+	JLT     partial1318
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1273
+	JMP     stored1320
 
-partial1271:
+partial1318:
 	CMPQ         R11, $0x02
-	JLT          single1272
+	JLT          single1319
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1273
+	JEQ          stored1320
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1273
+	JMP          stored1320
 
-single1272:
+single1319:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1273:
-	JMP done1227
+stored1320:
+	JMP done1274
 
-wider1268:
+wider1315:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1274
+	JGT     wider1321
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20107,9 +20491,9 @@ wider1268:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1276
+	JLT     rows1323
 
-row1275:
+row1322:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -20123,9 +20507,9 @@ row1275:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1275
+	JGE          row1322
 
-rows1276:
+rows1323:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -20133,26 +20517,26 @@ rows1276:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1277
+	JLT     partial1324
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1279
+	JMP     stored1326
 
-partial1277:
+partial1324:
 	CMPQ         R11, $0x02
-	JLT          single1278
+	JLT          single1325
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1279
+	JEQ          stored1326
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1279
+	JMP          stored1326
 
-single1278:
+single1325:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1279:
-	JMP done1227
+stored1326:
+	JMP done1274
 
-wider1274:
+wider1321:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20170,9 +20554,9 @@ wider1274:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1282
+	JLT     rows1329
 
-row1281:
+row1328:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -20187,9 +20571,9 @@ row1281:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1281
+	JGE          row1328
 
-rows1282:
+rows1329:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -20198,24 +20582,24 @@ rows1282:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1283
+	JLT     partial1330
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1285
+	JMP     stored1332
 
-partial1283:
+partial1330:
 	CMPQ         R11, $0x02
-	JLT          single1284
+	JLT          single1331
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1285
+	JEQ          stored1332
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1285
+	JMP          stored1332
 
-single1284:
+single1331:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1285:
-done1227:
+stored1332:
+done1274:
 	VZEROUPPER
 	RET
 
@@ -20233,9 +20617,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1287
+	JLT  rest1334
 
-block1286:
+block1333:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -20249,9 +20633,9 @@ block1286:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1291
+	JLT    rest1338
 
-whole1290:
+whole1337:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -20266,11 +20650,11 @@ whole1290:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1290
+	JGE         whole1337
 
-rest1291:
+rest1338:
 	TESTQ       R14, R14
-	JZ          done1293
+	JZ          done1340
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -20292,7 +20676,7 @@ rest1291:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1293:
+done1340:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -20317,11 +20701,11 @@ done1293:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1286
+	JGE        block1333
 
-rest1287:
+rest1334:
 	TESTQ  CX, CX
-	JZ     done1289
+	JZ     done1336
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -20334,44 +20718,44 @@ rest1287:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1296
+	JLT    rest1343
 
-whole1295:
+whole1342:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1297
+	JLE         column1344
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1297
+	JLE         column1344
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1297
+	JLE         column1344
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1297
+	JLE         column1344
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1297
+	JLE         column1344
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1297
+	JLE         column1344
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1297
+	JLE         column1344
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1297:
+column1344:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1295
+	JGE  whole1342
 
-rest1296:
+rest1343:
 	TESTQ       BX, BX
-	JZ          done1298
+	JZ          done1345
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -20379,36 +20763,36 @@ rest1296:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1299
+	JLE         column1346
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1299
+	JLE         column1346
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1299
+	JLE         column1346
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1299
+	JLE         column1346
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1299
+	JLE         column1346
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1299
+	JLE         column1346
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1299
+	JLE         column1346
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1299:
-done1298:
+column1346:
+done1345:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -20428,32 +20812,32 @@ done1298:
 	VPERM2F128 $0x20, Y6, Y4, Y4
 	VADDPD     Y1, Y4, Y4
 	CMPQ       CX, $0x00000004
-	JLE        few1288
+	JLE        few1335
 	VMOVUPD    Y0, (AX)
 	VMOVAPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1288:
+few1335:
 	CMPQ    CX, $0x04
-	JLT     partial1300
+	JLT     partial1347
 	VMOVUPD Y0, (AX)
-	JMP     stored1302
+	JMP     stored1349
 
-partial1300:
+partial1347:
 	CMPQ         CX, $0x02
-	JLT          single1301
+	JLT          single1348
 	VMOVUPD      X0, (AX)
-	JEQ          stored1302
+	JEQ          stored1349
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1302
+	JMP          stored1349
 
-single1301:
+single1348:
 	VMOVSD X0, (AX)
 
-stored1302:
-done1289:
+stored1349:
+done1336:
 	VZEROUPPER
 	RET
 
@@ -20470,9 +20854,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1304
+	JLT  rest1351
 
-panel1303:
+panel1350:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -20485,9 +20869,9 @@ panel1303:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1307
+	JLT     rows1354
 
-row1306:
+row1353:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -20517,19 +20901,19 @@ row1306:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1306
+	JGE          row1353
 
-rows1307:
+rows1354:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1303
+	JGE  panel1350
 
-rest1304:
+rest1351:
 	TESTQ      R10, R10
-	JZ         done1305
+	JZ         done1352
 	CMPQ       R10, $0x00000004
-	JGT        wider1308
+	JGT        wider1355
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -20539,50 +20923,50 @@ rest1304:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1310
+	JLT        rows1357
 
-row1309:
+row1356:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1311
+	JLT          partial1358
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1313
+	JMP          added1360
 
-partial1311:
+partial1358:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1312
+	JLT          single1359
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1313
+	JEQ          added1360
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1313
+	JMP          added1360
 
-single1312:
+single1359:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1313:
+added1360:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1309
+	JGE  row1356
 
-rows1310:
-	JMP done1305
+rows1357:
+	JMP done1352
 
-wider1308:
+wider1355:
 	CMPQ       R10, $0x00000008
-	JGT        wider1314
+	JGT        wider1361
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -20594,53 +20978,53 @@ wider1308:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1316
+	JLT        rows1363
 
-row1315:
+row1362:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1317
+	JLT          partial1364
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1319
+	JMP          added1366
 
-partial1317:
+partial1364:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1318
+	JLT          single1365
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1319
+	JEQ          added1366
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1319
+	JMP          added1366
 
-single1318:
+single1365:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1319:
+added1366:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1315
+	JGE  row1362
 
-rows1316:
-	JMP done1305
+rows1363:
+	JMP done1352
 
-wider1314:
+wider1361:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1320
+	JGT        wider1367
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -20653,9 +21037,9 @@ wider1314:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1322
+	JLT        rows1369
 
-row1321:
+row1368:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -20664,45 +21048,45 @@ row1321:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1323
+	JLT          partial1370
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1325
+	JMP          added1372
 
-partial1323:
+partial1370:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1324
+	JLT          single1371
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1325
+	JEQ          added1372
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1325
+	JMP          added1372
 
-single1324:
+single1371:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1325:
+added1372:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1321
+	JGE  row1368
 
-rows1322:
-	JMP done1305
+rows1369:
+	JMP done1352
 
-wider1320:
+wider1367:
 	CMPQ       R10, $0x00000010
-	JGT        wider1326
+	JGT        wider1373
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -20716,9 +21100,9 @@ wider1320:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1328
+	JLT        rows1375
 
-row1327:
+row1374:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -20730,45 +21114,45 @@ row1327:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1329
+	JLT          partial1376
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1331
+	JMP          added1378
 
-partial1329:
+partial1376:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1330
+	JLT          single1377
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1331
+	JEQ          added1378
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1331
+	JMP          added1378
 
-single1330:
+single1377:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1331:
+added1378:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1327
+	JGE  row1374
 
-rows1328:
-	JMP done1305
+rows1375:
+	JMP done1352
 
-wider1326:
+wider1373:
 	CMPQ       R10, $0x00000014
-	JGT        wider1332
+	JGT        wider1379
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -20783,9 +21167,9 @@ wider1326:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1334
+	JLT        rows1381
 
-row1333:
+row1380:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -20800,45 +21184,45 @@ row1333:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1335
+	JLT          partial1382
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1337
+	JMP          added1384
 
-partial1335:
+partial1382:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1336
+	JLT          single1383
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1337
+	JEQ          added1384
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1337
+	JMP          added1384
 
-single1336:
+single1383:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1337:
+added1384:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1333
+	JGE  row1380
 
-rows1334:
-	JMP done1305
+rows1381:
+	JMP done1352
 
-wider1332:
+wider1379:
 	CMPQ       R10, $0x00000018
-	JGT        wider1338
+	JGT        wider1385
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -20854,9 +21238,9 @@ wider1332:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1340
+	JLT        rows1387
 
-row1339:
+row1386:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -20874,45 +21258,45 @@ row1339:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1341
+	JLT          partial1388
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1343
+	JMP          added1390
 
-partial1341:
+partial1388:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1342
+	JLT          single1389
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1343
+	JEQ          added1390
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1343
+	JMP          added1390
 
-single1342:
+single1389:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1343:
+added1390:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1339
+	JGE  row1386
 
-rows1340:
-	JMP done1305
+rows1387:
+	JMP done1352
 
-wider1338:
+wider1385:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1344
+	JGT        wider1391
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -20929,9 +21313,9 @@ wider1338:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1346
+	JLT        rows1393
 
-row1345:
+row1392:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -20952,43 +21336,43 @@ row1345:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1347
+	JLT          partial1394
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1349
+	JMP          added1396
 
-partial1347:
+partial1394:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1348
+	JLT          single1395
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1349
+	JEQ          added1396
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1349
+	JMP          added1396
 
-single1348:
+single1395:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1349:
+added1396:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1345
+	JGE  row1392
 
-rows1346:
-	JMP done1305
+rows1393:
+	JMP done1352
 
-wider1344:
+wider1391:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -21006,9 +21390,9 @@ wider1344:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1352
+	JLT        rows1399
 
-row1351:
+row1398:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -21032,41 +21416,41 @@ row1351:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1353
+	JLT          partial1400
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1355
+	JMP          added1402
 
-partial1353:
+partial1400:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1354
+	JLT          single1401
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1355
+	JEQ          added1402
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1355
+	JMP          added1402
 
-single1354:
+single1401:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1355:
+added1402:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1351
+	JGE  row1398
 
-rows1352:
-done1305:
+rows1399:
+done1352:
 	VZEROUPPER
 	RET
 
@@ -21085,9 +21469,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1357
+	JLT    rest1404
 
-panel1356:
+panel1403:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -21101,9 +21485,9 @@ panel1356:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1360
+	JLT     rows1407
 
-row1359:
+row1406:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -21143,13 +21527,13 @@ row1359:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1359
+	JGE          row1406
 
-rows1360:
+rows1407:
 	CMPQ R13, $0x00000001
-	JLT  rows1362
+	JLT  rows1409
 
-row1361:
+row1408:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -21172,9 +21556,9 @@ row1361:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1361
+	JGE          row1408
 
-rows1362:
+rows1409:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -21182,13 +21566,13 @@ rows1362:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1356
+	JGE    panel1403
 
-rest1357:
+rest1404:
 	TESTQ      R12, R12
-	JZ         done1358
+	JZ         done1405
 	CMPQ       R12, $0x00000004
-	JGT        wider1363
+	JGT        wider1410
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -21201,31 +21585,31 @@ rest1357:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1365
+	JLT        rows1412
 
-row1364:
+row1411:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1366
+	JLT          partial1413
 	VMOVUPD      Y5, (R11)
-	JMP          stored1368
+	JMP          stored1415
 
-partial1366:
+partial1413:
 	CMPQ         R12, $0x02
-	JLT          single1367
+	JLT          single1414
 	VMOVUPD      X5, (R11)
-	JEQ          stored1368
+	JEQ          stored1415
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1368
+	JMP          stored1415
 
-single1367:
+single1414:
 	VMOVSD X5, (R11)
 
-stored1368:
+stored1415:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -21233,23 +21617,23 @@ stored1368:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1369
+	JLT          partial1416
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1371
+	JMP          stored1418
 
-partial1369:
+partial1416:
 	CMPQ         R12, $0x02
-	JLT          single1370
+	JLT          single1417
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1371
+	JEQ          stored1418
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1371
+	JMP          stored1418
 
-single1370:
+single1417:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1371:
+stored1418:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -21257,35 +21641,35 @@ stored1371:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1364
+	JGE    row1411
 
-rows1365:
+rows1412:
 	CMPQ AX, $0x00000001
-	JLT  rows1373
+	JLT  rows1420
 
-row1372:
+row1419:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1374
+	JLT          partial1421
 	VMOVUPD      Y5, (R11)
-	JMP          stored1376
+	JMP          stored1423
 
-partial1374:
+partial1421:
 	CMPQ         R12, $0x02
-	JLT          single1375
+	JLT          single1422
 	VMOVUPD      X5, (R11)
-	JEQ          stored1376
+	JEQ          stored1423
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1376
+	JMP          stored1423
 
-single1375:
+single1422:
 	VMOVSD X5, (R11)
 
-stored1376:
+stored1423:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -21293,16 +21677,16 @@ stored1376:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1372
+	JGE    row1419
 
-rows1373:
+rows1420:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1358
+	JMP    done1405
 
-wider1363:
+wider1410:
 	CMPQ       R12, $0x00000008
-	JGT        wider1377
+	JGT        wider1424
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -21317,9 +21701,9 @@ wider1363:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1379
+	JLT        rows1426
 
-row1378:
+row1425:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -21329,23 +21713,23 @@ row1378:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1380
+	JLT          partial1427
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1382
+	JMP          stored1429
 
-partial1380:
+partial1427:
 	CMPQ         R12, $0x02
-	JLT          single1381
+	JLT          single1428
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1382
+	JEQ          stored1429
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1382
+	JMP          stored1429
 
-single1381:
+single1428:
 	VMOVSD X6, 32(R11)
 
-stored1382:
+stored1429:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -21357,23 +21741,23 @@ stored1382:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1383
+	JLT          partial1430
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1385
+	JMP          stored1432
 
-partial1383:
+partial1430:
 	CMPQ         R12, $0x02
-	JLT          single1384
+	JLT          single1431
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1385
+	JEQ          stored1432
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1385
+	JMP          stored1432
 
-single1384:
+single1431:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1385:
+stored1432:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -21381,13 +21765,13 @@ stored1385:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1378
+	JGE    row1425
 
-rows1379:
+rows1426:
 	CMPQ AX, $0x00000001
-	JLT  rows1387
+	JLT  rows1434
 
-row1386:
+row1433:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -21397,23 +21781,23 @@ row1386:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1388
+	JLT          partial1435
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1390
+	JMP          stored1437
 
-partial1388:
+partial1435:
 	CMPQ         R12, $0x02
-	JLT          single1389
+	JLT          single1436
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1390
+	JEQ          stored1437
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1390
+	JMP          stored1437
 
-single1389:
+single1436:
 	VMOVSD X6, 32(R11)
 
-stored1390:
+stored1437:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -21421,16 +21805,16 @@ stored1390:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1386
+	JGE    row1433
 
-rows1387:
+rows1434:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1358
+	JMP    done1405
 
-wider1377:
+wider1424:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1391
+	JGT        wider1438
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -21447,9 +21831,9 @@ wider1377:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1393
+	JLT        rows1440
 
-row1392:
+row1439:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -21463,23 +21847,23 @@ row1392:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1394
+	JLT          partial1441
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1396
+	JMP          stored1443
 
-partial1394:
+partial1441:
 	CMPQ         R12, $0x02
-	JLT          single1395
+	JLT          single1442
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1396
+	JEQ          stored1443
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1396
+	JMP          stored1443
 
-single1395:
+single1442:
 	VMOVSD X8, 64(R11)
 
-stored1396:
+stored1443:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -21495,23 +21879,23 @@ stored1396:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1397
+	JLT          partial1444
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1399
+	JMP          stored1446
 
-partial1397:
+partial1444:
 	CMPQ         R12, $0x02
-	JLT          single1398
+	JLT          single1445
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1399
+	JEQ          stored1446
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1399
+	JMP          stored1446
 
-single1398:
+single1445:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1399:
+stored1446:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -21519,13 +21903,13 @@ stored1399:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1392
+	JGE    row1439
 
-rows1393:
+rows1440:
 	CMPQ AX, $0x00000001
-	JLT  rows1401
+	JLT  rows1448
 
-row1400:
+row1447:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -21539,23 +21923,23 @@ row1400:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1402
+	JLT          partial1449
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1404
+	JMP          stored1451
 
-partial1402:
+partial1449:
 	CMPQ         R12, $0x02
-	JLT          single1403
+	JLT          single1450
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1404
+	JEQ          stored1451
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1404
+	JMP          stored1451
 
-single1403:
+single1450:
 	VMOVSD X8, 64(R11)
 
-stored1404:
+stored1451:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -21563,15 +21947,15 @@ stored1404:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1400
+	JGE    row1447
 
-rows1401:
+rows1448:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1358
+	JMP    done1405
 
-wider1391:
+wider1438:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -21590,9 +21974,9 @@ wider1391:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1407
+	JLT        rows1454
 
-row1406:
+row1453:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -21610,23 +21994,23 @@ row1406:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1408
+	JLT          partial1455
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1410
+	JMP          stored1457
 
-partial1408:
+partial1455:
 	CMPQ         R12, $0x02
-	JLT          single1409
+	JLT          single1456
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1410
+	JEQ          stored1457
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1410
+	JMP          stored1457
 
-single1409:
+single1456:
 	VMOVSD X10, 96(R11)
 
-stored1410:
+stored1457:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -21646,23 +22030,23 @@ stored1410:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1411
+	JLT          partial1458
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1413
+	JMP          stored1460
 
-partial1411:
+partial1458:
 	CMPQ         R12, $0x02
-	JLT          single1412
+	JLT          single1459
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1413
+	JEQ          stored1460
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1413
+	JMP          stored1460
 
-single1412:
+single1459:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1413:
+stored1460:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -21670,13 +22054,13 @@ stored1413:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1406
+	JGE    row1453
 
-rows1407:
+rows1454:
 	CMPQ AX, $0x00000001
-	JLT  rows1415
+	JLT  rows1462
 
-row1414:
+row1461:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -21694,23 +22078,23 @@ row1414:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1416
+	JLT          partial1463
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1418
+	JMP          stored1465
 
-partial1416:
+partial1463:
 	CMPQ         R12, $0x02
-	JLT          single1417
+	JLT          single1464
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1418
+	JEQ          stored1465
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1418
+	JMP          stored1465
 
-single1417:
+single1464:
 	VMOVSD X10, 96(R11)
 
-stored1418:
+stored1465:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -21718,15 +22102,15 @@ stored1418:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1414
+	JGE    row1461
 
-rows1415:
+rows1462:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1358:
+done1405:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -21749,9 +22133,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1420
+	JLT     rest1467
 
-whole1419:
+whole1466:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -21762,11 +22146,11 @@ whole1419:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1419
+	JGE       whole1466
 
-rest1420:
+rest1467:
 	TESTQ      SI, SI
-	JZ         done1421
+	JZ         done1468
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -21779,7 +22163,7 @@ rest1420:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1421:
+done1468:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -21790,7 +22174,7 @@ done1421:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1423
+	JNZ          nan1470
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1968(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
@@ -21801,14 +22185,14 @@ done1421:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1422
+	JNZ          unsafe1469
 	VMOVUPD      constants<>+2256(SB), Y1
 	VMOVUPD      constants<>+2000(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1425
+	JLT          rest1472
 
-whole1424:
+whole1471:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -21880,13 +22264,13 @@ whole1424:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1424
+	JGE          whole1471
 
-rest1425:
+rest1472:
 	CMPQ DX, $0x00000004
-	JLT  rest1427
+	JLT  rest1474
 
-whole1426:
+whole1473:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -21924,11 +22308,11 @@ whole1426:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1426
+	JGE          whole1473
 
-rest1427:
+rest1474:
 	TESTQ        DX, DX
-	JZ           done1428
+	JZ           done1475
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -21967,34 +22351,34 @@ rest1427:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y2, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1429
+	JLT          partial1476
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1431
+	JMP          stored1478
 
-partial1429:
+partial1476:
 	CMPQ         DX, $0x02
-	JLT          single1430
+	JLT          single1477
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1431
+	JEQ          stored1478
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1431
+	JMP          stored1478
 
-single1430:
+single1477:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1431:
-done1428:
+stored1478:
+done1475:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1423:
+nan1470:
 	VMOVUPD constants<>+1840(SB), Y0
 
-unsafe1422:
+unsafe1469:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -22016,20 +22400,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1433
+	JLT          rest1480
 
-whole1432:
+whole1479:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1434
+	JBE       undamped1481
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1434:
+undamped1481:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1968(SB), Y5, Y5
@@ -22043,11 +22427,11 @@ undamped1434:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1432
+	JGE         whole1479
 
-rest1433:
+rest1480:
 	TESTQ      BX, BX
-	JZ         done1435
+	JZ         done1482
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -22055,14 +22439,14 @@ rest1433:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1436
+	JBE        undamped1483
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1436:
+undamped1483:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1968(SB), Y2, Y2
@@ -22070,44 +22454,44 @@ undamped1436:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1437
+	JLT       partial1484
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1439
+	JMP       stored1486
 
-partial1437:
+partial1484:
 	CMPQ         BX, $0x02
-	JLT          single1438
+	JLT          single1485
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1439
+	JEQ          stored1486
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1439
+	JMP          stored1486
 
-single1438:
+single1485:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1439:
+stored1486:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1440
+	JLT         partial1487
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1442
+	JMP         stored1489
 
-partial1440:
+partial1487:
 	CMPQ         BX, $0x02
-	JLT          single1441
+	JLT          single1488
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1442
+	JEQ          stored1489
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1442
+	JMP          stored1489
 
-single1441:
+single1488:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1442:
-done1435:
+stored1489:
+done1482:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -22136,9 +22520,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1445
+	JLT     rest1492
 
-whole1444:
+whole1491:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -22149,11 +22533,11 @@ whole1444:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1444
+	JGE       whole1491
 
-rest1445:
+rest1492:
 	TESTQ      R12, R12
-	JZ         done1446
+	JZ         done1493
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -22166,7 +22550,7 @@ rest1445:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1446:
+done1493:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -22176,9 +22560,9 @@ done1446:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1448
+	JLT        rest1495
 
-whole1447:
+whole1494:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -22189,11 +22573,11 @@ whole1447:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1447
+	JGE       whole1494
 
-rest1448:
+rest1495:
 	TESTQ      DX, DX
-	JZ         done1449
+	JZ         done1496
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -22206,14 +22590,14 @@ rest1448:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1449:
+done1496:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1450:
+vector1497:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -22253,10 +22637,10 @@ vector1450:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1450
+	JLT          vector1497
 	XORQ         CX, CX
 
-vector1451:
+vector1498:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -22296,7 +22680,7 @@ vector1451:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1451
+	JLT          vector1498
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -22305,9 +22689,9 @@ vector1451:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1453
+	JLT          rest1500
 
-panel1452:
+panel1499:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -22320,9 +22704,9 @@ panel1452:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1456
+	JLT    rows1503
 
-row1455:
+row1502:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -22341,9 +22725,9 @@ row1455:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1455
+	JGE          row1502
 
-rows1456:
+rows1503:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -22359,13 +22743,13 @@ rows1456:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1452
+	JGE         panel1499
 
-rest1453:
+rest1500:
 	TESTQ   R11, R11
-	JZ      done1454
+	JZ      done1501
 	CMPQ    R11, $0x00000004
-	JGT     wider1457
+	JGT     wider1504
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -22376,9 +22760,9 @@ rest1453:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1459
+	JLT     rows1506
 
-row1458:
+row1505:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -22388,17 +22772,17 @@ row1458:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1458
+	JGE          row1505
 
-rows1459:
+rows1506:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1454
+	JMP         done1501
 
-wider1457:
+wider1504:
 	CMPQ    R11, $0x00000008
-	JGT     wider1460
+	JGT     wider1507
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -22412,9 +22796,9 @@ wider1457:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1462
+	JLT     rows1509
 
-row1461:
+row1508:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -22427,20 +22811,20 @@ row1461:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1461
+	JGE          row1508
 
-rows1462:
+rows1509:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1454
+	JMP         done1501
 
-wider1460:
+wider1507:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1463
+	JGT     wider1510
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -22456,9 +22840,9 @@ wider1460:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1465
+	JLT     rows1512
 
-row1464:
+row1511:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -22474,9 +22858,9 @@ row1464:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1464
+	JGE          row1511
 
-rows1465:
+rows1512:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -22486,9 +22870,9 @@ rows1465:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1454
+	JMP         done1501
 
-wider1463:
+wider1510:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -22506,9 +22890,9 @@ wider1463:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1468
+	JLT     rows1515
 
-row1467:
+row1514:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -22527,9 +22911,9 @@ row1467:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1467
+	JGE          row1514
 
-rows1468:
+rows1515:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -22543,7 +22927,7 @@ rows1468:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1454:
+done1501:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -22553,10 +22937,10 @@ done1454:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe1443
+	JCS         unsafe1490
 	VMOVUPD     constants<>+1936(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1443
+	JCS         unsafe1490
 	VMOVUPD     constants<>+2000(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -22566,7 +22950,7 @@ done1454:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JZ          quick1469
+	JZ          quick1516
 	VMOVAPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
 	VMULPD      constants<>+2448(SB), Y1, Y4
@@ -22609,9 +22993,9 @@ done1454:
 	VBLENDVPD   Y5, constants<>+1808(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
-	JMP         done1470
+	JMP         done1517
 
-quick1469:
+quick1516:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2608(SB), Y2, Y2
@@ -22642,7 +23026,7 @@ quick1469:
 	VFMSUB132PD constants<>+2352(SB), Y9, Y2
 	VMOVAPD     Y2, Y1
 
-done1470:
+done1517:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -22651,15 +23035,15 @@ done1470:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1471:
+row1518:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1473
+	JLT          rest1520
 
-whole1472:
+whole1519:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -22667,11 +23051,11 @@ whole1472:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1472
+	JGE     whole1519
 
-rest1473:
+rest1520:
 	TESTQ      R11, R11
-	JZ         done1474
+	JZ         done1521
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -22681,42 +23065,42 @@ rest1473:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1475
+	JGT        pieces1522
 	VMOVUPD    Y1, (R8)
-	JMP        written1476
+	JMP        written1523
 
-pieces1475:
+pieces1522:
 	CMPQ    R11, $0x04
-	JLT     partial1477
+	JLT     partial1524
 	VMOVUPD Y1, (R8)
-	JMP     stored1479
+	JMP     stored1526
 
-partial1477:
+partial1524:
 	CMPQ         R11, $0x02
-	JLT          single1478
+	JLT          single1525
 	VMOVUPD      X1, (R8)
-	JEQ          stored1479
+	JEQ          stored1526
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1479
+	JMP          stored1526
 
-single1478:
+single1525:
 	VMOVSD X1, (R8)
 
-stored1479:
-written1476:
-done1474:
+stored1526:
+written1523:
+done1521:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1471
+	JNZ  row1518
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1443:
+unsafe1490:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -22733,17 +23117,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1481
+	JLT  rest1528
 
-panel1480:
+panel1527:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1484
+	JLT  tiles1531
 
-tile1483:
+tile1530:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -22760,9 +23144,9 @@ tile1483:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1486
+	JLE    done1533
 
-again1485:
+again1532:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -22792,9 +23176,9 @@ again1485:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1485
+	JNZ          again1532
 
-done1486:
+done1533:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -22818,13 +23202,13 @@ done1486:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1483
+	JGE     tile1530
 
-tiles1484:
+tiles1531:
 	CMPQ R10, $0x00000002
-	JLT  tiles1488
+	JLT  tiles1535
 
-tile1487:
+tile1534:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -22833,9 +23217,9 @@ tile1487:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1490
+	JLE    done1537
 
-again1489:
+again1536:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -22849,9 +23233,9 @@ again1489:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1489
+	JNZ          again1536
 
-done1490:
+done1537:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -22863,22 +23247,22 @@ done1490:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1487
+	JGE     tile1534
 
-tiles1488:
+tiles1535:
 	CMPQ R10, $0x00000001
-	JLT  tiles1492
+	JLT  tiles1539
 
-tile1491:
+tile1538:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1494
+	JLE    done1541
 
-again1493:
+again1540:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -22888,27 +23272,27 @@ again1493:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1493
+	JNZ          again1540
 
-done1494:
+done1541:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1491
+	JGE     tile1538
 
-tiles1492:
+tiles1539:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1480
+	JGE  panel1527
 
-rest1481:
+rest1528:
 	TESTQ   R9, R9
-	JZ      done1482
+	JZ      done1529
 	CMPQ    R9, $0x00000004
-	JGT     wider1495
+	JGT     wider1542
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -22918,9 +23302,9 @@ rest1481:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1497
+	JLT     tiles1544
 
-tile1496:
+tile1543:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -22931,9 +23315,9 @@ tile1496:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1499
+	JLE    done1546
 
-again1498:
+again1545:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -22956,144 +23340,144 @@ again1498:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1498
+	JNZ          again1545
 
-done1499:
+done1546:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1500
+	JLT     partial1547
 	VMOVUPD Y1, (DI)
-	JMP     stored1502
+	JMP     stored1549
 
-partial1500:
+partial1547:
 	CMPQ         R9, $0x02
-	JLT          single1501
+	JLT          single1548
 	VMOVUPD      X1, (DI)
-	JEQ          stored1502
+	JEQ          stored1549
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1502
+	JMP          stored1549
 
-single1501:
+single1548:
 	VMOVSD X1, (DI)
 
-stored1502:
+stored1549:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1503
+	JLT     partial1550
 	VMOVUPD Y2, (DI)
-	JMP     stored1505
+	JMP     stored1552
 
-partial1503:
+partial1550:
 	CMPQ         R9, $0x02
-	JLT          single1504
+	JLT          single1551
 	VMOVUPD      X2, (DI)
-	JEQ          stored1505
+	JEQ          stored1552
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1505
+	JMP          stored1552
 
-single1504:
+single1551:
 	VMOVSD X2, (DI)
 
-stored1505:
+stored1552:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1506
+	JLT     partial1553
 	VMOVUPD Y3, (DI)
-	JMP     stored1508
+	JMP     stored1555
 
-partial1506:
+partial1553:
 	CMPQ         R9, $0x02
-	JLT          single1507
+	JLT          single1554
 	VMOVUPD      X3, (DI)
-	JEQ          stored1508
+	JEQ          stored1555
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1508
+	JMP          stored1555
 
-single1507:
+single1554:
 	VMOVSD X3, (DI)
 
-stored1508:
+stored1555:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1509
+	JLT     partial1556
 	VMOVUPD Y4, (DI)
-	JMP     stored1511
+	JMP     stored1558
 
-partial1509:
+partial1556:
 	CMPQ         R9, $0x02
-	JLT          single1510
+	JLT          single1557
 	VMOVUPD      X4, (DI)
-	JEQ          stored1511
+	JEQ          stored1558
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1511
+	JMP          stored1558
 
-single1510:
+single1557:
 	VMOVSD X4, (DI)
 
-stored1511:
+stored1558:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1512
+	JLT     partial1559
 	VMOVUPD Y5, (DI)
-	JMP     stored1514
+	JMP     stored1561
 
-partial1512:
+partial1559:
 	CMPQ         R9, $0x02
-	JLT          single1513
+	JLT          single1560
 	VMOVUPD      X5, (DI)
-	JEQ          stored1514
+	JEQ          stored1561
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1514
+	JMP          stored1561
 
-single1513:
+single1560:
 	VMOVSD X5, (DI)
 
-stored1514:
+stored1561:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1515
+	JLT     partial1562
 	VMOVUPD Y6, (DI)
-	JMP     stored1517
+	JMP     stored1564
 
-partial1515:
+partial1562:
 	CMPQ         R9, $0x02
-	JLT          single1516
+	JLT          single1563
 	VMOVUPD      X6, (DI)
-	JEQ          stored1517
+	JEQ          stored1564
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1517
+	JMP          stored1564
 
-single1516:
+single1563:
 	VMOVSD X6, (DI)
 
-stored1517:
+stored1564:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1496
+	JGE  tile1543
 
-tiles1497:
+tiles1544:
 	CMPQ R10, $0x00000002
-	JLT  tiles1519
+	JLT  tiles1566
 
-tile1518:
+tile1565:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1521
+	JLE    done1568
 
-again1520:
+again1567:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -23104,67 +23488,67 @@ again1520:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1520
+	JNZ          again1567
 
-done1521:
+done1568:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1522
+	JLT     partial1569
 	VMOVUPD Y1, (DI)
-	JMP     stored1524
+	JMP     stored1571
 
-partial1522:
+partial1569:
 	CMPQ         R9, $0x02
-	JLT          single1523
+	JLT          single1570
 	VMOVUPD      X1, (DI)
-	JEQ          stored1524
+	JEQ          stored1571
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1524
+	JMP          stored1571
 
-single1523:
+single1570:
 	VMOVSD X1, (DI)
 
-stored1524:
+stored1571:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1525
+	JLT     partial1572
 	VMOVUPD Y2, (DI)
-	JMP     stored1527
+	JMP     stored1574
 
-partial1525:
+partial1572:
 	CMPQ         R9, $0x02
-	JLT          single1526
+	JLT          single1573
 	VMOVUPD      X2, (DI)
-	JEQ          stored1527
+	JEQ          stored1574
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1527
+	JMP          stored1574
 
-single1526:
+single1573:
 	VMOVSD X2, (DI)
 
-stored1527:
+stored1574:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1518
+	JGE  tile1565
 
-tiles1519:
+tiles1566:
 	CMPQ R10, $0x00000001
-	JLT  tiles1529
+	JLT  tiles1576
 
-tile1528:
+tile1575:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1531
+	JLE    done1578
 
-again1530:
+again1577:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -23172,36 +23556,36 @@ again1530:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1530
+	JNZ          again1577
 
-done1531:
+done1578:
 	CMPQ    R9, $0x04
-	JLT     partial1532
+	JLT     partial1579
 	VMOVUPD Y1, (DI)
-	JMP     stored1534
+	JMP     stored1581
 
-partial1532:
+partial1579:
 	CMPQ         R9, $0x02
-	JLT          single1533
+	JLT          single1580
 	VMOVUPD      X1, (DI)
-	JEQ          stored1534
+	JEQ          stored1581
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1534
+	JMP          stored1581
 
-single1533:
+single1580:
 	VMOVSD X1, (DI)
 
-stored1534:
+stored1581:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1528
+	JGE  tile1575
 
-tiles1529:
-	JMP done1482
+tiles1576:
+	JMP done1529
 
-wider1495:
+wider1542:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -23212,9 +23596,9 @@ wider1495:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1537
+	JLT     tiles1584
 
-tile1536:
+tile1583:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -23231,9 +23615,9 @@ tile1536:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1539
+	JLE    done1586
 
-again1538:
+again1585:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -23263,141 +23647,141 @@ again1538:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1538
+	JNZ          again1585
 
-done1539:
+done1586:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1540
+	JLT     partial1587
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1542
+	JMP     stored1589
 
-partial1540:
+partial1587:
 	CMPQ         R9, $0x02
-	JLT          single1541
+	JLT          single1588
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1542
+	JEQ          stored1589
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1542
+	JMP          stored1589
 
-single1541:
+single1588:
 	VMOVSD X2, 32(DI)
 
-stored1542:
+stored1589:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1543
+	JLT     partial1590
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1545
+	JMP     stored1592
 
-partial1543:
+partial1590:
 	CMPQ         R9, $0x02
-	JLT          single1544
+	JLT          single1591
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1545
+	JEQ          stored1592
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1545
+	JMP          stored1592
 
-single1544:
+single1591:
 	VMOVSD X4, 32(DI)
 
-stored1545:
+stored1592:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1546
+	JLT     partial1593
 	VMOVUPD Y6, 32(DI)
-	JMP     stored1548
+	JMP     stored1595
 
-partial1546:
+partial1593:
 	CMPQ         R9, $0x02
-	JLT          single1547
+	JLT          single1594
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1548
+	JEQ          stored1595
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1548
+	JMP          stored1595
 
-single1547:
+single1594:
 	VMOVSD X6, 32(DI)
 
-stored1548:
+stored1595:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1549
+	JLT     partial1596
 	VMOVUPD Y8, 32(DI)
-	JMP     stored1551
+	JMP     stored1598
 
-partial1549:
+partial1596:
 	CMPQ         R9, $0x02
-	JLT          single1550
+	JLT          single1597
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1551
+	JEQ          stored1598
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1551
+	JMP          stored1598
 
-single1550:
+single1597:
 	VMOVSD X8, 32(DI)
 
-stored1551:
+stored1598:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1552
+	JLT     partial1599
 	VMOVUPD Y10, 32(DI)
-	JMP     stored1554
+	JMP     stored1601
 
-partial1552:
+partial1599:
 	CMPQ         R9, $0x02
-	JLT          single1553
+	JLT          single1600
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1554
+	JEQ          stored1601
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1554
+	JMP          stored1601
 
-single1553:
+single1600:
 	VMOVSD X10, 32(DI)
 
-stored1554:
+stored1601:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1555
+	JLT     partial1602
 	VMOVUPD Y12, 32(DI)
-	JMP     stored1557
+	JMP     stored1604
 
-partial1555:
+partial1602:
 	CMPQ         R9, $0x02
-	JLT          single1556
+	JLT          single1603
 	VMOVUPD      X12, 32(DI)
-	JEQ          stored1557
+	JEQ          stored1604
 	VEXTRACTF128 $0x01, Y12, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1557
+	JMP          stored1604
 
-single1556:
+single1603:
 	VMOVSD X12, 32(DI)
 
-stored1557:
+stored1604:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1536
+	JGE  tile1583
 
-tiles1537:
+tiles1584:
 	CMPQ R10, $0x00000002
-	JLT  tiles1559
+	JLT  tiles1606
 
-tile1558:
+tile1605:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -23406,9 +23790,9 @@ tile1558:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1561
+	JLE    done1608
 
-again1560:
+again1607:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -23422,70 +23806,70 @@ again1560:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1560
+	JNZ          again1607
 
-done1561:
+done1608:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1562
+	JLT     partial1609
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1564
+	JMP     stored1611
 
-partial1562:
+partial1609:
 	CMPQ         R9, $0x02
-	JLT          single1563
+	JLT          single1610
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1564
+	JEQ          stored1611
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1564
+	JMP          stored1611
 
-single1563:
+single1610:
 	VMOVSD X2, 32(DI)
 
-stored1564:
+stored1611:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1565
+	JLT     partial1612
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1567
+	JMP     stored1614
 
-partial1565:
+partial1612:
 	CMPQ         R9, $0x02
-	JLT          single1566
+	JLT          single1613
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1567
+	JEQ          stored1614
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1567
+	JMP          stored1614
 
-single1566:
+single1613:
 	VMOVSD X4, 32(DI)
 
-stored1567:
+stored1614:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1558
+	JGE  tile1605
 
-tiles1559:
+tiles1606:
 	CMPQ R10, $0x00000001
-	JLT  tiles1569
+	JLT  tiles1616
 
-tile1568:
+tile1615:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1571
+	JLE    done1618
 
-again1570:
+again1617:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -23495,35 +23879,35 @@ again1570:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1570
+	JNZ          again1617
 
-done1571:
+done1618:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1572
+	JLT     partial1619
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1574
+	JMP     stored1621
 
-partial1572:
+partial1619:
 	CMPQ         R9, $0x02
-	JLT          single1573
+	JLT          single1620
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1574
+	JEQ          stored1621
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1574
+	JMP          stored1621
 
-single1573:
+single1620:
 	VMOVSD X2, 32(DI)
 
-stored1574:
+stored1621:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1568
+	JGE  tile1615
 
-tiles1569:
-done1482:
+tiles1616:
+done1529:
 	VZEROUPPER
 	RET
 
@@ -23538,17 +23922,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1576
+	JLT  rest1623
 
-panel1575:
+panel1622:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1579
+	JLT  tiles1626
 
-tile1578:
+tile1625:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -23564,9 +23948,9 @@ tile1578:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1581
+	JLE    done1628
 
-again1580:
+again1627:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -23587,9 +23971,9 @@ again1580:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1580
+	JNZ          again1627
 
-done1581:
+done1628:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -23628,13 +24012,13 @@ done1581:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1578
+	JGE     tile1625
 
-tiles1579:
+tiles1626:
 	CMPQ R10, $0x00000002
-	JLT  tiles1583
+	JLT  tiles1630
 
-tile1582:
+tile1629:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -23644,9 +24028,9 @@ tile1582:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1585
+	JLE    done1632
 
-again1584:
+again1631:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -23658,9 +24042,9 @@ again1584:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1584
+	JNZ          again1631
 
-done1585:
+done1632:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -23678,13 +24062,13 @@ done1585:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1582
+	JGE     tile1629
 
-tiles1583:
+tiles1630:
 	CMPQ R10, $0x00000001
-	JLT  tiles1587
+	JLT  tiles1634
 
-tile1586:
+tile1633:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -23692,9 +24076,9 @@ tile1586:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1589
+	JLE    done1636
 
-again1588:
+again1635:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -23703,9 +24087,9 @@ again1588:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1588
+	JNZ          again1635
 
-done1589:
+done1636:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -23716,19 +24100,19 @@ done1589:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1586
+	JGE     tile1633
 
-tiles1587:
+tiles1634:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1575
+	JGE  panel1622
 
-rest1576:
+rest1623:
 	TESTQ   R9, R9
-	JZ      done1577
+	JZ      done1624
 	CMPQ    R9, $0x00000004
-	JGT     wider1590
+	JGT     wider1637
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -23738,9 +24122,9 @@ rest1576:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1592
+	JLT     tiles1639
 
-tile1591:
+tile1638:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -23751,9 +24135,9 @@ tile1591:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1594
+	JLE    done1641
 
-again1593:
+again1640:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -23768,124 +24152,124 @@ again1593:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1593
+	JNZ          again1640
 
-done1594:
+done1641:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1595
+	JLT        partial1642
 	VMOVUPD    Y1, (DI)
-	JMP        stored1597
+	JMP        stored1644
 
-partial1595:
+partial1642:
 	CMPQ         R9, $0x02
-	JLT          single1596
+	JLT          single1643
 	VMOVUPD      X1, (DI)
-	JEQ          stored1597
+	JEQ          stored1644
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1597
+	JMP          stored1644
 
-single1596:
+single1643:
 	VMOVSD X1, (DI)
 
-stored1597:
+stored1644:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1598
+	JLT        partial1645
 	VMOVUPD    Y2, (DI)
-	JMP        stored1600
+	JMP        stored1647
 
-partial1598:
+partial1645:
 	CMPQ         R9, $0x02
-	JLT          single1599
+	JLT          single1646
 	VMOVUPD      X2, (DI)
-	JEQ          stored1600
+	JEQ          stored1647
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1600
+	JMP          stored1647
 
-single1599:
+single1646:
 	VMOVSD X2, (DI)
 
-stored1600:
+stored1647:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial1601
+	JLT        partial1648
 	VMOVUPD    Y3, (DI)
-	JMP        stored1603
+	JMP        stored1650
 
-partial1601:
+partial1648:
 	CMPQ         R9, $0x02
-	JLT          single1602
+	JLT          single1649
 	VMOVUPD      X3, (DI)
-	JEQ          stored1603
+	JEQ          stored1650
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1603
+	JMP          stored1650
 
-single1602:
+single1649:
 	VMOVSD X3, (DI)
 
-stored1603:
+stored1650:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1604
+	JLT        partial1651
 	VMOVUPD    Y4, (DI)
-	JMP        stored1606
+	JMP        stored1653
 
-partial1604:
+partial1651:
 	CMPQ         R9, $0x02
-	JLT          single1605
+	JLT          single1652
 	VMOVUPD      X4, (DI)
-	JEQ          stored1606
+	JEQ          stored1653
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1606
+	JMP          stored1653
 
-single1605:
+single1652:
 	VMOVSD X4, (DI)
 
-stored1606:
+stored1653:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial1607
+	JLT        partial1654
 	VMOVUPD    Y5, (DI)
-	JMP        stored1609
+	JMP        stored1656
 
-partial1607:
+partial1654:
 	CMPQ         R9, $0x02
-	JLT          single1608
+	JLT          single1655
 	VMOVUPD      X5, (DI)
-	JEQ          stored1609
+	JEQ          stored1656
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1609
+	JMP          stored1656
 
-single1608:
+single1655:
 	VMOVSD X5, (DI)
 
-stored1609:
+stored1656:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1591
+	JGE  tile1638
 
-tiles1592:
+tiles1639:
 	CMPQ R10, $0x00000002
-	JLT  tiles1611
+	JLT  tiles1658
 
-tile1610:
+tile1657:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -23893,9 +24277,9 @@ tile1610:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1613
+	JLE    done1660
 
-again1612:
+again1659:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -23904,109 +24288,109 @@ again1612:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1612
+	JNZ          again1659
 
-done1613:
+done1660:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1614
+	JLT        partial1661
 	VMOVUPD    Y1, (DI)
-	JMP        stored1616
+	JMP        stored1663
 
-partial1614:
+partial1661:
 	CMPQ         R9, $0x02
-	JLT          single1615
+	JLT          single1662
 	VMOVUPD      X1, (DI)
-	JEQ          stored1616
+	JEQ          stored1663
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1616
+	JMP          stored1663
 
-single1615:
+single1662:
 	VMOVSD X1, (DI)
 
-stored1616:
+stored1663:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1617
+	JLT        partial1664
 	VMOVUPD    Y2, (DI)
-	JMP        stored1619
+	JMP        stored1666
 
-partial1617:
+partial1664:
 	CMPQ         R9, $0x02
-	JLT          single1618
+	JLT          single1665
 	VMOVUPD      X2, (DI)
-	JEQ          stored1619
+	JEQ          stored1666
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1619
+	JMP          stored1666
 
-single1618:
+single1665:
 	VMOVSD X2, (DI)
 
-stored1619:
+stored1666:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1610
+	JGE  tile1657
 
-tiles1611:
+tiles1658:
 	CMPQ R10, $0x00000001
-	JLT  tiles1621
+	JLT  tiles1668
 
-tile1620:
+tile1667:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1623
+	JLE    done1670
 
-again1622:
+again1669:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1622
+	JNZ          again1669
 
-done1623:
+done1670:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1624
+	JLT        partial1671
 	VMOVUPD    Y1, (DI)
-	JMP        stored1626
+	JMP        stored1673
 
-partial1624:
+partial1671:
 	CMPQ         R9, $0x02
-	JLT          single1625
+	JLT          single1672
 	VMOVUPD      X1, (DI)
-	JEQ          stored1626
+	JEQ          stored1673
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1626
+	JMP          stored1673
 
-single1625:
+single1672:
 	VMOVSD X1, (DI)
 
-stored1626:
+stored1673:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1620
+	JGE  tile1667
 
-tiles1621:
-	JMP done1577
+tiles1668:
+	JMP done1624
 
-wider1590:
+wider1637:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -24017,9 +24401,9 @@ wider1590:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1629
+	JLT     tiles1676
 
-tile1628:
+tile1675:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -24035,9 +24419,9 @@ tile1628:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1631
+	JLE    done1678
 
-again1630:
+again1677:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -24058,32 +24442,32 @@ again1630:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1630
+	JNZ          again1677
 
-done1631:
+done1678:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1632
+	JLT        partial1679
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1634
+	JMP        stored1681
 
-partial1632:
+partial1679:
 	CMPQ         R9, $0x02
-	JLT          single1633
+	JLT          single1680
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1634
+	JEQ          stored1681
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1634
+	JMP          stored1681
 
-single1633:
+single1680:
 	VMOVSD X2, 32(DI)
 
-stored1634:
+stored1681:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -24091,23 +24475,23 @@ stored1634:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1635
+	JLT        partial1682
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1637
+	JMP        stored1684
 
-partial1635:
+partial1682:
 	CMPQ         R9, $0x02
-	JLT          single1636
+	JLT          single1683
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1637
+	JEQ          stored1684
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1637
+	JMP          stored1684
 
-single1636:
+single1683:
 	VMOVSD X4, 32(DI)
 
-stored1637:
+stored1684:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -24115,23 +24499,23 @@ stored1637:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1638
+	JLT        partial1685
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1640
+	JMP        stored1687
 
-partial1638:
+partial1685:
 	CMPQ         R9, $0x02
-	JLT          single1639
+	JLT          single1686
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1640
+	JEQ          stored1687
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1640
+	JMP          stored1687
 
-single1639:
+single1686:
 	VMOVSD X6, 32(DI)
 
-stored1640:
+stored1687:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -24139,23 +24523,23 @@ stored1640:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1641
+	JLT        partial1688
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1643
+	JMP        stored1690
 
-partial1641:
+partial1688:
 	CMPQ         R9, $0x02
-	JLT          single1642
+	JLT          single1689
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1643
+	JEQ          stored1690
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1643
+	JMP          stored1690
 
-single1642:
+single1689:
 	VMOVSD X8, 32(DI)
 
-stored1643:
+stored1690:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -24163,34 +24547,34 @@ stored1643:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1644
+	JLT        partial1691
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1646
+	JMP        stored1693
 
-partial1644:
+partial1691:
 	CMPQ         R9, $0x02
-	JLT          single1645
+	JLT          single1692
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1646
+	JEQ          stored1693
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1646
+	JMP          stored1693
 
-single1645:
+single1692:
 	VMOVSD X10, 32(DI)
 
-stored1646:
+stored1693:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1628
+	JGE  tile1675
 
-tiles1629:
+tiles1676:
 	CMPQ R10, $0x00000002
-	JLT  tiles1648
+	JLT  tiles1695
 
-tile1647:
+tile1694:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -24200,9 +24584,9 @@ tile1647:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1650
+	JLE    done1697
 
-again1649:
+again1696:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -24214,32 +24598,32 @@ again1649:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1649
+	JNZ          again1696
 
-done1650:
+done1697:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1651
+	JLT        partial1698
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1653
+	JMP        stored1700
 
-partial1651:
+partial1698:
 	CMPQ         R9, $0x02
-	JLT          single1652
+	JLT          single1699
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1653
+	JEQ          stored1700
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1653
+	JMP          stored1700
 
-single1652:
+single1699:
 	VMOVSD X2, 32(DI)
 
-stored1653:
+stored1700:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -24247,34 +24631,34 @@ stored1653:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1654
+	JLT        partial1701
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1656
+	JMP        stored1703
 
-partial1654:
+partial1701:
 	CMPQ         R9, $0x02
-	JLT          single1655
+	JLT          single1702
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1656
+	JEQ          stored1703
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1656
+	JMP          stored1703
 
-single1655:
+single1702:
 	VMOVSD X4, 32(DI)
 
-stored1656:
+stored1703:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1647
+	JGE  tile1694
 
-tiles1648:
+tiles1695:
 	CMPQ R10, $0x00000001
-	JLT  tiles1658
+	JLT  tiles1705
 
-tile1657:
+tile1704:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -24282,9 +24666,9 @@ tile1657:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1660
+	JLE    done1707
 
-again1659:
+again1706:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -24293,40 +24677,40 @@ again1659:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1659
+	JNZ          again1706
 
-done1660:
+done1707:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1661
+	JLT        partial1708
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1663
+	JMP        stored1710
 
-partial1661:
+partial1708:
 	CMPQ         R9, $0x02
-	JLT          single1662
+	JLT          single1709
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1663
+	JEQ          stored1710
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1663
+	JMP          stored1710
 
-single1662:
+single1709:
 	VMOVSD X2, 32(DI)
 
-stored1663:
+stored1710:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1657
+	JGE  tile1704
 
-tiles1658:
-done1577:
+tiles1705:
+done1624:
 	VZEROUPPER
 	RET
 
@@ -24340,9 +24724,9 @@ TEXT ·cavities256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done1665
+	JLE     done1712
 
-item1664:
+item1711:
 	MOVLQSX 40(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVQ    (BX), R8
@@ -24352,9 +24736,9 @@ item1664:
 	MOVLQSX 52(BX), R10
 	XORQ    R11, R11
 	CMPQ    R10, $0x00000004
-	JLT     rest1667
+	JLT     rest1714
 
-whole1666:
+whole1713:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -24364,11 +24748,11 @@ whole1666:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1666
+	JGE       whole1713
 
-rest1667:
+rest1714:
 	TESTQ      R10, R10
-	JZ         done1668
+	JZ         done1715
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -24379,12 +24763,12 @@ rest1667:
 	VBLENDVPD  Y3, Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)(R11*8)
 
-done1668:
+done1715:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1664
+	JNZ  item1711
 
-done1665:
+done1712:
 	VZEROUPPER
 	RET
 
@@ -24397,9 +24781,9 @@ TEXT ·products256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1671
+	JLE   done1718
 
-item1669:
+item1716:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 40(BX), R8
@@ -24409,10 +24793,10 @@ item1669:
 	MOVLQSX 52(BX), R10
 	MOVLQSX 56(BX), R11
 	CMPL    60(BX), $0x00
-	JNE     backward1672
+	JNE     backward1719
 	CMPQ    R11, $0x00000008
-	JLT     part1673
-	JG      done1671
+	JLT     part1720
+	JG      done1718
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -24420,9 +24804,9 @@ item1669:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1676
+	JLT     rows1723
 
-row1675:
+row1722:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -24433,13 +24817,13 @@ row1675:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1675
+	JGE          row1722
 
-rows1676:
+rows1723:
 	CMPQ R10, $0x00000001
-	JLT  rows1678
+	JLT  rows1725
 
-row1677:
+row1724:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -24447,19 +24831,19 @@ row1677:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1677
+	JGE          row1724
 
-rows1678:
+rows1725:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
-	JMP     next1670
+	JMP     next1717
 
-part1673:
+part1720:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1674
+	JLE     fewer1721
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -24470,9 +24854,9 @@ part1673:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1680
+	JLT     rows1727
 
-row1679:
+row1726:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -24485,13 +24869,13 @@ row1679:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1679
+	JGE          row1726
 
-rows1680:
+rows1727:
 	CMPQ R10, $0x00000001
-	JLT  rows1682
+	JLT  rows1729
 
-row1681:
+row1728:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -24500,26 +24884,26 @@ row1681:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1681
+	JGE          row1728
 
-rows1682:
+rows1729:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
-	JMP     next1670
+	JMP     next1717
 
-fewer1674:
+fewer1721:
 	CMPQ   R11, $0x00000004
-	JLT    part1683
+	JLT    part1730
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1686
+	JLT    rows1733
 
-row1685:
+row1732:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -24528,27 +24912,27 @@ row1685:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1685
+	JGE          row1732
 
-rows1686:
+rows1733:
 	CMPQ R10, $0x00000001
-	JLT  rows1688
+	JLT  rows1735
 
-row1687:
+row1734:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1687
+	JGE          row1734
 
-rows1688:
+rows1735:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
-	JMP     next1670
+	JMP     next1717
 
-part1683:
+part1730:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -24558,9 +24942,9 @@ part1683:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1690
+	JLT     rows1737
 
-row1689:
+row1736:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -24571,13 +24955,13 @@ row1689:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1689
+	JGE          row1736
 
-rows1690:
+rows1737:
 	CMPQ R10, $0x00000001
-	JLT  rows1692
+	JLT  rows1739
 
-row1691:
+row1738:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -24585,17 +24969,17 @@ row1691:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1691
+	JGE          row1738
 
-rows1692:
+rows1739:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
-	JMP     next1670
+	JMP     next1717
 
-backward1672:
+backward1719:
 	CMPQ    R10, $0x00000008
-	JLT     part1693
-	JG      done1671
+	JLT     part1740
+	JG      done1718
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
@@ -24603,9 +24987,9 @@ backward1672:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1696
+	JLT     few1743
 
-rows1695:
+rows1742:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -24632,11 +25016,11 @@ rows1695:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1695
+	JGE         rows1742
 	TESTQ       R9, R9
-	JZ          products1697
+	JZ          products1744
 
-few1696:
+few1743:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -24644,19 +25028,19 @@ few1696:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1699
+	JLE         end1746
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1699
+	JLE         end1746
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1699
+	JLE         end1746
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1699:
+end1746:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -24668,13 +25052,13 @@ end1699:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1697:
-	JMP next1670
+products1744:
+	JMP next1717
 
-part1693:
+part1740:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1694
+	JLE        fewer1741
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -24685,9 +25069,9 @@ part1693:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1701
+	JLT        few1748
 
-rows1700:
+rows1747:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -24718,11 +25102,11 @@ rows1700:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1700
+	JGE         rows1747
 	TESTQ       R9, R9
-	JZ          products1702
+	JZ          products1749
 
-few1701:
+few1748:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -24731,22 +25115,22 @@ few1701:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1704
+	JLE         end1751
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1704
+	JLE         end1751
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1704
+	JLE         end1751
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1704:
+end1751:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -24758,21 +25142,21 @@ end1704:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1702:
-	JMP next1670
+products1749:
+	JMP next1717
 
-fewer1694:
+fewer1741:
 	CMPQ    R10, $0x00000004
-	JLT     part1705
+	JLT     part1752
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1708
+	JLT     few1755
 
-rows1707:
+rows1754:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -24795,27 +25179,27 @@ rows1707:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1707
+	JGE        rows1754
 	TESTQ      R9, R9
-	JZ         products1709
+	JZ         products1756
 
-few1708:
+few1755:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1711
+	JLE    end1758
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1711
+	JLE    end1758
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1711
+	JLE    end1758
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1711:
+end1758:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -24827,10 +25211,10 @@ end1711:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1709:
-	JMP next1670
+products1756:
+	JMP next1717
 
-part1705:
+part1752:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -24841,9 +25225,9 @@ part1705:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1713
+	JLT        few1760
 
-rows1712:
+rows1759:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -24870,11 +25254,11 @@ rows1712:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1712
+	JGE         rows1759
 	TESTQ       R9, R9
-	JZ          products1714
+	JZ          products1761
 
-few1713:
+few1760:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -24882,19 +25266,19 @@ few1713:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1716
+	JLE         end1763
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1716
+	JLE         end1763
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1716
+	JLE         end1763
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1716:
+end1763:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -24906,13 +25290,13 @@ end1716:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1714:
-next1670:
+products1761:
+next1717:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1669
+	JNZ  item1716
 
-done1671:
+done1718:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -24933,9 +25317,9 @@ TEXT ·allSafe256(SB), $0-25
 	VMOVUPD constants<>+1872(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1718
+	JLT     rest1765
 
-whole1717:
+whole1764:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -24955,13 +25339,13 @@ whole1717:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1717
+	JGE     whole1764
 
-rest1718:
+rest1765:
 	CMPQ CX, $0x00000004
-	JLT  rest1720
+	JLT  rest1767
 
-whole1719:
+whole1766:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -24969,11 +25353,11 @@ whole1719:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1719
+	JGE     whole1766
 
-rest1720:
+rest1767:
 	TESTQ      CX, CX
-	JZ         done1721
+	JZ         done1768
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -24983,7 +25367,7 @@ rest1720:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1721:
+done1768:
 	VCMPPD    $0x1e, constants<>+1936(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
@@ -24998,13 +25382,13 @@ done1721:
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JZ        safe1722
+	JZ        safe1769
 	MOVB      $0x00, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1722:
+safe1769:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -25024,9 +25408,9 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1724
+	JLE          done1771
 
-item1723:
+item1770:
 	MOVQ    16(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 48(BX), R8
@@ -25038,19 +25422,19 @@ item1723:
 	XORQ    R11, R11
 	MOVQ    R10, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1726
+	JLT     rest1773
 
-whole1725:
+whole1772:
 	VMOVUPD (R9)(R11*8), Y5
 	VMAXPD  Y5, Y4, Y4
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R12
 	CMPQ    R12, $0x00000004
-	JGE     whole1725
+	JGE     whole1772
 
-rest1726:
+rest1773:
 	TESTQ      R12, R12
-	JZ         done1727
+	JZ         done1774
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y5
@@ -25059,7 +25443,7 @@ rest1726:
 	VBLENDVPD  Y5, Y6, Y7, Y6
 	VMAXPD     Y6, Y4, Y4
 
-done1727:
+done1774:
 	VPERM2F128   $0x01, Y4, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VPERMILPD    $0x05, Y4, Y5
@@ -25067,21 +25451,21 @@ done1727:
 	VBROADCASTSD 32(BX), Y5
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1729
+	JLT          rest1776
 
-whole1728:
+whole1775:
 	VMOVUPD   (R9)(R11*8), Y6
 	VMOVUPD   (DI)(R11*8), Y7
 	VSUBPD    Y4, Y6, Y6
 	VUCOMISD  X3, X0
-	JBE       undamped1730
+	JBE       undamped1777
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped1730:
+undamped1777:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1968(SB), Y7, Y7
@@ -25095,11 +25479,11 @@ undamped1730:
 	ADDQ        $0x00000004, R11
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole1728
+	JGE         whole1775
 
-rest1729:
+rest1776:
 	TESTQ      R10, R10
-	JZ         done1731
+	JZ         done1778
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -25109,14 +25493,14 @@ rest1729:
 	VSUBPD     Y4, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X3, X0
-	JBE        undamped1732
+	JBE        undamped1779
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y4
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y4, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped1732:
+undamped1779:
 	VCMPPD    $0x04, Y8, Y7, Y4
 	VSUBPD    Y8, Y7, Y8
 	VANDPD    constants<>+1968(SB), Y8, Y8
@@ -25124,49 +25508,49 @@ undamped1732:
 	VPCMPGTQ  Y2, Y8, Y4
 	VBLENDVPD Y4, Y8, Y2, Y2
 	CMPQ      R10, $0x04
-	JLT       partial1733
+	JLT       partial1780
 	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored1735
+	JMP       stored1782
 
-partial1733:
+partial1780:
 	CMPQ         R10, $0x02
-	JLT          single1734
+	JLT          single1781
 	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored1735
+	JEQ          stored1782
 	VEXTRACTF128 $0x01, Y7, X4
 	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored1735
+	JMP          stored1782
 
-single1734:
+single1781:
 	VMOVSD X7, (DI)(R11*8)
 
-stored1735:
+stored1782:
 	VMASKMOVPD  (R8)(R11*8), Y6, Y4
 	VFMADD231PD Y7, Y5, Y4
 	CMPQ        R10, $0x04
-	JLT         partial1736
+	JLT         partial1783
 	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored1738
+	JMP         stored1785
 
-partial1736:
+partial1783:
 	CMPQ         R10, $0x02
-	JLT          single1737
+	JLT          single1784
 	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored1738
+	JEQ          stored1785
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored1738
+	JMP          stored1785
 
-single1737:
+single1784:
 	VMOVSD X4, (R8)(R11*8)
 
-stored1738:
-done1731:
+stored1785:
+done1778:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1723
+	JNZ  item1770
 
-done1724:
+done1771:
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VPCMPGTQ   Y2, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y2, Y2
@@ -25184,9 +25568,9 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1740
+	JLE   done1787
 
-item1739:
+item1786:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
@@ -25195,9 +25579,9 @@ item1739:
 	XORQ    DI, DI
 	MOVQ    SI, R8
 	CMPQ    R8, $0x00000004
-	JLT     rest1742
+	JLT     rest1789
 
-whole1741:
+whole1788:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -25205,11 +25589,11 @@ whole1741:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1741
+	JGE     whole1788
 
-rest1742:
+rest1789:
 	TESTQ      R8, R8
-	JZ         done1743
+	JZ         done1790
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
@@ -25220,7 +25604,7 @@ rest1742:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1743:
+done1790:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
@@ -25230,13 +25614,13 @@ done1743:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1740
+	JNZ          done1787
 	VBROADCASTSD 8(CX), Y1
 	XORQ         DI, DI
 	CMPQ         SI, $0x00000004
-	JLT          rest1745
+	JLT          rest1792
 
-whole1744:
+whole1791:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -25244,11 +25628,11 @@ whole1744:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1744
+	JGE     whole1791
 
-rest1745:
+rest1792:
 	TESTQ      SI, SI
-	JZ         done1746
+	JZ         done1793
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -25257,29 +25641,29 @@ rest1745:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1747
+	JLT        partial1794
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1749
+	JMP        stored1796
 
-partial1747:
+partial1794:
 	CMPQ         SI, $0x02
-	JLT          single1748
+	JLT          single1795
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1749
+	JEQ          stored1796
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1749
+	JMP          stored1796
 
-single1748:
+single1795:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1749:
-done1746:
+stored1796:
+done1793:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1739
+	JNZ  item1786
 
-done1740:
+done1787:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -25292,35 +25676,35 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1751
+	JLE   done1798
 
-item1750:
+item1797:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x00000004
-	JLT     rest1753
+	JLT     rest1800
 
-whole1752:
+whole1799:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1752
+	JGE     whole1799
 
-rest1753:
+rest1800:
 	TESTQ      DI, DI
-	JZ         done1754
+	JZ         done1801
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1754:
+done1801:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -25329,9 +25713,9 @@ done1754:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1750
+	JNZ        item1797
 
-done1751:
+done1798:
 	VZEROUPPER
 	RET
 
@@ -25345,9 +25729,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1756
+	JLE    done1803
 
-item1755:
+item1802:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -25357,9 +25741,9 @@ item1755:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x00000004
-	JLT          rest1758
+	JLT          rest1805
 
-whole1757:
+whole1804:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -25373,11 +25757,11 @@ whole1757:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1757
+	JGE       whole1804
 
-rest1758:
+rest1805:
 	TESTQ      R9, R9
-	JZ         done1759
+	JZ         done1806
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -25393,29 +25777,29 @@ rest1758:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1760
+	JLT        partial1807
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1762
+	JMP        stored1809
 
-partial1760:
+partial1807:
 	CMPQ         R9, $0x02
-	JLT          single1761
+	JLT          single1808
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1762
+	JEQ          stored1809
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1762
+	JMP          stored1809
 
-single1761:
+single1808:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1762:
-done1759:
+stored1809:
+done1806:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1755
+	JNZ  item1802
 
-done1756:
+done1803:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -25437,17 +25821,17 @@ TEXT ·exponentials256(SB), $0-64
 	VMOVUPD constants<>+2000(SB), Y1
 	VMOVUPD constants<>+1968(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1764
+	JLE     done1811
 
-table1763:
+table1810:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1766
+	JLT          rest1813
 
-whole1765:
+whole1812:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -25461,13 +25845,13 @@ whole1765:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1765
+	JGE     whole1812
 
-rest1766:
+rest1813:
 	CMPQ DI, $0x00000004
-	JLT  rest1768
+	JLT  rest1815
 
-whole1767:
+whole1814:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -25476,11 +25860,11 @@ whole1767:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1767
+	JGE     whole1814
 
-rest1768:
+rest1815:
 	TESTQ      DI, DI
-	JZ         done1769
+	JZ         done1816
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -25490,16 +25874,16 @@ rest1768:
 	VCMPPD     $0x06, constants<>+1904(SB), Y5, Y5
 	VORPD      Y5, Y4, Y4
 
-done1769:
+done1816:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1764
+	JNZ       done1811
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1771
+	JLT       rest1818
 
-whole1770:
+whole1817:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2128(SB), Y6
@@ -25569,13 +25953,13 @@ whole1770:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1770
+	JGE          whole1817
 
-rest1771:
+rest1818:
 	CMPQ DI, $0x00000004
-	JLT  rest1773
+	JLT  rest1820
 
-whole1772:
+whole1819:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2128(SB), Y6
@@ -25612,11 +25996,11 @@ whole1772:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1772
+	JGE          whole1819
 
-rest1773:
+rest1820:
 	TESTQ        DI, DI
-	JZ           done1774
+	JZ           done1821
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -25654,30 +26038,30 @@ rest1773:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1775
+	JLT          partial1822
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1777
+	JMP          stored1824
 
-partial1775:
+partial1822:
 	CMPQ         DI, $0x02
-	JLT          single1776
+	JLT          single1823
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1777
+	JEQ          stored1824
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1777
+	JMP          stored1824
 
-single1776:
+single1823:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1777:
-done1774:
+stored1824:
+done1821:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1763
+	JNZ  table1810
 
-done1764:
+done1811:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -25700,9 +26084,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2672(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1779
+	JLT          rest1826
 
-whole1778:
+whole1825:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -25770,13 +26154,13 @@ whole1778:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole1778
+	JGE          whole1825
 
-rest1779:
+rest1826:
 	CMPQ DX, $0x00000010
-	JLT  rest1781
+	JLT  rest1828
 
-whole1780:
+whole1827:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -25796,11 +26180,11 @@ whole1780:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole1780
+	JGE          whole1827
 
-rest1781:
+rest1828:
 	TESTQ        DX, DX
-	JZ           done1782
+	JZ           done1829
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -25820,41 +26204,41 @@ rest1781:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial1783
+	JNZ          partial1830
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored1784
+	JMP          stored1831
 
-partial1783:
+partial1830:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1785
+	JZ         without1832
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1785:
+without1832:
 	TESTQ      $0x00000004, DX
-	JZ         without1786
+	JZ         without1833
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1786:
+without1833:
 	TESTQ     $0x00000002, DX
-	JZ        without1787
+	JZ        without1834
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1787:
+without1834:
 	TESTQ  $0x00000001, DX
-	JZ     without1788
+	JZ     without1835
 	VMOVSS X0, (AX)
 
-without1788:
-stored1784:
-done1782:
+without1835:
+stored1831:
+done1829:
 	VZEROUPPER
 	RET
 
@@ -25875,9 +26259,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2800(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1790
+	JLT          rest1837
 
-whole1789:
+whole1836:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -25957,13 +26341,13 @@ whole1789:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole1789
+	JGE         whole1836
 
-rest1790:
+rest1837:
 	CMPQ DX, $0x00000010
-	JLT  rest1792
+	JLT  rest1839
 
-whole1791:
+whole1838:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -25986,11 +26370,11 @@ whole1791:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1791
+	JGE         whole1838
 
-rest1792:
+rest1839:
 	TESTQ       DX, DX
-	JZ          done1793
+	JZ          done1840
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -26013,41 +26397,41 @@ rest1792:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial1794
+	JNZ         partial1841
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored1795
+	JMP         stored1842
 
-partial1794:
+partial1841:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1796
+	JZ         without1843
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1796:
+without1843:
 	TESTQ      $0x00000004, DX
-	JZ         without1797
+	JZ         without1844
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1797:
+without1844:
 	TESTQ     $0x00000002, DX
-	JZ        without1798
+	JZ        without1845
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1798:
+without1845:
 	TESTQ  $0x00000001, DX
-	JZ     without1799
+	JZ     without1846
 	VMOVSS X0, (AX)
 
-without1799:
-stored1795:
-done1793:
+without1846:
+stored1842:
+done1840:
 	VZEROUPPER
 	RET
 
@@ -26060,9 +26444,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3256(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest1801
+	JLT          rest1848
 
-whole1800:
+whole1847:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -26078,24 +26462,24 @@ whole1800:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole1800
+	JGE     whole1847
 
-rest1801:
+rest1848:
 	CMPQ CX, $0x00000010
-	JLT  rest1803
+	JLT  rest1850
 
-whole1802:
+whole1849:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1802
+	JGE     whole1849
 
-rest1803:
+rest1850:
 	TESTQ   CX, CX
-	JZ      done1804
+	JZ      done1851
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -26104,16 +26488,16 @@ rest1803:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done1804:
+done1851:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe1805
+	JZ           safe1852
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1805:
+safe1852:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -26128,9 +26512,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1807
+	JLE   done1854
 
-item1806:
+item1853:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -26140,7 +26524,7 @@ item1806:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1808
+	JNE          wide1855
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -26148,13 +26532,13 @@ item1806:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row1811
+	JMP          row1858
 
-wide1808:
+wide1855:
 	CMPQ R10, $0x08
-	JLE  rest1810
+	JLE  rest1857
 
-vector1809:
+vector1856:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -26165,9 +26549,9 @@ vector1809:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector1809
+	JG           vector1856
 
-rest1810:
+rest1857:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -26179,12 +26563,12 @@ rest1810:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row1811:
+row1858:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1806
+	JNZ  item1853
 
-done1807:
+done1854:
 	VZEROUPPER
 	RET
 
@@ -26202,9 +26586,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1813
+	JLT  rest1860
 
-panel1812:
+panel1859:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -26217,9 +26601,9 @@ panel1812:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1816
+	JLT    rows1863
 
-row1815:
+row1862:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -26234,13 +26618,13 @@ row1815:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row1815
+	JGE          row1862
 
-rows1816:
+rows1863:
 	CMPQ R12, $0x00000001
-	JLT  rows1818
+	JLT  rows1865
 
-row1817:
+row1864:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -26250,9 +26634,9 @@ row1817:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1817
+	JGE          row1864
 
-rows1818:
+rows1865:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -26264,13 +26648,13 @@ rows1818:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1812
+	JGE     panel1859
 
-rest1813:
+rest1860:
 	TESTQ  R11, R11
-	JZ     done1814
+	JZ     done1861
 	CMPQ   R11, $0x00000010
-	JGT    wider1819
+	JGT    wider1866
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -26282,9 +26666,9 @@ rest1813:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1821
+	JLT    rows1868
 
-row1820:
+row1867:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -26297,65 +26681,65 @@ row1820:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1820
+	JGE          row1867
 
-rows1821:
+rows1868:
 	CMPQ DX, $0x00000001
-	JLT  rows1823
+	JLT  rows1870
 
-row1822:
+row1869:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1822
+	JGE          row1869
 
-rows1823:
+rows1870:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1824
+	JNZ     partial1871
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored1825
+	JMP     stored1872
 
-partial1824:
+partial1871:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1826
+	JZ         without1873
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1826:
+without1873:
 	TESTQ      $0x00000004, R11
-	JZ         without1827
+	JZ         without1874
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1827:
+without1874:
 	TESTQ     $0x00000002, R11
-	JZ        without1828
+	JZ        without1875
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1828:
+without1875:
 	TESTQ  $0x00000001, R11
-	JZ     without1829
+	JZ     without1876
 	VMOVSS X0, (AX)
 
-without1829:
-stored1825:
-	JMP done1814
+without1876:
+stored1872:
+	JMP done1861
 
-wider1819:
+wider1866:
 	CMPQ   R11, $0x00000020
-	JGT    wider1830
+	JGT    wider1877
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -26372,9 +26756,9 @@ wider1819:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1832
+	JLT    rows1879
 
-row1831:
+row1878:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -26391,13 +26775,13 @@ row1831:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1831
+	JGE          row1878
 
-rows1832:
+rows1879:
 	CMPQ DX, $0x00000001
-	JLT  rows1834
+	JLT  rows1881
 
-row1833:
+row1880:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -26405,9 +26789,9 @@ row1833:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1833
+	JGE          row1880
 
-rows1834:
+rows1881:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -26416,45 +26800,45 @@ rows1834:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1835
+	JNZ     partial1882
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored1836
+	JMP     stored1883
 
-partial1835:
+partial1882:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1837
+	JZ         without1884
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1837:
+without1884:
 	TESTQ      $0x00000004, R11
-	JZ         without1838
+	JZ         without1885
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1838:
+without1885:
 	TESTQ     $0x00000002, R11
-	JZ        without1839
+	JZ        without1886
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1839:
+without1886:
 	TESTQ  $0x00000001, R11
-	JZ     without1840
+	JZ     without1887
 	VMOVSS X0, (AX)
 
-without1840:
-stored1836:
-	JMP done1814
+without1887:
+stored1883:
+	JMP done1861
 
-wider1830:
+wider1877:
 	CMPQ   R11, $0x00000030
-	JGT    wider1841
+	JGT    wider1888
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -26469,9 +26853,9 @@ wider1830:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1843
+	JLT    rows1890
 
-row1842:
+row1889:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -26484,13 +26868,13 @@ row1842:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1842
+	JGE          row1889
 
-rows1843:
+rows1890:
 	CMPQ DX, $0x00000001
-	JLT  rows1845
+	JLT  rows1892
 
-row1844:
+row1891:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -26499,52 +26883,52 @@ row1844:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1844
+	JGE          row1891
 
-rows1845:
+rows1892:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1846
+	JNZ     partial1893
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored1847
+	JMP     stored1894
 
-partial1846:
+partial1893:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1848
+	JZ         without1895
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1848:
+without1895:
 	TESTQ      $0x00000004, R11
-	JZ         without1849
+	JZ         without1896
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1849:
+without1896:
 	TESTQ     $0x00000002, R11
-	JZ        without1850
+	JZ        without1897
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1850:
+without1897:
 	TESTQ  $0x00000001, R11
-	JZ     without1851
+	JZ     without1898
 	VMOVSS X0, (AX)
 
-without1851:
-stored1847:
-	JMP done1814
+without1898:
+stored1894:
+	JMP done1861
 
-wider1841:
+wider1888:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -26561,9 +26945,9 @@ wider1841:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1854
+	JLT    rows1901
 
-row1853:
+row1900:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -26578,13 +26962,13 @@ row1853:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1853
+	JGE          row1900
 
-rows1854:
+rows1901:
 	CMPQ DX, $0x00000001
-	JLT  rows1856
+	JLT  rows1903
 
-row1855:
+row1902:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -26594,9 +26978,9 @@ row1855:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1855
+	JGE          row1902
 
-rows1856:
+rows1903:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -26605,41 +26989,41 @@ rows1856:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1857
+	JNZ     partial1904
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored1858
+	JMP     stored1905
 
-partial1857:
+partial1904:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1859
+	JZ         without1906
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1859:
+without1906:
 	TESTQ      $0x00000004, R11
-	JZ         without1860
+	JZ         without1907
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1860:
+without1907:
 	TESTQ     $0x00000002, R11
-	JZ        without1861
+	JZ        without1908
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1861:
+without1908:
 	TESTQ  $0x00000001, R11
-	JZ     without1862
+	JZ     without1909
 	VMOVSS X0, (AX)
 
-without1862:
-stored1858:
-done1814:
+without1909:
+stored1905:
+done1861:
 	VZEROUPPER
 	RET
 
@@ -26657,9 +27041,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1864
+	JLT  rest1911
 
-block1863:
+block1910:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -26673,9 +27057,9 @@ block1863:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest1867
+	JLT    rest1914
 
-whole1866:
+whole1913:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -26690,11 +27074,11 @@ whole1866:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole1866
+	JGE         whole1913
 
-rest1867:
+rest1914:
 	TESTQ       R14, R14
-	JZ          done1869
+	JZ          done1916
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -26708,7 +27092,7 @@ rest1867:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done1869:
+done1916:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -26738,11 +27122,11 @@ done1869:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1863
+	JGE        block1910
 
-rest1864:
+rest1911:
 	TESTQ  CX, CX
-	JZ     done1865
+	JZ     done1912
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -26757,73 +27141,73 @@ rest1864:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest1872
+	JLT    rest1919
 
-whole1871:
+whole1918:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1873
+	JLE         column1920
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1873
+	JLE         column1920
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1873
+	JLE         column1920
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1873
+	JLE         column1920
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1873
+	JLE         column1920
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1873
+	JLE         column1920
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1873
+	JLE         column1920
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column1873:
+column1920:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole1871
+	JGE  whole1918
 
-rest1872:
+rest1919:
 	TESTQ       BX, BX
-	JZ          done1874
+	JZ          done1921
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1875
+	JLE         column1922
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1875
+	JLE         column1922
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1875
+	JLE         column1922
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1875
+	JLE         column1922
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1875
+	JLE         column1922
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1875
+	JLE         column1922
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1875
+	JLE         column1922
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column1875:
-done1874:
+column1922:
+done1921:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -26849,41 +27233,41 @@ done1874:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial1876
+	JNZ        partial1923
 	VMOVUPS    Z0, (AX)
-	JMP        stored1877
+	JMP        stored1924
 
-partial1876:
+partial1923:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without1878
+	JZ         without1925
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1878:
+without1925:
 	TESTQ      $0x00000004, CX
-	JZ         without1879
+	JZ         without1926
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1879:
+without1926:
 	TESTQ     $0x00000002, CX
-	JZ        without1880
+	JZ        without1927
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1880:
+without1927:
 	TESTQ  $0x00000001, CX
-	JZ     without1881
+	JZ     without1928
 	VMOVSS X0, (AX)
 
-without1881:
-stored1877:
-done1865:
+without1928:
+stored1924:
+done1912:
 	VZEROUPPER
 	RET
 
@@ -26903,9 +27287,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3056(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done1884
+	JLE     done1931
 
-item1882:
+item1929:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -26913,9 +27297,9 @@ item1882:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some1885
+	JNE           some1932
 	CMPL          60(BX), $0x00
-	JNE           backward1886
+	JNE           backward1933
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -26929,9 +27313,9 @@ item1882:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next1883
+	JMP           next1930
 
-backward1886:
+backward1933:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -26950,17 +27334,17 @@ backward1886:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next1883
+	JMP             next1930
 
-some1885:
+some1932:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done1884
+	JG           done1931
 	CMPQ         R12, $0x08
-	JG           done1884
+	JG           done1931
 	CMPL         60(BX), $0x00
-	JNE          fewBackward1887
+	JNE          fewBackward1934
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -26973,40 +27357,40 @@ some1885:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end1888
+	JLE          end1935
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end1888
+	JLE          end1935
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end1888
+	JLE          end1935
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end1888
+	JLE          end1935
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end1888
+	JLE          end1935
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end1888
+	JLE          end1935
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end1888
+	JLE          end1935
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end1888:
+end1935:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next1883
+	JMP     next1930
 
-fewBackward1887:
+fewBackward1934:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -27025,28 +27409,28 @@ fewBackward1887:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end1889
+	JLE       end1936
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end1889
+	JLE       end1936
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end1889
+	JLE       end1936
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end1889
+	JLE       end1936
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end1889
+	JLE       end1936
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end1889
+	JLE       end1936
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end1889
+	JLE       end1936
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end1889:
+end1936:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -27070,12 +27454,12 @@ end1889:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next1883:
+next1930:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1882
+	JNZ  item1929
 
-done1884:
+done1931:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -27094,9 +27478,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1891
+	JLE          done1938
 
-item1890:
+item1937:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -27107,25 +27491,25 @@ item1890:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1892
+	JNE          wide1939
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row1895
+	JMP          row1942
 
-wide1892:
+wide1939:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest1894
+	JLE  rest1941
 
-vector1893:
+vector1940:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector1893
+	JG        vector1940
 
-rest1894:
+rest1941:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -27134,7 +27518,7 @@ rest1894:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row1895:
+row1942:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -27144,18 +27528,18 @@ row1895:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1896
+	JNE          wide1943
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped1900
+	JBE          undamped1947
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped1900:
+undamped1947:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -27164,24 +27548,24 @@ undamped1900:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row1899
+	JMP         row1946
 
-wide1896:
+wide1943:
 	CMPQ R10, $0x08
-	JLE  rest1898
+	JLE  rest1945
 
-vector1897:
+vector1944:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped1901
+	JBE       undamped1948
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped1901:
+undamped1948:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -27193,9 +27577,9 @@ undamped1901:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector1897
+	JG          vector1944
 
-rest1898:
+rest1945:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -27203,79 +27587,79 @@ rest1898:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped1902
+	JBE         undamped1949
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped1902:
+undamped1949:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial1903
+	JNZ         partial1950
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored1906
+	JMP         stored1953
 
-partial1903:
+partial1950:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1904
+	JZ         noFour1951
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1904:
+noFour1951:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1905
+	JZ         noTwo1952
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1905:
+noTwo1952:
 	TESTQ  $0x00000001, R10
-	JZ     stored1906
+	JZ     stored1953
 	VMOVSD X4, (DI)
 
-stored1906:
+stored1953:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial1907
+	JNZ         partial1954
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored1910
+	JMP         stored1957
 
-partial1907:
+partial1954:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1908
+	JZ         noFour1955
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1908:
+noFour1955:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1909
+	JZ         noTwo1956
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1909:
+noTwo1956:
 	TESTQ  $0x00000001, R10
-	JZ     stored1910
+	JZ     stored1957
 	VMOVSD X4, (DI)
 
-stored1910:
-row1899:
+stored1957:
+row1946:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1890
+	JNZ  item1937
 
-done1891:
+done1938:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -27306,18 +27690,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3288(SB), Z9
 	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done1912
+	JLE          done1959
 
-table1911:
+table1958:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest1914
+	JLT          rest1961
 
-whole1913:
+whole1960:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -27337,13 +27721,13 @@ whole1913:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole1913
+	JGE     whole1960
 
-rest1914:
+rest1961:
 	CMPQ DI, $0x00000010
-	JLT  rest1916
+	JLT  rest1963
 
-whole1915:
+whole1962:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -27351,11 +27735,11 @@ whole1915:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole1915
+	JGE     whole1962
 
-rest1916:
+rest1963:
 	TESTQ     DI, DI
-	JZ        done1917
+	JZ        done1964
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -27365,16 +27749,16 @@ rest1916:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done1917:
+done1964:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done1912
+	JNZ      done1959
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest1919
+	JLT      rest1966
 
-whole1918:
+whole1965:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -27438,13 +27822,13 @@ whole1918:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole1918
+	JGE          whole1965
 
-rest1919:
+rest1966:
 	CMPQ DI, $0x00000010
-	JLT  rest1921
+	JLT  rest1968
 
-whole1920:
+whole1967:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -27463,11 +27847,11 @@ whole1920:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole1920
+	JGE          whole1967
 
-rest1921:
+rest1968:
 	TESTQ        DI, DI
-	JZ           done1922
+	JZ           done1969
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -27486,47 +27870,47 @@ rest1921:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial1923
+	JNZ          partial1970
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored1924
+	JMP          stored1971
 
-partial1923:
+partial1970:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without1925
+	JZ         without1972
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without1925:
+without1972:
 	TESTQ      $0x00000004, DI
-	JZ         without1926
+	JZ         without1973
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without1926:
+without1973:
 	TESTQ     $0x00000002, DI
-	JZ        without1927
+	JZ        without1974
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without1927:
+without1974:
 	TESTQ  $0x00000001, DI
-	JZ     without1928
+	JZ     without1975
 	VMOVSS X11, (SI)
 
-without1928:
-stored1924:
-done1922:
+without1975:
+stored1971:
+done1969:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1911
+	JNZ  table1958
 
-done1912:
+done1959:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -27541,153 +27925,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done1931
+	JLT  done1978
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done1931
+	JLT  done1978
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done1931
+	JLT  done1978
 	MOVQ BX, 32(SI)
 
-chunk1929:
+chunk1976:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done1931
+	JZ   done1978
 	CMPQ BX, $0x40
-	JLE  whole1930
+	JLE  whole1977
 	MOVQ $0x00000040, BX
 
-whole1930:
+whole1977:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1932:
+pass1979:
 	CMPQ          R9, BX
-	JGE           passed1934
+	JGE           passed1981
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1933
+	JHI           stop1980
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -27933,13 +28317,13 @@ pass1932:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass1932
+	JMP           pass1979
 
-stop1933:
+stop1980:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1934:
+passed1981:
 	VBROADCASTSD constants<>+3304(SB), Z0
 	VBROADCASTSD constants<>+3336(SB), Z1
 	VMOVUPS      constants<>+2672(SB), Z2
@@ -27947,9 +28331,9 @@ passed1934:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass1935:
+pass1982:
 	CMPQ              R9, BX
-	JGE               passed1937
+	JGE               passed1984
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -28025,18 +28409,18 @@ pass1935:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass1935
+	JMP               pass1982
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1937:
+passed1984:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1938:
+pass1985:
 	CMPQ            R9, BX
-	JGE             passed1940
+	JGE             passed1987
 	VMOVUPS         constants<>+2864(SB), Z0
 	VMOVUPS         constants<>+2928(SB), Z1
 	VMOVUPS         constants<>+2992(SB), Z2
@@ -28390,26 +28774,26 @@ pass1938:
 	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop1939
+	JNZ             stop1986
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass1938
+	JMP             pass1985
 
-stop1939:
+stop1986:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1940:
+passed1987:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1941:
+pass1988:
 	CMPQ             R9, BX
-	JGE              passed1943
+	JGE              passed1990
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3264(SB), Y3
@@ -28457,18 +28841,18 @@ pass1941:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass1941
+	JMP              pass1988
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1943:
+passed1990:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1944:
+pass1991:
 	CMPQ            R9, BX
-	JGE             passed1946
+	JGE             passed1993
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -28498,17 +28882,17 @@ pass1944:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass1944
+	JMP             pass1991
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1946:
+passed1993:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk1929
+	JMP  chunk1976
 
-done1931:
+done1978:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -28529,9 +28913,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest1949
+	JLT          rest1996
 
-whole1948:
+whole1995:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -28542,11 +28926,11 @@ whole1948:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1948
+	JGE          whole1995
 
-rest1949:
+rest1996:
 	TESTQ        R11, R11
-	JZ           done1950
+	JZ           done1997
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -28558,7 +28942,7 @@ rest1949:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done1950:
+done1997:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -28571,7 +28955,7 @@ done1950:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector1951:
+vector1998:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -28598,7 +28982,7 @@ vector1951:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector1951
+	JLT               vector1998
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -28606,9 +28990,9 @@ vector1951:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest1953
+	JLT               rest2000
 
-whole1952:
+whole1999:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -28619,11 +29003,11 @@ whole1952:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1952
+	JGE          whole1999
 
-rest1953:
+rest2000:
 	TESTQ        R11, R11
-	JZ           done1954
+	JZ           done2001
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -28635,7 +29019,7 @@ rest1953:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done1954:
+done2001:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -28648,7 +29032,7 @@ done1954:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector1955:
+vector2002:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -28675,7 +29059,7 @@ vector1955:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector1955
+	JLT               vector2002
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -28684,9 +29068,9 @@ vector1955:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest1957
+	JLT               rest2004
 
-panel1956:
+panel2003:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -28707,9 +29091,9 @@ panel1956:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1960
+	JLT    rows2007
 
-row1959:
+row2006:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -28738,13 +29122,13 @@ row1959:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row1959
+	JGE              row2006
 
-rows1960:
+rows2007:
 	CMPQ R12, $0x00000001
-	JLT  rows1962
+	JLT  rows2009
 
-row1961:
+row2008:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -28761,9 +29145,9 @@ row1961:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row1961
+	JGE              row2008
 
-rows1962:
+rows2009:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -28787,13 +29171,13 @@ rows1962:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel1956
+	JGE         panel2003
 
-rest1957:
+rest2004:
 	TESTQ  R11, R11
-	JZ     done1958
+	JZ     done2005
 	CMPQ   R11, $0x00000010
-	JGT    wider1963
+	JGT    wider2010
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -28805,9 +29189,9 @@ rest1957:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1965
+	JLT    rows2012
 
-row1964:
+row2011:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -28818,13 +29202,13 @@ row1964:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1964
+	JGE              row2011
 
-rows1965:
+rows2012:
 	CMPQ R11, $0x00000001
-	JLT  rows1967
+	JLT  rows2014
 
-row1966:
+row2013:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -28832,19 +29216,19 @@ row1966:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1966
+	JGE              row2013
 
-rows1967:
+rows2014:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done1958
+	JMP         done2005
 
-wider1963:
+wider2010:
 	CMPQ   R11, $0x00000020
-	JGT    wider1968
+	JGT    wider2015
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -28861,9 +29245,9 @@ wider1963:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1970
+	JLT    rows2017
 
-row1969:
+row2016:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -28880,13 +29264,13 @@ row1969:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1969
+	JGE              row2016
 
-rows1970:
+rows2017:
 	CMPQ R11, $0x00000001
-	JLT  rows1972
+	JLT  rows2019
 
-row1971:
+row2018:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -28897,9 +29281,9 @@ row1971:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1971
+	JGE              row2018
 
-rows1972:
+rows2019:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -28910,11 +29294,11 @@ rows1972:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done1958
+	JMP         done2005
 
-wider1968:
+wider2015:
 	CMPQ   R11, $0x00000030
-	JGT    wider1973
+	JGT    wider2020
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -28935,9 +29319,9 @@ wider1968:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1975
+	JLT    rows2022
 
-row1974:
+row2021:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -28960,13 +29344,13 @@ row1974:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1974
+	JGE              row2021
 
-rows1975:
+rows2022:
 	CMPQ R11, $0x00000001
-	JLT  rows1977
+	JLT  rows2024
 
-row1976:
+row2023:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -28980,9 +29364,9 @@ row1976:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1976
+	JGE              row2023
 
-rows1977:
+rows2024:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -28998,9 +29382,9 @@ rows1977:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done1958
+	JMP         done2005
 
-wider1973:
+wider2020:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -29025,9 +29409,9 @@ wider1973:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows1980
+	JLT    rows2027
 
-row1979:
+row2026:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -29056,13 +29440,13 @@ row1979:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row1979
+	JGE              row2026
 
-rows1980:
+rows2027:
 	CMPQ R11, $0x00000001
-	JLT  rows1982
+	JLT  rows2029
 
-row1981:
+row2028:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -29079,9 +29463,9 @@ row1981:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1981
+	JGE              row2028
 
-rows1982:
+rows2029:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -29103,7 +29487,7 @@ rows1982:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done1958:
+done2005:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -29123,7 +29507,7 @@ done1958:
 	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe1947
+	JNZ              unsafe1994
 	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -29164,25 +29548,25 @@ done1958:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector1983:
+vector2030:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector1983
+	JLT     vector2030
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row1984:
+row2031:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1986
+	JLT          rest2033
 
-whole1985:
+whole2032:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -29190,11 +29574,11 @@ whole1985:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole1985
+	JGE     whole2032
 
-rest1986:
+rest2033:
 	TESTQ     R11, R11
-	JZ        done1987
+	JZ        done2034
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -29203,59 +29587,59 @@ rest1986:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces1988
+	JGT       pieces2035
 	VMOVUPS   Z1, (R10)
-	JMP       written1989
+	JMP       written2036
 
-pieces1988:
+pieces2035:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1990
+	JNZ     partial2037
 	VMOVUPS Z1, (R10)
-	JMP     stored1991
+	JMP     stored2038
 
-partial1990:
+partial2037:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1992
+	JZ         without2039
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without1992:
+without2039:
 	TESTQ      $0x00000004, R11
-	JZ         without1993
+	JZ         without2040
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without1993:
+without2040:
 	TESTQ     $0x00000002, R11
-	JZ        without1994
+	JZ        without2041
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without1994:
+without2041:
 	TESTQ  $0x00000001, R11
-	JZ     without1995
+	JZ     without2042
 	VMOVSS X0, (R10)
 
-without1995:
-stored1991:
-written1989:
-done1987:
+without2042:
+stored2038:
+written2036:
+done2034:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row1984
+	JNZ  row2031
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1947:
+unsafe1994:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -29272,17 +29656,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest1997
+	JLT  rest2044
 
-panel1996:
+panel2043:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2000
+	JLT  tiles2047
 
-tile1999:
+tile2046:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29311,9 +29695,9 @@ tile1999:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2002
+	JLE    done2049
 
-again2001:
+again2048:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -29357,9 +29741,9 @@ again2001:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2001
+	JNZ          again2048
 
-done2002:
+done2049:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -29395,13 +29779,13 @@ done2002:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1999
+	JGE     tile2046
 
-tiles2000:
+tiles2047:
 	CMPQ R10, $0x00000002
-	JLT  tiles2004
+	JLT  tiles2051
 
-tile2003:
+tile2050:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29414,9 +29798,9 @@ tile2003:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2006
+	JLE    done2053
 
-again2005:
+again2052:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -29436,9 +29820,9 @@ again2005:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2005
+	JNZ          again2052
 
-done2006:
+done2053:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -29454,13 +29838,13 @@ done2006:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2003
+	JGE     tile2050
 
-tiles2004:
+tiles2051:
 	CMPQ R10, $0x00000001
-	JLT  tiles2008
+	JLT  tiles2055
 
-tile2007:
+tile2054:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29469,9 +29853,9 @@ tile2007:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2010
+	JLE    done2057
 
-again2009:
+again2056:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -29485,9 +29869,9 @@ again2009:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2009
+	JNZ          again2056
 
-done2010:
+done2057:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -29495,19 +29879,19 @@ done2010:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2007
+	JGE     tile2054
 
-tiles2008:
+tiles2055:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel1996
+	JGE  panel2043
 
-rest1997:
+rest2044:
 	TESTQ R9, R9
-	JZ    done1998
+	JZ    done2045
 	CMPQ  R9, $0x00000010
-	JGT   wider2011
+	JGT   wider2058
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -29516,9 +29900,9 @@ rest1997:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2013
+	JLT   tiles2060
 
-tile2012:
+tile2059:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29535,9 +29919,9 @@ tile2012:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2015
+	JLE    done2062
 
-again2014:
+again2061:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -29578,453 +29962,453 @@ again2014:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2014
+	JNZ          again2061
 
-done2015:
+done2062:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2016
+	JNZ     partial2063
 	VMOVUPS Z0, (DI)
-	JMP     stored2017
+	JMP     stored2064
 
-partial2016:
+partial2063:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2018
+	JZ         without2065
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2018:
+without2065:
 	TESTQ      $0x00000004, R9
-	JZ         without2019
+	JZ         without2066
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2019:
+without2066:
 	TESTQ     $0x00000002, R9
-	JZ        without2020
+	JZ        without2067
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2020:
+without2067:
 	TESTQ  $0x00000001, R9
-	JZ     without2021
+	JZ     without2068
 	VMOVSS X0, (BX)
 
-without2021:
-stored2017:
+without2068:
+stored2064:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2022
+	JNZ     partial2069
 	VMOVUPS Z1, (DI)
-	JMP     stored2023
+	JMP     stored2070
 
-partial2022:
+partial2069:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2024
+	JZ         without2071
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2024:
+without2071:
 	TESTQ      $0x00000004, R9
-	JZ         without2025
+	JZ         without2072
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2025:
+without2072:
 	TESTQ     $0x00000002, R9
-	JZ        without2026
+	JZ        without2073
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2026:
+without2073:
 	TESTQ  $0x00000001, R9
-	JZ     without2027
+	JZ     without2074
 	VMOVSS X0, (BX)
 
-without2027:
-stored2023:
+without2074:
+stored2070:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2028
+	JNZ     partial2075
 	VMOVUPS Z2, (DI)
-	JMP     stored2029
+	JMP     stored2076
 
-partial2028:
+partial2075:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2030
+	JZ         without2077
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2030:
+without2077:
 	TESTQ      $0x00000004, R9
-	JZ         without2031
+	JZ         without2078
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2031:
+without2078:
 	TESTQ     $0x00000002, R9
-	JZ        without2032
+	JZ        without2079
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2032:
+without2079:
 	TESTQ  $0x00000001, R9
-	JZ     without2033
+	JZ     without2080
 	VMOVSS X0, (BX)
 
-without2033:
-stored2029:
+without2080:
+stored2076:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2034
+	JNZ     partial2081
 	VMOVUPS Z3, (DI)
-	JMP     stored2035
+	JMP     stored2082
 
-partial2034:
+partial2081:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2036
+	JZ         without2083
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2036:
+without2083:
 	TESTQ      $0x00000004, R9
-	JZ         without2037
+	JZ         without2084
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2037:
+without2084:
 	TESTQ     $0x00000002, R9
-	JZ        without2038
+	JZ        without2085
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2038:
+without2085:
 	TESTQ  $0x00000001, R9
-	JZ     without2039
+	JZ     without2086
 	VMOVSS X0, (BX)
 
-without2039:
-stored2035:
+without2086:
+stored2082:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2040
+	JNZ     partial2087
 	VMOVUPS Z4, (DI)
-	JMP     stored2041
+	JMP     stored2088
 
-partial2040:
+partial2087:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2042
+	JZ         without2089
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2042:
+without2089:
 	TESTQ      $0x00000004, R9
-	JZ         without2043
+	JZ         without2090
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2043:
+without2090:
 	TESTQ     $0x00000002, R9
-	JZ        without2044
+	JZ        without2091
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2044:
+without2091:
 	TESTQ  $0x00000001, R9
-	JZ     without2045
+	JZ     without2092
 	VMOVSS X0, (BX)
 
-without2045:
-stored2041:
+without2092:
+stored2088:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2046
+	JNZ     partial2093
 	VMOVUPS Z5, (DI)
-	JMP     stored2047
+	JMP     stored2094
 
-partial2046:
+partial2093:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2048
+	JZ         without2095
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2048:
+without2095:
 	TESTQ      $0x00000004, R9
-	JZ         without2049
+	JZ         without2096
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2049:
+without2096:
 	TESTQ     $0x00000002, R9
-	JZ        without2050
+	JZ        without2097
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2050:
+without2097:
 	TESTQ  $0x00000001, R9
-	JZ     without2051
+	JZ     without2098
 	VMOVSS X0, (BX)
 
-without2051:
-stored2047:
+without2098:
+stored2094:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2052
+	JNZ     partial2099
 	VMOVUPS Z6, (DI)
-	JMP     stored2053
+	JMP     stored2100
 
-partial2052:
+partial2099:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2054
+	JZ         without2101
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2054:
+without2101:
 	TESTQ      $0x00000004, R9
-	JZ         without2055
+	JZ         without2102
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2055:
+without2102:
 	TESTQ     $0x00000002, R9
-	JZ        without2056
+	JZ        without2103
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2056:
+without2103:
 	TESTQ  $0x00000001, R9
-	JZ     without2057
+	JZ     without2104
 	VMOVSS X0, (BX)
 
-without2057:
-stored2053:
+without2104:
+stored2100:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2058
+	JNZ     partial2105
 	VMOVUPS Z7, (DI)
-	JMP     stored2059
+	JMP     stored2106
 
-partial2058:
+partial2105:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2060
+	JZ         without2107
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2060:
+without2107:
 	TESTQ      $0x00000004, R9
-	JZ         without2061
+	JZ         without2108
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2061:
+without2108:
 	TESTQ     $0x00000002, R9
-	JZ        without2062
+	JZ        without2109
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2062:
+without2109:
 	TESTQ  $0x00000001, R9
-	JZ     without2063
+	JZ     without2110
 	VMOVSS X0, (BX)
 
-without2063:
-stored2059:
+without2110:
+stored2106:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2064
+	JNZ     partial2111
 	VMOVUPS Z8, (DI)
-	JMP     stored2065
+	JMP     stored2112
 
-partial2064:
+partial2111:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2066
+	JZ         without2113
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2066:
+without2113:
 	TESTQ      $0x00000004, R9
-	JZ         without2067
+	JZ         without2114
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2067:
+without2114:
 	TESTQ     $0x00000002, R9
-	JZ        without2068
+	JZ        without2115
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2068:
+without2115:
 	TESTQ  $0x00000001, R9
-	JZ     without2069
+	JZ     without2116
 	VMOVSS X0, (BX)
 
-without2069:
-stored2065:
+without2116:
+stored2112:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2070
+	JNZ     partial2117
 	VMOVUPS Z9, (DI)
-	JMP     stored2071
+	JMP     stored2118
 
-partial2070:
+partial2117:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2072
+	JZ         without2119
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2072:
+without2119:
 	TESTQ      $0x00000004, R9
-	JZ         without2073
+	JZ         without2120
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2073:
+without2120:
 	TESTQ     $0x00000002, R9
-	JZ        without2074
+	JZ        without2121
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2074:
+without2121:
 	TESTQ  $0x00000001, R9
-	JZ     without2075
+	JZ     without2122
 	VMOVSS X0, (BX)
 
-without2075:
-stored2071:
+without2122:
+stored2118:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2076
+	JNZ     partial2123
 	VMOVUPS Z10, (DI)
-	JMP     stored2077
+	JMP     stored2124
 
-partial2076:
+partial2123:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2078
+	JZ         without2125
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2078:
+without2125:
 	TESTQ      $0x00000004, R9
-	JZ         without2079
+	JZ         without2126
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2079:
+without2126:
 	TESTQ     $0x00000002, R9
-	JZ        without2080
+	JZ        without2127
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2080:
+without2127:
 	TESTQ  $0x00000001, R9
-	JZ     without2081
+	JZ     without2128
 	VMOVSS X0, (BX)
 
-without2081:
-stored2077:
+without2128:
+stored2124:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2082
+	JNZ     partial2129
 	VMOVUPS Z11, (DI)
-	JMP     stored2083
+	JMP     stored2130
 
-partial2082:
+partial2129:
 	LEAQ       (DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2084
+	JZ         without2131
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2084:
+without2131:
 	TESTQ      $0x00000004, R9
-	JZ         without2085
+	JZ         without2132
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2085:
+without2132:
 	TESTQ     $0x00000002, R9
-	JZ        without2086
+	JZ        without2133
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2086:
+without2133:
 	TESTQ  $0x00000001, R9
-	JZ     without2087
+	JZ     without2134
 	VMOVSS X0, (BX)
 
-without2087:
-stored2083:
+without2134:
+stored2130:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile2012
+	JGE  tile2059
 
-tiles2013:
+tiles2060:
 	CMPQ R10, $0x00000004
-	JLT  tiles2089
+	JLT  tiles2136
 
-tile2088:
+tile2135:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -30033,9 +30417,9 @@ tile2088:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2091
+	JLE    done2138
 
-again2090:
+again2137:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -30052,173 +30436,173 @@ again2090:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2090
+	JNZ          again2137
 
-done2091:
+done2138:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2092
+	JNZ     partial2139
 	VMOVUPS Z0, (DI)
-	JMP     stored2093
+	JMP     stored2140
 
-partial2092:
+partial2139:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2094
+	JZ         without2141
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2094:
+without2141:
 	TESTQ      $0x00000004, R9
-	JZ         without2095
+	JZ         without2142
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2095:
+without2142:
 	TESTQ     $0x00000002, R9
-	JZ        without2096
+	JZ        without2143
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2096:
+without2143:
 	TESTQ  $0x00000001, R9
-	JZ     without2097
+	JZ     without2144
 	VMOVSS X0, (BX)
 
-without2097:
-stored2093:
+without2144:
+stored2140:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2098
+	JNZ     partial2145
 	VMOVUPS Z1, (DI)
-	JMP     stored2099
+	JMP     stored2146
 
-partial2098:
+partial2145:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2100
+	JZ         without2147
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2100:
+without2147:
 	TESTQ      $0x00000004, R9
-	JZ         without2101
+	JZ         without2148
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2101:
+without2148:
 	TESTQ     $0x00000002, R9
-	JZ        without2102
+	JZ        without2149
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2102:
+without2149:
 	TESTQ  $0x00000001, R9
-	JZ     without2103
+	JZ     without2150
 	VMOVSS X0, (BX)
 
-without2103:
-stored2099:
+without2150:
+stored2146:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2104
+	JNZ     partial2151
 	VMOVUPS Z2, (DI)
-	JMP     stored2105
+	JMP     stored2152
 
-partial2104:
+partial2151:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2106
+	JZ         without2153
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2106:
+without2153:
 	TESTQ      $0x00000004, R9
-	JZ         without2107
+	JZ         without2154
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2107:
+without2154:
 	TESTQ     $0x00000002, R9
-	JZ        without2108
+	JZ        without2155
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2108:
+without2155:
 	TESTQ  $0x00000001, R9
-	JZ     without2109
+	JZ     without2156
 	VMOVSS X0, (BX)
 
-without2109:
-stored2105:
+without2156:
+stored2152:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2110
+	JNZ     partial2157
 	VMOVUPS Z3, (DI)
-	JMP     stored2111
+	JMP     stored2158
 
-partial2110:
+partial2157:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2112
+	JZ         without2159
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2112:
+without2159:
 	TESTQ      $0x00000004, R9
-	JZ         without2113
+	JZ         without2160
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2113:
+without2160:
 	TESTQ     $0x00000002, R9
-	JZ        without2114
+	JZ        without2161
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2114:
+without2161:
 	TESTQ  $0x00000001, R9
-	JZ     without2115
+	JZ     without2162
 	VMOVSS X0, (BX)
 
-without2115:
-stored2111:
+without2162:
+stored2158:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2088
+	JGE  tile2135
 
-tiles2089:
+tiles2136:
 	CMPQ R10, $0x00000001
-	JLT  tiles2117
+	JLT  tiles2164
 
-tile2116:
+tile2163:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2119
+	JLE    done2166
 
-again2118:
+again2165:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -30226,55 +30610,55 @@ again2118:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2118
+	JNZ          again2165
 
-done2119:
+done2166:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2120
+	JNZ     partial2167
 	VMOVUPS Z0, (DI)
-	JMP     stored2121
+	JMP     stored2168
 
-partial2120:
+partial2167:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2122
+	JZ         without2169
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2122:
+without2169:
 	TESTQ      $0x00000004, R9
-	JZ         without2123
+	JZ         without2170
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2123:
+without2170:
 	TESTQ     $0x00000002, R9
-	JZ        without2124
+	JZ        without2171
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2124:
+without2171:
 	TESTQ  $0x00000001, R9
-	JZ     without2125
+	JZ     without2172
 	VMOVSS X0, (CX)
 
-without2125:
-stored2121:
+without2172:
+stored2168:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2116
+	JGE  tile2163
 
-tiles2117:
-	JMP done1998
+tiles2164:
+	JMP done2045
 
-wider2011:
+wider2058:
 	CMPQ  R9, $0x00000020
-	JGT   wider2126
+	JGT   wider2173
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -30284,9 +30668,9 @@ wider2011:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2128
+	JLT   tiles2175
 
-tile2127:
+tile2174:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -30307,9 +30691,9 @@ tile2127:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2130
+	JLE    done2177
 
-again2129:
+again2176:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -30347,317 +30731,317 @@ again2129:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2129
+	JNZ          again2176
 
-done2130:
+done2177:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2131
+	JNZ     partial2178
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2132
+	JMP     stored2179
 
-partial2131:
+partial2178:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2133
+	JZ         without2180
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2133:
+without2180:
 	TESTQ      $0x00000004, R9
-	JZ         without2134
+	JZ         without2181
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2134:
+without2181:
 	TESTQ     $0x00000002, R9
-	JZ        without2135
+	JZ        without2182
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2135:
+without2182:
 	TESTQ  $0x00000001, R9
-	JZ     without2136
+	JZ     without2183
 	VMOVSS X0, (BX)
 
-without2136:
-stored2132:
+without2183:
+stored2179:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2137
+	JNZ     partial2184
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2138
+	JMP     stored2185
 
-partial2137:
+partial2184:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2139
+	JZ         without2186
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2139:
+without2186:
 	TESTQ      $0x00000004, R9
-	JZ         without2140
+	JZ         without2187
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2140:
+without2187:
 	TESTQ     $0x00000002, R9
-	JZ        without2141
+	JZ        without2188
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2141:
+without2188:
 	TESTQ  $0x00000001, R9
-	JZ     without2142
+	JZ     without2189
 	VMOVSS X0, (BX)
 
-without2142:
-stored2138:
+without2189:
+stored2185:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2143
+	JNZ     partial2190
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2144
+	JMP     stored2191
 
-partial2143:
+partial2190:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2145
+	JZ         without2192
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2145:
+without2192:
 	TESTQ      $0x00000004, R9
-	JZ         without2146
+	JZ         without2193
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2146:
+without2193:
 	TESTQ     $0x00000002, R9
-	JZ        without2147
+	JZ        without2194
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2147:
+without2194:
 	TESTQ  $0x00000001, R9
-	JZ     without2148
+	JZ     without2195
 	VMOVSS X0, (BX)
 
-without2148:
-stored2144:
+without2195:
+stored2191:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2149
+	JNZ     partial2196
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2150
+	JMP     stored2197
 
-partial2149:
+partial2196:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2151
+	JZ         without2198
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2151:
+without2198:
 	TESTQ      $0x00000004, R9
-	JZ         without2152
+	JZ         without2199
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2152:
+without2199:
 	TESTQ     $0x00000002, R9
-	JZ        without2153
+	JZ        without2200
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2153:
+without2200:
 	TESTQ  $0x00000001, R9
-	JZ     without2154
+	JZ     without2201
 	VMOVSS X0, (BX)
 
-without2154:
-stored2150:
+without2201:
+stored2197:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2155
+	JNZ     partial2202
 	VMOVUPS Z9, 64(DI)
-	JMP     stored2156
+	JMP     stored2203
 
-partial2155:
+partial2202:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2157
+	JZ         without2204
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2157:
+without2204:
 	TESTQ      $0x00000004, R9
-	JZ         without2158
+	JZ         without2205
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2158:
+without2205:
 	TESTQ     $0x00000002, R9
-	JZ        without2159
+	JZ        without2206
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2159:
+without2206:
 	TESTQ  $0x00000001, R9
-	JZ     without2160
+	JZ     without2207
 	VMOVSS X0, (BX)
 
-without2160:
-stored2156:
+without2207:
+stored2203:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2161
+	JNZ     partial2208
 	VMOVUPS Z11, 64(DI)
-	JMP     stored2162
+	JMP     stored2209
 
-partial2161:
+partial2208:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2163
+	JZ         without2210
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2163:
+without2210:
 	TESTQ      $0x00000004, R9
-	JZ         without2164
+	JZ         without2211
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2164:
+without2211:
 	TESTQ     $0x00000002, R9
-	JZ        without2165
+	JZ        without2212
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2165:
+without2212:
 	TESTQ  $0x00000001, R9
-	JZ     without2166
+	JZ     without2213
 	VMOVSS X0, (BX)
 
-without2166:
-stored2162:
+without2213:
+stored2209:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2167
+	JNZ     partial2214
 	VMOVUPS Z13, 64(DI)
-	JMP     stored2168
+	JMP     stored2215
 
-partial2167:
+partial2214:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2169
+	JZ         without2216
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2169:
+without2216:
 	TESTQ      $0x00000004, R9
-	JZ         without2170
+	JZ         without2217
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2170:
+without2217:
 	TESTQ     $0x00000002, R9
-	JZ        without2171
+	JZ        without2218
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2171:
+without2218:
 	TESTQ  $0x00000001, R9
-	JZ     without2172
+	JZ     without2219
 	VMOVSS X0, (BX)
 
-without2172:
-stored2168:
+without2219:
+stored2215:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2173
+	JNZ     partial2220
 	VMOVUPS Z15, 64(DI)
-	JMP     stored2174
+	JMP     stored2221
 
-partial2173:
+partial2220:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2175
+	JZ         without2222
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2175:
+without2222:
 	TESTQ      $0x00000004, R9
-	JZ         without2176
+	JZ         without2223
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2176:
+without2223:
 	TESTQ     $0x00000002, R9
-	JZ        without2177
+	JZ        without2224
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2177:
+without2224:
 	TESTQ  $0x00000001, R9
-	JZ     without2178
+	JZ     without2225
 	VMOVSS X0, (BX)
 
-without2178:
-stored2174:
+without2225:
+stored2221:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2127
+	JGE  tile2174
 
-tiles2128:
+tiles2175:
 	CMPQ R10, $0x00000004
-	JLT  tiles2180
+	JLT  tiles2227
 
-tile2179:
+tile2226:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -30670,9 +31054,9 @@ tile2179:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2182
+	JLE    done2229
 
-again2181:
+again2228:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -30694,178 +31078,178 @@ again2181:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2181
+	JNZ          again2228
 
-done2182:
+done2229:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2183
+	JNZ     partial2230
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2184
+	JMP     stored2231
 
-partial2183:
+partial2230:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2185
+	JZ         without2232
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2185:
+without2232:
 	TESTQ      $0x00000004, R9
-	JZ         without2186
+	JZ         without2233
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2186:
+without2233:
 	TESTQ     $0x00000002, R9
-	JZ        without2187
+	JZ        without2234
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2187:
+without2234:
 	TESTQ  $0x00000001, R9
-	JZ     without2188
+	JZ     without2235
 	VMOVSS X0, (BX)
 
-without2188:
-stored2184:
+without2235:
+stored2231:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2189
+	JNZ     partial2236
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2190
+	JMP     stored2237
 
-partial2189:
+partial2236:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2191
+	JZ         without2238
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2191:
+without2238:
 	TESTQ      $0x00000004, R9
-	JZ         without2192
+	JZ         without2239
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2192:
+without2239:
 	TESTQ     $0x00000002, R9
-	JZ        without2193
+	JZ        without2240
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2193:
+without2240:
 	TESTQ  $0x00000001, R9
-	JZ     without2194
+	JZ     without2241
 	VMOVSS X0, (BX)
 
-without2194:
-stored2190:
+without2241:
+stored2237:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2195
+	JNZ     partial2242
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2196
+	JMP     stored2243
 
-partial2195:
+partial2242:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2197
+	JZ         without2244
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2197:
+without2244:
 	TESTQ      $0x00000004, R9
-	JZ         without2198
+	JZ         without2245
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2198:
+without2245:
 	TESTQ     $0x00000002, R9
-	JZ        without2199
+	JZ        without2246
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2199:
+without2246:
 	TESTQ  $0x00000001, R9
-	JZ     without2200
+	JZ     without2247
 	VMOVSS X0, (BX)
 
-without2200:
-stored2196:
+without2247:
+stored2243:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2201
+	JNZ     partial2248
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2202
+	JMP     stored2249
 
-partial2201:
+partial2248:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2203
+	JZ         without2250
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2203:
+without2250:
 	TESTQ      $0x00000004, R9
-	JZ         without2204
+	JZ         without2251
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2204:
+without2251:
 	TESTQ     $0x00000002, R9
-	JZ        without2205
+	JZ        without2252
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2205:
+without2252:
 	TESTQ  $0x00000001, R9
-	JZ     without2206
+	JZ     without2253
 	VMOVSS X0, (BX)
 
-without2206:
-stored2202:
+without2253:
+stored2249:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2179
+	JGE  tile2226
 
-tiles2180:
+tiles2227:
 	CMPQ R10, $0x00000001
-	JLT  tiles2208
+	JLT  tiles2255
 
-tile2207:
+tile2254:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2210
+	JLE    done2257
 
-again2209:
+again2256:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -30875,56 +31259,56 @@ again2209:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2209
+	JNZ          again2256
 
-done2210:
+done2257:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2211
+	JNZ     partial2258
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2212
+	JMP     stored2259
 
-partial2211:
+partial2258:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2213
+	JZ         without2260
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2213:
+without2260:
 	TESTQ      $0x00000004, R9
-	JZ         without2214
+	JZ         without2261
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2214:
+without2261:
 	TESTQ     $0x00000002, R9
-	JZ        without2215
+	JZ        without2262
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2215:
+without2262:
 	TESTQ  $0x00000001, R9
-	JZ     without2216
+	JZ     without2263
 	VMOVSS X0, (CX)
 
-without2216:
-stored2212:
+without2263:
+stored2259:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2207
+	JGE  tile2254
 
-tiles2208:
-	JMP done1998
+tiles2255:
+	JMP done2045
 
-wider2126:
+wider2173:
 	CMPQ  R9, $0x00000030
-	JGT   wider2217
+	JGT   wider2264
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -30934,9 +31318,9 @@ wider2126:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2219
+	JLT   tiles2266
 
-tile2218:
+tile2265:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -30965,9 +31349,9 @@ tile2218:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2221
+	JLE    done2268
 
-again2220:
+again2267:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -31014,325 +31398,325 @@ again2220:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2220
+	JNZ          again2267
 
-done2221:
+done2268:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2222
+	JNZ     partial2269
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2223
+	JMP     stored2270
 
-partial2222:
+partial2269:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2224
+	JZ         without2271
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2224:
+without2271:
 	TESTQ      $0x00000004, R9
-	JZ         without2225
+	JZ         without2272
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2225:
+without2272:
 	TESTQ     $0x00000002, R9
-	JZ        without2226
+	JZ        without2273
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2226:
+without2273:
 	TESTQ  $0x00000001, R9
-	JZ     without2227
+	JZ     without2274
 	VMOVSS X0, (BX)
 
-without2227:
-stored2223:
+without2274:
+stored2270:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2228
+	JNZ     partial2275
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2229
+	JMP     stored2276
 
-partial2228:
+partial2275:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2230
+	JZ         without2277
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2230:
+without2277:
 	TESTQ      $0x00000004, R9
-	JZ         without2231
+	JZ         without2278
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2231:
+without2278:
 	TESTQ     $0x00000002, R9
-	JZ        without2232
+	JZ        without2279
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2232:
+without2279:
 	TESTQ  $0x00000001, R9
-	JZ     without2233
+	JZ     without2280
 	VMOVSS X0, (BX)
 
-without2233:
-stored2229:
+without2280:
+stored2276:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2234
+	JNZ     partial2281
 	VMOVUPS Z8, 128(DI)
-	JMP     stored2235
+	JMP     stored2282
 
-partial2234:
+partial2281:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2236
+	JZ         without2283
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2236:
+without2283:
 	TESTQ      $0x00000004, R9
-	JZ         without2237
+	JZ         without2284
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2237:
+without2284:
 	TESTQ     $0x00000002, R9
-	JZ        without2238
+	JZ        without2285
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2238:
+without2285:
 	TESTQ  $0x00000001, R9
-	JZ     without2239
+	JZ     without2286
 	VMOVSS X0, (BX)
 
-without2239:
-stored2235:
+without2286:
+stored2282:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2240
+	JNZ     partial2287
 	VMOVUPS Z11, 128(DI)
-	JMP     stored2241
+	JMP     stored2288
 
-partial2240:
+partial2287:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2242
+	JZ         without2289
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2242:
+without2289:
 	TESTQ      $0x00000004, R9
-	JZ         without2243
+	JZ         without2290
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2243:
+without2290:
 	TESTQ     $0x00000002, R9
-	JZ        without2244
+	JZ        without2291
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2244:
+without2291:
 	TESTQ  $0x00000001, R9
-	JZ     without2245
+	JZ     without2292
 	VMOVSS X0, (BX)
 
-without2245:
-stored2241:
+without2292:
+stored2288:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2246
+	JNZ     partial2293
 	VMOVUPS Z14, 128(DI)
-	JMP     stored2247
+	JMP     stored2294
 
-partial2246:
+partial2293:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2248
+	JZ         without2295
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2248:
+without2295:
 	TESTQ      $0x00000004, R9
-	JZ         without2249
+	JZ         without2296
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2249:
+without2296:
 	TESTQ     $0x00000002, R9
-	JZ        without2250
+	JZ        without2297
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2250:
+without2297:
 	TESTQ  $0x00000001, R9
-	JZ     without2251
+	JZ     without2298
 	VMOVSS X0, (BX)
 
-without2251:
-stored2247:
+without2298:
+stored2294:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2252
+	JNZ     partial2299
 	VMOVUPS Z17, 128(DI)
-	JMP     stored2253
+	JMP     stored2300
 
-partial2252:
+partial2299:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2254
+	JZ         without2301
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2254:
+without2301:
 	TESTQ      $0x00000004, R9
-	JZ         without2255
+	JZ         without2302
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2255:
+without2302:
 	TESTQ     $0x00000002, R9
-	JZ        without2256
+	JZ        without2303
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2256:
+without2303:
 	TESTQ  $0x00000001, R9
-	JZ     without2257
+	JZ     without2304
 	VMOVSS X0, (BX)
 
-without2257:
-stored2253:
+without2304:
+stored2300:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2258
+	JNZ     partial2305
 	VMOVUPS Z20, 128(DI)
-	JMP     stored2259
+	JMP     stored2306
 
-partial2258:
+partial2305:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2260
+	JZ         without2307
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2260:
+without2307:
 	TESTQ      $0x00000004, R9
-	JZ         without2261
+	JZ         without2308
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2261:
+without2308:
 	TESTQ     $0x00000002, R9
-	JZ        without2262
+	JZ        without2309
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2262:
+without2309:
 	TESTQ  $0x00000001, R9
-	JZ     without2263
+	JZ     without2310
 	VMOVSS X0, (BX)
 
-without2263:
-stored2259:
+without2310:
+stored2306:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2264
+	JNZ     partial2311
 	VMOVUPS Z23, 128(DI)
-	JMP     stored2265
+	JMP     stored2312
 
-partial2264:
+partial2311:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2266
+	JZ         without2313
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2266:
+without2313:
 	TESTQ      $0x00000004, R9
-	JZ         without2267
+	JZ         without2314
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2267:
+without2314:
 	TESTQ     $0x00000002, R9
-	JZ        without2268
+	JZ        without2315
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2268:
+without2315:
 	TESTQ  $0x00000001, R9
-	JZ     without2269
+	JZ     without2316
 	VMOVSS X0, (BX)
 
-without2269:
-stored2265:
+without2316:
+stored2312:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2218
+	JGE  tile2265
 
-tiles2219:
+tiles2266:
 	CMPQ R10, $0x00000002
-	JLT  tiles2271
+	JLT  tiles2318
 
-tile2270:
+tile2317:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31343,9 +31727,9 @@ tile2270:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2273
+	JLE    done2320
 
-again2272:
+again2319:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -31362,97 +31746,97 @@ again2272:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2272
+	JNZ          again2319
 
-done2273:
+done2320:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2274
+	JNZ     partial2321
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2275
+	JMP     stored2322
 
-partial2274:
+partial2321:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2276
+	JZ         without2323
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2276:
+without2323:
 	TESTQ      $0x00000004, R9
-	JZ         without2277
+	JZ         without2324
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2277:
+without2324:
 	TESTQ     $0x00000002, R9
-	JZ        without2278
+	JZ        without2325
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2278:
+without2325:
 	TESTQ  $0x00000001, R9
-	JZ     without2279
+	JZ     without2326
 	VMOVSS X0, (BX)
 
-without2279:
-stored2275:
+without2326:
+stored2322:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2280
+	JNZ     partial2327
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2281
+	JMP     stored2328
 
-partial2280:
+partial2327:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2282
+	JZ         without2329
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2282:
+without2329:
 	TESTQ      $0x00000004, R9
-	JZ         without2283
+	JZ         without2330
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2283:
+without2330:
 	TESTQ     $0x00000002, R9
-	JZ        without2284
+	JZ        without2331
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2284:
+without2331:
 	TESTQ  $0x00000001, R9
-	JZ     without2285
+	JZ     without2332
 	VMOVSS X0, (BX)
 
-without2285:
-stored2281:
+without2332:
+stored2328:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2270
+	JGE  tile2317
 
-tiles2271:
+tiles2318:
 	CMPQ R10, $0x00000001
-	JLT  tiles2287
+	JLT  tiles2334
 
-tile2286:
+tile2333:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31460,9 +31844,9 @@ tile2286:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2289
+	JLE    done2336
 
-again2288:
+again2335:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -31474,55 +31858,55 @@ again2288:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2288
+	JNZ          again2335
 
-done2289:
+done2336:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2290
+	JNZ     partial2337
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2291
+	JMP     stored2338
 
-partial2290:
+partial2337:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2292
+	JZ         without2339
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2292:
+without2339:
 	TESTQ      $0x00000004, R9
-	JZ         without2293
+	JZ         without2340
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2293:
+without2340:
 	TESTQ     $0x00000002, R9
-	JZ        without2294
+	JZ        without2341
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2294:
+without2341:
 	TESTQ  $0x00000001, R9
-	JZ     without2295
+	JZ     without2342
 	VMOVSS X0, (CX)
 
-without2295:
-stored2291:
+without2342:
+stored2338:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2286
+	JGE  tile2333
 
-tiles2287:
-	JMP done1998
+tiles2334:
+	JMP done2045
 
-wider2217:
+wider2264:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -31532,9 +31916,9 @@ wider2217:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2298
+	JLT   tiles2345
 
-tile2297:
+tile2344:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31563,9 +31947,9 @@ tile2297:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2300
+	JLE    done2347
 
-again2299:
+again2346:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -31609,9 +31993,9 @@ again2299:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2299
+	JNZ          again2346
 
-done2300:
+done2347:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -31619,245 +32003,245 @@ done2300:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2301
+	JNZ     partial2348
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2302
+	JMP     stored2349
 
-partial2301:
+partial2348:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2303
+	JZ         without2350
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2303:
+without2350:
 	TESTQ      $0x00000004, R9
-	JZ         without2304
+	JZ         without2351
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2304:
+without2351:
 	TESTQ     $0x00000002, R9
-	JZ        without2305
+	JZ        without2352
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2305:
+without2352:
 	TESTQ  $0x00000001, R9
-	JZ     without2306
+	JZ     without2353
 	VMOVSS X0, (BX)
 
-without2306:
-stored2302:
+without2353:
+stored2349:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2307
+	JNZ     partial2354
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2308
+	JMP     stored2355
 
-partial2307:
+partial2354:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2309
+	JZ         without2356
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2309:
+without2356:
 	TESTQ      $0x00000004, R9
-	JZ         without2310
+	JZ         without2357
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2310:
+without2357:
 	TESTQ     $0x00000002, R9
-	JZ        without2311
+	JZ        without2358
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2311:
+without2358:
 	TESTQ  $0x00000001, R9
-	JZ     without2312
+	JZ     without2359
 	VMOVSS X0, (BX)
 
-without2312:
-stored2308:
+without2359:
+stored2355:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2313
+	JNZ     partial2360
 	VMOVUPS Z11, 192(DI)
-	JMP     stored2314
+	JMP     stored2361
 
-partial2313:
+partial2360:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2315
+	JZ         without2362
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2315:
+without2362:
 	TESTQ      $0x00000004, R9
-	JZ         without2316
+	JZ         without2363
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2316:
+without2363:
 	TESTQ     $0x00000002, R9
-	JZ        without2317
+	JZ        without2364
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2317:
+without2364:
 	TESTQ  $0x00000001, R9
-	JZ     without2318
+	JZ     without2365
 	VMOVSS X0, (BX)
 
-without2318:
-stored2314:
+without2365:
+stored2361:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2319
+	JNZ     partial2366
 	VMOVUPS Z15, 192(DI)
-	JMP     stored2320
+	JMP     stored2367
 
-partial2319:
+partial2366:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2321
+	JZ         without2368
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2321:
+without2368:
 	TESTQ      $0x00000004, R9
-	JZ         without2322
+	JZ         without2369
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2322:
+without2369:
 	TESTQ     $0x00000002, R9
-	JZ        without2323
+	JZ        without2370
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2323:
+without2370:
 	TESTQ  $0x00000001, R9
-	JZ     without2324
+	JZ     without2371
 	VMOVSS X0, (BX)
 
-without2324:
-stored2320:
+without2371:
+stored2367:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2325
+	JNZ     partial2372
 	VMOVUPS Z19, 192(DI)
-	JMP     stored2326
+	JMP     stored2373
 
-partial2325:
+partial2372:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2327
+	JZ         without2374
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2327:
+without2374:
 	TESTQ      $0x00000004, R9
-	JZ         without2328
+	JZ         without2375
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2328:
+without2375:
 	TESTQ     $0x00000002, R9
-	JZ        without2329
+	JZ        without2376
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2329:
+without2376:
 	TESTQ  $0x00000001, R9
-	JZ     without2330
+	JZ     without2377
 	VMOVSS X0, (BX)
 
-without2330:
-stored2326:
+without2377:
+stored2373:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2331
+	JNZ     partial2378
 	VMOVUPS Z23, 192(DI)
-	JMP     stored2332
+	JMP     stored2379
 
-partial2331:
+partial2378:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2333
+	JZ         without2380
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2333:
+without2380:
 	TESTQ      $0x00000004, R9
-	JZ         without2334
+	JZ         without2381
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2334:
+without2381:
 	TESTQ     $0x00000002, R9
-	JZ        without2335
+	JZ        without2382
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2335:
+without2382:
 	TESTQ  $0x00000001, R9
-	JZ     without2336
+	JZ     without2383
 	VMOVSS X0, (BX)
 
-without2336:
-stored2332:
+without2383:
+stored2379:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2297
+	JGE  tile2344
 
-tiles2298:
+tiles2345:
 	CMPQ R10, $0x00000002
-	JLT  tiles2338
+	JLT  tiles2385
 
-tile2337:
+tile2384:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31870,9 +32254,9 @@ tile2337:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2340
+	JLE    done2387
 
-again2339:
+again2386:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -31892,9 +32276,9 @@ again2339:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2339
+	JNZ          again2386
 
-done2340:
+done2387:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -31902,89 +32286,89 @@ done2340:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2341
+	JNZ     partial2388
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2342
+	JMP     stored2389
 
-partial2341:
+partial2388:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2343
+	JZ         without2390
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2343:
+without2390:
 	TESTQ      $0x00000004, R9
-	JZ         without2344
+	JZ         without2391
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2344:
+without2391:
 	TESTQ     $0x00000002, R9
-	JZ        without2345
+	JZ        without2392
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2345:
+without2392:
 	TESTQ  $0x00000001, R9
-	JZ     without2346
+	JZ     without2393
 	VMOVSS X0, (BX)
 
-without2346:
-stored2342:
+without2393:
+stored2389:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2347
+	JNZ     partial2394
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2348
+	JMP     stored2395
 
-partial2347:
+partial2394:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2349
+	JZ         without2396
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2349:
+without2396:
 	TESTQ      $0x00000004, R9
-	JZ         without2350
+	JZ         without2397
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2350:
+without2397:
 	TESTQ     $0x00000002, R9
-	JZ        without2351
+	JZ        without2398
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2351:
+without2398:
 	TESTQ  $0x00000001, R9
-	JZ     without2352
+	JZ     without2399
 	VMOVSS X0, (BX)
 
-without2352:
-stored2348:
+without2399:
+stored2395:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2337
+	JGE  tile2384
 
-tiles2338:
+tiles2385:
 	CMPQ R10, $0x00000001
-	JLT  tiles2354
+	JLT  tiles2401
 
-tile2353:
+tile2400:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31993,9 +32377,9 @@ tile2353:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2356
+	JLE    done2403
 
-again2355:
+again2402:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -32009,54 +32393,54 @@ again2355:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2355
+	JNZ          again2402
 
-done2356:
+done2403:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2357
+	JNZ     partial2404
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2358
+	JMP     stored2405
 
-partial2357:
+partial2404:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2359
+	JZ         without2406
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2359:
+without2406:
 	TESTQ      $0x00000004, R9
-	JZ         without2360
+	JZ         without2407
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2360:
+without2407:
 	TESTQ     $0x00000002, R9
-	JZ        without2361
+	JZ        without2408
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2361:
+without2408:
 	TESTQ  $0x00000001, R9
-	JZ     without2362
+	JZ     without2409
 	VMOVSS X0, (CX)
 
-without2362:
-stored2358:
+without2409:
+stored2405:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2353
+	JGE  tile2400
 
-tiles2354:
-done1998:
+tiles2401:
+done2045:
 	VZEROUPPER
 	RET
 
@@ -32073,18 +32457,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest2364
+	JLT  rest2411
 
-panel2363:
+panel2410:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2367
+	JLT  tiles2414
 
-tile2366:
+tile2413:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32110,9 +32494,9 @@ tile2366:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2369
+	JLE    done2416
 
-again2368:
+again2415:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -32145,9 +32529,9 @@ again2368:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2368
+	JNZ          again2415
 
-done2369:
+done2416:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -32296,13 +32680,13 @@ done2369:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile2366
+	JGE           tile2413
 
-tiles2367:
+tiles2414:
 	CMPQ R11, $0x00000002
-	JLT  tiles2371
+	JLT  tiles2418
 
-tile2370:
+tile2417:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32316,9 +32700,9 @@ tile2370:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2373
+	JLE    done2420
 
-again2372:
+again2419:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -32336,9 +32720,9 @@ again2372:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2372
+	JNZ          again2419
 
-done2373:
+done2420:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -32400,13 +32784,13 @@ done2373:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile2370
+	JGE           tile2417
 
-tiles2371:
+tiles2418:
 	CMPQ R11, $0x00000001
-	JLT  tiles2375
+	JLT  tiles2422
 
-tile2374:
+tile2421:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32416,9 +32800,9 @@ tile2374:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2377
+	JLE    done2424
 
-again2376:
+again2423:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -32431,9 +32815,9 @@ again2376:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2376
+	JNZ          again2423
 
-done2377:
+done2424:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -32466,19 +32850,19 @@ done2377:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile2374
+	JGE           tile2421
 
-tiles2375:
+tiles2422:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel2363
+	JGE  panel2410
 
-rest2364:
+rest2411:
 	TESTQ R10, R10
-	JZ    done2365
+	JZ    done2412
 	CMPQ  R10, $0x00000010
-	JGT   wider2378
+	JGT   wider2425
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -32487,739 +32871,10 @@ rest2364:
 	ADDQ  R9, R8
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
-	CMPQ  R11, $0x00000005
-	JLT   tiles2380
+	CMPQ  R11, $0x0000000a
+	JLT   tiles2427
 
-tile2379:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2382
-
-again2381:
-	VMOVUPS.Z    (DI), K1, Z5
-	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z5, Z6, Z0
-	VBROADCASTSS 4(SI), Z6
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS 8(SI), Z6
-	VFMADD231PS  Z5, Z6, Z2
-	VBROADCASTSS 12(SI), Z6
-	VFMADD231PS  Z5, Z6, Z3
-	VBROADCASTSS 16(SI), Z6
-	VFMADD231PS  Z5, Z6, Z4
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2381
-
-done2382:
-	VCVTPS2PD     Y0, Z5
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	CMPQ          R10, $0x08
-	JLE           few2383
-	VADDPD        (R8), Z5, Z5
-	VMOVUPD       Z5, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z5
-	VADDPD        Z5, Z0, Z0
-	TESTQ         $0x00000007, SI
-	JNZ           partial2385
-	VMOVUPD       Z0, 64(R8)
-	JMP           stored2388
-
-partial2385:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2386
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2386:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2387
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2387:
-	TESTQ  $0x00000001, SI
-	JZ     stored2388
-	VMOVSD X0, (DI)
-
-stored2388:
-	JMP added2384
-
-few2383:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z5, Z5
-	TESTQ     $0x00000007, R10
-	JNZ       partial2389
-	VMOVUPD   Z5, (R8)
-	JMP       stored2392
-
-partial2389:
-	LEAQ       (R8), SI
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2390
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2390:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2391
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2391:
-	TESTQ  $0x00000001, R10
-	JZ     stored2392
-	VMOVSD X0, (SI)
-
-stored2392:
-added2384:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2393
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2395
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored2398
-
-partial2395:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2396
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2396:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2397
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2397:
-	TESTQ  $0x00000001, SI
-	JZ     stored2398
-	VMOVSD X0, (DI)
-
-stored2398:
-	JMP added2394
-
-few2393:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2399
-	VMOVUPD   Z0, (R8)
-	JMP       stored2402
-
-partial2399:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2400
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2400:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2401
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2401:
-	TESTQ  $0x00000001, R10
-	JZ     stored2402
-	VMOVSD X0, (SI)
-
-stored2402:
-added2394:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2403
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2405
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored2408
-
-partial2405:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2406
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2406:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2407
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2407:
-	TESTQ  $0x00000001, SI
-	JZ     stored2408
-	VMOVSD X0, (DI)
-
-stored2408:
-	JMP added2404
-
-few2403:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2409
-	VMOVUPD   Z0, (R8)
-	JMP       stored2412
-
-partial2409:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2410
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2410:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2411
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2411:
-	TESTQ  $0x00000001, R10
-	JZ     stored2412
-	VMOVSD X0, (SI)
-
-stored2412:
-added2404:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2413
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2415
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored2418
-
-partial2415:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2416
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2416:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2417
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2417:
-	TESTQ  $0x00000001, SI
-	JZ     stored2418
-	VMOVSD X0, (DI)
-
-stored2418:
-	JMP added2414
-
-few2413:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2419
-	VMOVUPD   Z0, (R8)
-	JMP       stored2422
-
-partial2419:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2420
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2420:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2421
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2421:
-	TESTQ  $0x00000001, R10
-	JZ     stored2422
-	VMOVSD X0, (SI)
-
-stored2422:
-added2414:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2423
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2425
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored2428
-
-partial2425:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2426
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2426:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2427
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2427:
-	TESTQ  $0x00000001, SI
-	JZ     stored2428
-	VMOVSD X0, (DI)
-
-stored2428:
-	JMP added2424
-
-few2423:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2429
-	VMOVUPD   Z0, (R8)
-	JMP       stored2432
-
-partial2429:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2430
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2430:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2431
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2431:
-	TESTQ  $0x00000001, R10
-	JZ     stored2432
-	VMOVSD X0, (SI)
-
-stored2432:
-added2424:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile2379
-
-tiles2380:
-	CMPQ R11, $0x00000002
-	JLT  tiles2434
-
-tile2433:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2436
-
-again2435:
-	VMOVUPS.Z    (DI), K1, Z2
-	VBROADCASTSS (SI), Z3
-	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS 4(SI), Z3
-	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2435
-
-done2436:
-	VCVTPS2PD     Y0, Z2
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	CMPQ          R10, $0x08
-	JLE           few2437
-	VADDPD        (R8), Z2, Z2
-	VMOVUPD       Z2, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z2
-	VADDPD        Z2, Z0, Z0
-	TESTQ         $0x00000007, SI
-	JNZ           partial2439
-	VMOVUPD       Z0, 64(R8)
-	JMP           stored2442
-
-partial2439:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2440
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2440:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2441
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2441:
-	TESTQ  $0x00000001, SI
-	JZ     stored2442
-	VMOVSD X0, (DI)
-
-stored2442:
-	JMP added2438
-
-few2437:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z2, Z2
-	TESTQ     $0x00000007, R10
-	JNZ       partial2443
-	VMOVUPD   Z2, (R8)
-	JMP       stored2446
-
-partial2443:
-	LEAQ       (R8), SI
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2444
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2444:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2445
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2445:
-	TESTQ  $0x00000001, R10
-	JZ     stored2446
-	VMOVSD X0, (SI)
-
-stored2446:
-added2438:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2447
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2449
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored2452
-
-partial2449:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2450
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2450:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2451
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2451:
-	TESTQ  $0x00000001, SI
-	JZ     stored2452
-	VMOVSD X0, (DI)
-
-stored2452:
-	JMP added2448
-
-few2447:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2453
-	VMOVUPD   Z0, (R8)
-	JMP       stored2456
-
-partial2453:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2454
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2454:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2455
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2455:
-	TESTQ  $0x00000001, R10
-	JZ     stored2456
-	VMOVSD X0, (SI)
-
-stored2456:
-added2448:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile2433
-
-tiles2434:
-	CMPQ R11, $0x00000001
-	JLT  tiles2458
-
-tile2457:
-	VXORPD Z0, Z0, Z0
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2460
-
-again2459:
-	VMOVUPS.Z    (DI), K1, Z1
-	VBROADCASTSS (SI), Z2
-	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2459
-
-done2460:
-	VCVTPS2PD     Y0, Z1
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	CMPQ          R10, $0x08
-	JLE           few2461
-	VADDPD        (R8), Z1, Z1
-	VMOVUPD       Z1, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z1
-	VADDPD        Z1, Z0, Z0
-	TESTQ         $0x00000007, SI
-	JNZ           partial2463
-	VMOVUPD       Z0, 64(R8)
-	JMP           stored2466
-
-partial2463:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2464
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2464:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2465
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2465:
-	TESTQ  $0x00000001, SI
-	JZ     stored2466
-	VMOVSD X0, (DI)
-
-stored2466:
-	JMP added2462
-
-few2461:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z1, Z1
-	TESTQ     $0x00000007, R10
-	JNZ       partial2467
-	VMOVUPD   Z1, (R8)
-	JMP       stored2470
-
-partial2467:
-	LEAQ       (R8), SI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2468
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2468:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2469
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2469:
-	TESTQ  $0x00000001, R10
-	JZ     stored2470
-	VMOVSD X0, (SI)
-
-stored2470:
-added2462:
-	ADDQ DX, R8
-	ADDQ $0x00000004, BX
-	SUBQ $0x00000001, R11
-	CMPQ R11, $0x00000001
-	JGE  tile2457
-
-tiles2458:
-	JMP done2365
-
-wider2378:
-	CMPQ  R10, $0x00000020
-	JGT   wider2471
-	SUBQ  $0x00000010, R10
-	MOVQ  $-1, BX
-	BZHIQ R10, BX, BX
-	KMOVW BX, K1
-	MOVQ  f_base+24(FP), BX
-	MOVQ  w_base+0(FP), R8
-	ADDQ  R9, R8
-	ADDQ  R9, R8
-	MOVQ  d+80(FP), R11
-	CMPQ  R11, $0x00000005
-	JLT   tiles2473
-
-tile2472:
+tile2426:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33235,714 +32890,1020 @@ tile2472:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2475
+	JLE    done2429
 
-again2474:
-	VMOVUPS      (DI), Z10
-	VMOVUPS.Z    64(DI), K1, Z11
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z10, Z12, Z0
-	VFMADD231PS  Z11, Z12, Z1
-	VBROADCASTSS 4(SI), Z12
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Z11, Z12, Z3
-	VBROADCASTSS 8(SI), Z12
-	VFMADD231PS  Z10, Z12, Z4
-	VFMADD231PS  Z11, Z12, Z5
-	VBROADCASTSS 12(SI), Z12
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	VBROADCASTSS 16(SI), Z12
-	VFMADD231PS  Z10, Z12, Z8
-	VFMADD231PS  Z11, Z12, Z9
+again2428:
+	VMOVUPS.Z    (DI), K1, Z10
+	VBROADCASTSS (SI), Z11
+	VFMADD231PS  Z10, Z11, Z0
+	VBROADCASTSS 4(SI), Z11
+	VFMADD231PS  Z10, Z11, Z1
+	VBROADCASTSS 8(SI), Z11
+	VFMADD231PS  Z10, Z11, Z2
+	VBROADCASTSS 12(SI), Z11
+	VFMADD231PS  Z10, Z11, Z3
+	VBROADCASTSS 16(SI), Z11
+	VFMADD231PS  Z10, Z11, Z4
+	VBROADCASTSS 20(SI), Z11
+	VFMADD231PS  Z10, Z11, Z5
+	VBROADCASTSS 24(SI), Z11
+	VFMADD231PS  Z10, Z11, Z6
+	VBROADCASTSS 28(SI), Z11
+	VFMADD231PS  Z10, Z11, Z7
+	VBROADCASTSS 32(SI), Z11
+	VFMADD231PS  Z10, Z11, Z8
+	VBROADCASTSS 36(SI), Z11
+	VFMADD231PS  Z10, Z11, Z9
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2474
+	JNZ          again2428
 
-done2475:
+done2429:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
+	CMPQ          R10, $0x08
+	JLE           few2430
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
-	VADDPD        64(R8), Z0, Z0
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z10
+	VADDPD        Z10, Z0, Z0
+	TESTQ         $0x00000007, SI
+	JNZ           partial2432
 	VMOVUPD       Z0, 64(R8)
+	JMP           stored2435
+
+partial2432:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2433
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2433:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2434
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2434:
+	TESTQ  $0x00000001, SI
+	JZ     stored2435
+	VMOVSD X0, (DI)
+
+stored2435:
+	JMP added2431
+
+few2430:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z10, Z10
+	TESTQ     $0x00000007, R10
+	JNZ       partial2436
+	VMOVUPD   Z10, (R8)
+	JMP       stored2439
+
+partial2436:
+	LEAQ       (R8), SI
+	VMOVAPD    Z10, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2437
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2437:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2438
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2438:
+	TESTQ  $0x00000001, R10
+	JZ     stored2439
+	VMOVSD X0, (SI)
+
+stored2439:
+added2431:
+	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2476
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
+	JLE           few2440
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
+	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2478
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2481
+	JNZ           partial2442
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored2445
 
-partial2478:
-	LEAQ       192(R8), DI
+partial2442:
+	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2479
+	JZ         noFour2443
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2479:
+noFour2443:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2480
+	JZ         noTwo2444
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2480:
+noTwo2444:
 	TESTQ  $0x00000001, SI
-	JZ     stored2481
+	JZ     stored2445
 	VMOVSD X0, (DI)
 
-stored2481:
-	JMP added2477
+stored2445:
+	JMP added2441
 
-few2476:
+few2440:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
+	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2482
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2485
+	JNZ       partial2446
+	VMOVUPD   Z0, (R8)
+	JMP       stored2449
 
-partial2482:
-	LEAQ       128(R8), SI
+partial2446:
+	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2483
+	JZ         noFour2447
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2483:
+noFour2447:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2484
+	JZ         noTwo2448
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2484:
+noTwo2448:
 	TESTQ  $0x00000001, R10
-	JZ     stored2485
+	JZ     stored2449
 	VMOVSD X0, (SI)
 
-stored2485:
-added2477:
+stored2449:
+added2441:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2450
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2486
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
+	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2488
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2491
+	JNZ           partial2452
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored2455
 
-partial2488:
-	LEAQ       192(R8), DI
+partial2452:
+	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2489
+	JZ         noFour2453
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2489:
+noFour2453:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2490
+	JZ         noTwo2454
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2490:
+noTwo2454:
 	TESTQ  $0x00000001, SI
-	JZ     stored2491
+	JZ     stored2455
 	VMOVSD X0, (DI)
 
-stored2491:
-	JMP added2487
+stored2455:
+	JMP added2451
 
-few2486:
+few2450:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
+	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2492
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2495
+	JNZ       partial2456
+	VMOVUPD   Z0, (R8)
+	JMP       stored2459
 
-partial2492:
-	LEAQ       128(R8), SI
+partial2456:
+	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2493
+	JZ         noFour2457
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2493:
+noFour2457:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2494
+	JZ         noTwo2458
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2494:
+noTwo2458:
 	TESTQ  $0x00000001, R10
-	JZ     stored2495
+	JZ     stored2459
 	VMOVSD X0, (SI)
 
-stored2495:
-added2487:
+stored2459:
+added2451:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2460
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2462
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored2465
+
+partial2462:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2463
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2463:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2464
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2464:
+	TESTQ  $0x00000001, SI
+	JZ     stored2465
+	VMOVSD X0, (DI)
+
+stored2465:
+	JMP added2461
+
+few2460:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2466
+	VMOVUPD   Z0, (R8)
+	JMP       stored2469
+
+partial2466:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2467
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2467:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2468
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2468:
+	TESTQ  $0x00000001, R10
+	JZ     stored2469
+	VMOVSD X0, (SI)
+
+stored2469:
+added2461:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2470
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2472
 	VMOVUPD       Z1, 64(R8)
+	JMP           stored2475
+
+partial2472:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2473
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2473:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2474
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2474:
+	TESTQ  $0x00000001, SI
+	JZ     stored2475
+	VMOVSD X0, (DI)
+
+stored2475:
+	JMP added2471
+
+few2470:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2476
+	VMOVUPD   Z0, (R8)
+	JMP       stored2479
+
+partial2476:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2477
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2477:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2478
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2478:
+	TESTQ  $0x00000001, R10
+	JZ     stored2479
+	VMOVSD X0, (SI)
+
+stored2479:
+added2471:
+	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2496
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
+	JLE           few2480
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
+	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2498
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2501
+	JNZ           partial2482
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored2485
 
-partial2498:
-	LEAQ       192(R8), DI
+partial2482:
+	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2499
+	JZ         noFour2483
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2499:
+noFour2483:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2500
+	JZ         noTwo2484
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2500:
+noTwo2484:
 	TESTQ  $0x00000001, SI
-	JZ     stored2501
+	JZ     stored2485
 	VMOVSD X0, (DI)
 
-stored2501:
-	JMP added2497
+stored2485:
+	JMP added2481
 
-few2496:
+few2480:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
+	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2502
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2505
+	JNZ       partial2486
+	VMOVUPD   Z0, (R8)
+	JMP       stored2489
 
-partial2502:
-	LEAQ       128(R8), SI
+partial2486:
+	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2503
+	JZ         noFour2487
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2503:
+noFour2487:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2504
+	JZ         noTwo2488
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2504:
+noTwo2488:
 	TESTQ  $0x00000001, R10
-	JZ     stored2505
+	JZ     stored2489
 	VMOVSD X0, (SI)
 
-stored2505:
-added2497:
+stored2489:
+added2481:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2490
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2492
 	VMOVUPD       Z1, 64(R8)
+	JMP           stored2495
+
+partial2492:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2493
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2493:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2494
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2494:
+	TESTQ  $0x00000001, SI
+	JZ     stored2495
+	VMOVSD X0, (DI)
+
+stored2495:
+	JMP added2491
+
+few2490:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2496
+	VMOVUPD   Z0, (R8)
+	JMP       stored2499
+
+partial2496:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2497
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2497:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2498
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2498:
+	TESTQ  $0x00000001, R10
+	JZ     stored2499
+	VMOVSD X0, (SI)
+
+stored2499:
+added2491:
+	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2506
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
+	JLE           few2500
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
+	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2508
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2511
+	JNZ           partial2502
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored2505
 
-partial2508:
-	LEAQ       192(R8), DI
+partial2502:
+	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2509
+	JZ         noFour2503
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2509:
+noFour2503:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2510
+	JZ         noTwo2504
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2510:
+noTwo2504:
 	TESTQ  $0x00000001, SI
-	JZ     stored2511
+	JZ     stored2505
 	VMOVSD X0, (DI)
 
-stored2511:
-	JMP added2507
+stored2505:
+	JMP added2501
 
-few2506:
+few2500:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
+	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2512
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2515
+	JNZ       partial2506
+	VMOVUPD   Z0, (R8)
+	JMP       stored2509
 
-partial2512:
-	LEAQ       128(R8), SI
+partial2506:
+	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2513
+	JZ         noFour2507
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2513:
+noFour2507:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2514
+	JZ         noTwo2508
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2514:
+noTwo2508:
 	TESTQ  $0x00000001, R10
-	JZ     stored2515
+	JZ     stored2509
 	VMOVSD X0, (SI)
 
-stored2515:
-added2507:
+stored2509:
+added2501:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2510
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2512
 	VMOVUPD       Z1, 64(R8)
+	JMP           stored2515
+
+partial2512:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2513
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2513:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2514
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2514:
+	TESTQ  $0x00000001, SI
+	JZ     stored2515
+	VMOVSD X0, (DI)
+
+stored2515:
+	JMP added2511
+
+few2510:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2516
+	VMOVUPD   Z0, (R8)
+	JMP       stored2519
+
+partial2516:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2517
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2517:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2518
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2518:
+	TESTQ  $0x00000001, R10
+	JZ     stored2519
+	VMOVSD X0, (SI)
+
+stored2519:
+added2511:
+	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2516
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
+	JLE           few2520
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
+	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2518
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2521
+	JNZ           partial2522
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored2525
 
-partial2518:
-	LEAQ       192(R8), DI
+partial2522:
+	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2519
+	JZ         noFour2523
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2519:
+noFour2523:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2520
+	JZ         noTwo2524
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2520:
+noTwo2524:
 	TESTQ  $0x00000001, SI
-	JZ     stored2521
+	JZ     stored2525
 	VMOVSD X0, (DI)
 
-stored2521:
-	JMP added2517
+stored2525:
+	JMP added2521
 
-few2516:
+few2520:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
+	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2522
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2525
+	JNZ       partial2526
+	VMOVUPD   Z0, (R8)
+	JMP       stored2529
 
-partial2522:
-	LEAQ       128(R8), SI
+partial2526:
+	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2523
+	JZ         noFour2527
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2523:
+noFour2527:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2524
+	JZ         noTwo2528
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2524:
+noTwo2528:
 	TESTQ  $0x00000001, R10
-	JZ     stored2525
+	JZ     stored2529
 	VMOVSD X0, (SI)
 
-stored2525:
-added2517:
+stored2529:
+added2521:
 	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
+	ADDQ $0x00000028, BX
+	SUBQ $0x0000000a, R11
+	CMPQ R11, $0x0000000a
+	JGE  tile2426
+
+tiles2427:
 	CMPQ R11, $0x00000005
-	JGE  tile2472
+	JLT  tiles2531
 
-tiles2473:
-	CMPQ R11, $0x00000002
-	JLT  tiles2527
-
-tile2526:
+tile2530:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2529
+	JLE    done2533
 
-again2528:
-	VMOVUPS      (DI), Z4
-	VMOVUPS.Z    64(DI), K1, Z5
+again2532:
+	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z4, Z6, Z0
-	VFMADD231PS  Z5, Z6, Z1
+	VFMADD231PS  Z5, Z6, Z0
 	VBROADCASTSS 4(SI), Z6
-	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 8(SI), Z6
+	VFMADD231PS  Z5, Z6, Z2
+	VBROADCASTSS 12(SI), Z6
 	VFMADD231PS  Z5, Z6, Z3
+	VBROADCASTSS 16(SI), Z6
+	VFMADD231PS  Z5, Z6, Z4
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2528
+	JNZ          again2532
 
-done2529:
-	VCVTPS2PD     Y0, Z4
+done2533:
+	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z4, Z4
-	VMOVUPD       Z4, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2530
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
+	JLE           few2534
+	VADDPD        (R8), Z5, Z5
+	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
+	VMOVUPD.Z     64(R8), K2, Z5
+	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2532
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2535
+	JNZ           partial2536
+	VMOVUPD       Z0, 64(R8)
+	JMP           stored2539
 
-partial2532:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
+partial2536:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2533
+	JZ         noFour2537
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2533:
+noFour2537:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2534
+	JZ         noTwo2538
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2534:
+noTwo2538:
 	TESTQ  $0x00000001, SI
-	JZ     stored2535
+	JZ     stored2539
 	VMOVSD X0, (DI)
 
-stored2535:
-	JMP added2531
+stored2539:
+	JMP added2535
 
-few2530:
+few2534:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial2536
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2539
+	JNZ       partial2540
+	VMOVUPD   Z5, (R8)
+	JMP       stored2543
 
-partial2536:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
+partial2540:
+	LEAQ       (R8), SI
+	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2537
+	JZ         noFour2541
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2537:
+noFour2541:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2538
+	JZ         noTwo2542
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2538:
+noTwo2542:
 	TESTQ  $0x00000001, R10
-	JZ     stored2539
+	JZ     stored2543
 	VMOVSD X0, (SI)
 
-stored2539:
-added2531:
+stored2543:
+added2535:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2544
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2546
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored2549
+
+partial2546:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2547
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2547:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2548
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2548:
+	TESTQ  $0x00000001, SI
+	JZ     stored2549
+	VMOVSD X0, (DI)
+
+stored2549:
+	JMP added2545
+
+few2544:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2550
+	VMOVUPD   Z0, (R8)
+	JMP       stored2553
+
+partial2550:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2551
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2551:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2552
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2552:
+	TESTQ  $0x00000001, R10
+	JZ     stored2553
+	VMOVSD X0, (SI)
+
+stored2553:
+added2545:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2540
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2542
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2545
-
-partial2542:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2543
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2543:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2544
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2544:
-	TESTQ  $0x00000001, SI
-	JZ     stored2545
-	VMOVSD X0, (DI)
-
-stored2545:
-	JMP added2541
-
-few2540:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2546
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2549
-
-partial2546:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2547
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2547:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2548
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2548:
-	TESTQ  $0x00000001, R10
-	JZ     stored2549
-	VMOVSD X0, (SI)
-
-stored2549:
-added2541:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile2526
-
-tiles2527:
-	CMPQ R11, $0x00000001
-	JLT  tiles2551
-
-tile2550:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2553
-
-again2552:
-	VMOVUPS      (DI), Z2
-	VMOVUPS.Z    64(DI), K1, Z3
-	VBROADCASTSS (SI), Z4
-	VFMADD231PS  Z2, Z4, Z0
-	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2552
-
-done2553:
-	VCVTPS2PD     Y0, Z2
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z2, Z2
-	VMOVUPD       Z2, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2554
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
+	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
 	JNZ           partial2556
-	VMOVUPD       Z1, 192(R8)
+	VMOVUPD       Z1, 64(R8)
 	JMP           stored2559
 
 partial2556:
-	LEAQ       192(R8), DI
+	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
 	JZ         noFour2557
@@ -33969,15 +33930,15 @@ few2554:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
+	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
 	JNZ       partial2560
-	VMOVUPD   Z0, 128(R8)
+	VMOVUPD   Z0, (R8)
 	JMP       stored2563
 
 partial2560:
-	LEAQ       128(R8), SI
+	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
 	JZ         noFour2561
@@ -33999,19 +33960,463 @@ noTwo2562:
 
 stored2563:
 added2555:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2564
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2566
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored2569
+
+partial2566:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2567
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2567:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2568
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2568:
+	TESTQ  $0x00000001, SI
+	JZ     stored2569
+	VMOVSD X0, (DI)
+
+stored2569:
+	JMP added2565
+
+few2564:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2570
+	VMOVUPD   Z0, (R8)
+	JMP       stored2573
+
+partial2570:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2571
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2571:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2572
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2572:
+	TESTQ  $0x00000001, R10
+	JZ     stored2573
+	VMOVSD X0, (SI)
+
+stored2573:
+added2565:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2574
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2576
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored2579
+
+partial2576:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2577
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2577:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2578
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2578:
+	TESTQ  $0x00000001, SI
+	JZ     stored2579
+	VMOVSD X0, (DI)
+
+stored2579:
+	JMP added2575
+
+few2574:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2580
+	VMOVUPD   Z0, (R8)
+	JMP       stored2583
+
+partial2580:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2581
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2581:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2582
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2582:
+	TESTQ  $0x00000001, R10
+	JZ     stored2583
+	VMOVSD X0, (SI)
+
+stored2583:
+added2575:
+	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile2530
+
+tiles2531:
+	CMPQ R11, $0x00000002
+	JLT  tiles2585
+
+tile2584:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2587
+
+again2586:
+	VMOVUPS.Z    (DI), K1, Z2
+	VBROADCASTSS (SI), Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VBROADCASTSS 4(SI), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2586
+
+done2587:
+	VCVTPS2PD     Y0, Z2
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	CMPQ          R10, $0x08
+	JLE           few2588
+	VADDPD        (R8), Z2, Z2
+	VMOVUPD       Z2, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z2
+	VADDPD        Z2, Z0, Z0
+	TESTQ         $0x00000007, SI
+	JNZ           partial2590
+	VMOVUPD       Z0, 64(R8)
+	JMP           stored2593
+
+partial2590:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2591
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2591:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2592
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2592:
+	TESTQ  $0x00000001, SI
+	JZ     stored2593
+	VMOVSD X0, (DI)
+
+stored2593:
+	JMP added2589
+
+few2588:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z2, Z2
+	TESTQ     $0x00000007, R10
+	JNZ       partial2594
+	VMOVUPD   Z2, (R8)
+	JMP       stored2597
+
+partial2594:
+	LEAQ       (R8), SI
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2595
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2595:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2596
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2596:
+	TESTQ  $0x00000001, R10
+	JZ     stored2597
+	VMOVSD X0, (SI)
+
+stored2597:
+added2589:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2598
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2600
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored2603
+
+partial2600:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2601
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2601:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2602
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2602:
+	TESTQ  $0x00000001, SI
+	JZ     stored2603
+	VMOVSD X0, (DI)
+
+stored2603:
+	JMP added2599
+
+few2598:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2604
+	VMOVUPD   Z0, (R8)
+	JMP       stored2607
+
+partial2604:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2605
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2605:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2606
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2606:
+	TESTQ  $0x00000001, R10
+	JZ     stored2607
+	VMOVSD X0, (SI)
+
+stored2607:
+added2599:
+	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile2584
+
+tiles2585:
+	CMPQ R11, $0x00000001
+	JLT  tiles2609
+
+tile2608:
+	VXORPD Z0, Z0, Z0
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2611
+
+again2610:
+	VMOVUPS.Z    (DI), K1, Z1
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z1, Z2, Z0
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2610
+
+done2611:
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	CMPQ          R10, $0x08
+	JLE           few2612
+	VADDPD        (R8), Z1, Z1
+	VMOVUPD       Z1, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z1
+	VADDPD        Z1, Z0, Z0
+	TESTQ         $0x00000007, SI
+	JNZ           partial2614
+	VMOVUPD       Z0, 64(R8)
+	JMP           stored2617
+
+partial2614:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2615
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2615:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2616
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2616:
+	TESTQ  $0x00000001, SI
+	JZ     stored2617
+	VMOVSD X0, (DI)
+
+stored2617:
+	JMP added2613
+
+few2612:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R10
+	JNZ       partial2618
+	VMOVUPD   Z1, (R8)
+	JMP       stored2621
+
+partial2618:
+	LEAQ       (R8), SI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2619
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2619:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2620
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2620:
+	TESTQ  $0x00000001, R10
+	JZ     stored2621
+	VMOVSD X0, (SI)
+
+stored2621:
+added2613:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2550
+	JGE  tile2608
 
-tiles2551:
-	JMP done2365
+tiles2609:
+	JMP done2412
 
-wider2471:
-	CMPQ  R10, $0x00000030
-	JGT   wider2564
-	SUBQ  $0x00000020, R10
+wider2425:
+	CMPQ  R10, $0x00000020
+	JGT   wider2622
+	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -34021,9 +34426,9 @@ wider2471:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2566
+	JLT   tiles2624
 
-tile2565:
+tile2623:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34034,794 +34439,232 @@ tile2565:
 	VXORPD Z7, Z7, Z7
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2568
+	JLE    done2626
 
-again2567:
-	VMOVUPS      (DI), Z15
-	VMOVUPS      64(DI), Z16
-	VMOVUPS.Z    128(DI), K1, Z17
-	VBROADCASTSS (SI), Z18
-	VFMADD231PS  Z15, Z18, Z0
-	VFMADD231PS  Z16, Z18, Z1
-	VFMADD231PS  Z17, Z18, Z2
-	VBROADCASTSS 4(SI), Z18
-	VFMADD231PS  Z15, Z18, Z3
-	VFMADD231PS  Z16, Z18, Z4
-	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS 8(SI), Z18
-	VFMADD231PS  Z15, Z18, Z6
-	VFMADD231PS  Z16, Z18, Z7
-	VFMADD231PS  Z17, Z18, Z8
-	VBROADCASTSS 12(SI), Z18
-	VFMADD231PS  Z15, Z18, Z9
-	VFMADD231PS  Z16, Z18, Z10
-	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS 16(SI), Z18
-	VFMADD231PS  Z15, Z18, Z12
-	VFMADD231PS  Z16, Z18, Z13
-	VFMADD231PS  Z17, Z18, Z14
+again2625:
+	VMOVUPS      (DI), Z10
+	VMOVUPS.Z    64(DI), K1, Z11
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z10, Z12, Z0
+	VFMADD231PS  Z11, Z12, Z1
+	VBROADCASTSS 4(SI), Z12
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS 8(SI), Z12
+	VFMADD231PS  Z10, Z12, Z4
+	VFMADD231PS  Z11, Z12, Z5
+	VBROADCASTSS 12(SI), Z12
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	VBROADCASTSS 16(SI), Z12
+	VFMADD231PS  Z10, Z12, Z8
+	VFMADD231PS  Z11, Z12, Z9
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2567
+	JNZ          again2625
 
-done2568:
-	VCVTPS2PD     Y0, Z15
+done2626:
+	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z15, Z15
-	VMOVUPD       Z15, (R8)
+	VADDPD        (R8), Z10, Z10
+	VMOVUPD       Z10, (R8)
 	VADDPD        64(R8), Z0, Z0
 	VMOVUPD       Z0, 64(R8)
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2627
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2569
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
+	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2571
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2574
-
-partial2571:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2572
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2572:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2573
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2573:
-	TESTQ  $0x00000001, SI
-	JZ     stored2574
-	VMOVSD X0, (DI)
-
-stored2574:
-	JMP added2570
-
-few2569:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2575
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2578
-
-partial2575:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2576
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2576:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2577
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2577:
-	TESTQ  $0x00000001, R10
-	JZ     stored2578
-	VMOVSD X0, (SI)
-
-stored2578:
-added2570:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
+	JNZ           partial2629
 	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2579
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2581
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2584
-
-partial2581:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2582
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2582:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2583
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2583:
-	TESTQ  $0x00000001, SI
-	JZ     stored2584
-	VMOVSD X0, (DI)
-
-stored2584:
-	JMP added2580
-
-few2579:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2585
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2588
-
-partial2585:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2586
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2586:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2587
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2587:
-	TESTQ  $0x00000001, R10
-	JZ     stored2588
-	VMOVSD X0, (SI)
-
-stored2588:
-added2580:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y6, Z0
-	VEXTRACTF64X4 $0x01, Z6, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y7, Z0
-	VEXTRACTF64X4 $0x01, Z7, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y8, Z0
-	VEXTRACTF64X4 $0x01, Z8, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2589
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2591
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2594
-
-partial2591:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2592
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2592:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2593
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2593:
-	TESTQ  $0x00000001, SI
-	JZ     stored2594
-	VMOVSD X0, (DI)
-
-stored2594:
-	JMP added2590
-
-few2589:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2595
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2598
-
-partial2595:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2596
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2596:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2597
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2597:
-	TESTQ  $0x00000001, R10
-	JZ     stored2598
-	VMOVSD X0, (SI)
-
-stored2598:
-added2590:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y9, Z0
-	VEXTRACTF64X4 $0x01, Z9, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y10, Z0
-	VEXTRACTF64X4 $0x01, Z10, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y11, Z0
-	VEXTRACTF64X4 $0x01, Z11, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2599
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2601
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2604
-
-partial2601:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2602
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2602:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2603
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2603:
-	TESTQ  $0x00000001, SI
-	JZ     stored2604
-	VMOVSD X0, (DI)
-
-stored2604:
-	JMP added2600
-
-few2599:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2605
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2608
-
-partial2605:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2606
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2606:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2607
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2607:
-	TESTQ  $0x00000001, R10
-	JZ     stored2608
-	VMOVSD X0, (SI)
-
-stored2608:
-added2600:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y12, Z0
-	VEXTRACTF64X4 $0x01, Z12, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y13, Z0
-	VEXTRACTF64X4 $0x01, Z13, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y14, Z0
-	VEXTRACTF64X4 $0x01, Z14, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2609
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2611
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2614
-
-partial2611:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2612
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2612:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2613
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2613:
-	TESTQ  $0x00000001, SI
-	JZ     stored2614
-	VMOVSD X0, (DI)
-
-stored2614:
-	JMP added2610
-
-few2609:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2615
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2618
-
-partial2615:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2616
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2616:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2617
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2617:
-	TESTQ  $0x00000001, R10
-	JZ     stored2618
-	VMOVSD X0, (SI)
-
-stored2618:
-added2610:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile2565
-
-tiles2566:
-	CMPQ R11, $0x00000002
-	JLT  tiles2620
-
-tile2619:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2622
-
-again2621:
-	VMOVUPS      (DI), Z6
-	VMOVUPS      64(DI), Z7
-	VMOVUPS.Z    128(DI), K1, Z8
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z0
-	VFMADD231PS  Z7, Z9, Z1
-	VFMADD231PS  Z8, Z9, Z2
-	VBROADCASTSS 4(SI), Z9
-	VFMADD231PS  Z6, Z9, Z3
-	VFMADD231PS  Z7, Z9, Z4
-	VFMADD231PS  Z8, Z9, Z5
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2621
-
-done2622:
-	VCVTPS2PD     Y0, Z6
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z6, Z6
-	VMOVUPD       Z6, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2623
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2625
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2628
-
-partial2625:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2626
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2626:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2627
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2627:
-	TESTQ  $0x00000001, SI
-	JZ     stored2628
-	VMOVSD X0, (DI)
-
-stored2628:
-	JMP added2624
-
-few2623:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2629
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2632
+	JMP           stored2632
 
 partial2629:
-	LEAQ       256(R8), SI
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2630
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2630:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2631
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2631:
+	TESTQ  $0x00000001, SI
+	JZ     stored2632
+	VMOVSD X0, (DI)
+
+stored2632:
+	JMP added2628
+
+few2627:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2633
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2636
+
+partial2633:
+	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2630
+	JZ         noFour2634
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2630:
+noFour2634:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2631
+	JZ         noTwo2635
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2631:
+noTwo2635:
 	TESTQ  $0x00000001, R10
-	JZ     stored2632
+	JZ     stored2636
 	VMOVSD X0, (SI)
 
-stored2632:
-added2624:
+stored2636:
+added2628:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	VADDPD        64(R8), Z1, Z1
 	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2633
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
+	JLE           few2637
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
+	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2635
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2638
+	JNZ           partial2639
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2642
 
-partial2635:
-	LEAQ       320(R8), DI
+partial2639:
+	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2636
+	JZ         noFour2640
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2636:
+noFour2640:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2637
+	JZ         noTwo2641
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2637:
+noTwo2641:
 	TESTQ  $0x00000001, SI
-	JZ     stored2638
+	JZ     stored2642
 	VMOVSD X0, (DI)
 
-stored2638:
-	JMP added2634
+stored2642:
+	JMP added2638
 
-few2633:
+few2637:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
+	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2639
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2642
+	JNZ       partial2643
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2646
 
-partial2639:
-	LEAQ       256(R8), SI
+partial2643:
+	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2640
+	JZ         noFour2644
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2640:
+noFour2644:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2641
+	JZ         noTwo2645
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2641:
+noTwo2645:
 	TESTQ  $0x00000001, R10
-	JZ     stored2642
+	JZ     stored2646
 	VMOVSD X0, (SI)
 
-stored2642:
-added2634:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile2619
-
-tiles2620:
-	CMPQ R11, $0x00000001
-	JLT  tiles2644
-
-tile2643:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2646
-
-again2645:
-	VMOVUPS      (DI), Z3
-	VMOVUPS      64(DI), Z4
-	VMOVUPS.Z    128(DI), K1, Z5
-	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z3, Z6, Z0
-	VFMADD231PS  Z4, Z6, Z1
-	VFMADD231PS  Z5, Z6, Z2
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2645
-
-done2646:
-	VCVTPS2PD     Y0, Z3
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z3, Z3
-	VMOVUPD       Z3, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
+stored2646:
+added2638:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2647
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
+	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
 	JNZ           partial2649
-	VMOVUPD       Z1, 320(R8)
+	VMOVUPD       Z1, 192(R8)
 	JMP           stored2652
 
 partial2649:
-	LEAQ       320(R8), DI
+	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
 	JZ         noFour2650
@@ -34848,15 +34691,15 @@ few2647:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
+	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
 	JNZ       partial2653
-	VMOVUPD   Z0, 256(R8)
+	VMOVUPD   Z0, 128(R8)
 	JMP       stored2656
 
 partial2653:
-	LEAQ       256(R8), SI
+	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
 	JZ         noFour2654
@@ -34878,16 +34721,1382 @@ noTwo2655:
 
 stored2656:
 added2648:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y6, Z0
+	VEXTRACTF64X4 $0x01, Z6, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y7, Z0
+	VEXTRACTF64X4 $0x01, Z7, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2657
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2659
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2662
+
+partial2659:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2660
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2660:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2661
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2661:
+	TESTQ  $0x00000001, SI
+	JZ     stored2662
+	VMOVSD X0, (DI)
+
+stored2662:
+	JMP added2658
+
+few2657:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2663
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2666
+
+partial2663:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2664
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2664:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2665
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2665:
+	TESTQ  $0x00000001, R10
+	JZ     stored2666
+	VMOVSD X0, (SI)
+
+stored2666:
+added2658:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y8, Z0
+	VEXTRACTF64X4 $0x01, Z8, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y9, Z0
+	VEXTRACTF64X4 $0x01, Z9, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2667
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2669
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2672
+
+partial2669:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2670
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2670:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2671
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2671:
+	TESTQ  $0x00000001, SI
+	JZ     stored2672
+	VMOVSD X0, (DI)
+
+stored2672:
+	JMP added2668
+
+few2667:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2673
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2676
+
+partial2673:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2674
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2674:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2675
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2675:
+	TESTQ  $0x00000001, R10
+	JZ     stored2676
+	VMOVSD X0, (SI)
+
+stored2676:
+added2668:
+	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile2623
+
+tiles2624:
+	CMPQ R11, $0x00000002
+	JLT  tiles2678
+
+tile2677:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2680
+
+again2679:
+	VMOVUPS      (DI), Z4
+	VMOVUPS.Z    64(DI), K1, Z5
+	VBROADCASTSS (SI), Z6
+	VFMADD231PS  Z4, Z6, Z0
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 4(SI), Z6
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z5, Z6, Z3
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2679
+
+done2680:
+	VCVTPS2PD     Y0, Z4
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z4, Z4
+	VMOVUPD       Z4, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2681
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2683
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2686
+
+partial2683:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2684
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2684:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2685
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2685:
+	TESTQ  $0x00000001, SI
+	JZ     stored2686
+	VMOVSD X0, (DI)
+
+stored2686:
+	JMP added2682
+
+few2681:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2687
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2690
+
+partial2687:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2688
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2688:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2689
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2689:
+	TESTQ  $0x00000001, R10
+	JZ     stored2690
+	VMOVSD X0, (SI)
+
+stored2690:
+added2682:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2691
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2693
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2696
+
+partial2693:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2694
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2694:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2695
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2695:
+	TESTQ  $0x00000001, SI
+	JZ     stored2696
+	VMOVSD X0, (DI)
+
+stored2696:
+	JMP added2692
+
+few2691:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2697
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2700
+
+partial2697:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2698
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2698:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2699
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2699:
+	TESTQ  $0x00000001, R10
+	JZ     stored2700
+	VMOVSD X0, (SI)
+
+stored2700:
+added2692:
+	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile2677
+
+tiles2678:
+	CMPQ R11, $0x00000001
+	JLT  tiles2702
+
+tile2701:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2704
+
+again2703:
+	VMOVUPS      (DI), Z2
+	VMOVUPS.Z    64(DI), K1, Z3
+	VBROADCASTSS (SI), Z4
+	VFMADD231PS  Z2, Z4, Z0
+	VFMADD231PS  Z3, Z4, Z1
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2703
+
+done2704:
+	VCVTPS2PD     Y0, Z2
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z2, Z2
+	VMOVUPD       Z2, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2705
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2707
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2710
+
+partial2707:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2708
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2708:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2709
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2709:
+	TESTQ  $0x00000001, SI
+	JZ     stored2710
+	VMOVSD X0, (DI)
+
+stored2710:
+	JMP added2706
+
+few2705:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2711
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2714
+
+partial2711:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2712
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2712:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2713
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2713:
+	TESTQ  $0x00000001, R10
+	JZ     stored2714
+	VMOVSD X0, (SI)
+
+stored2714:
+added2706:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2643
+	JGE  tile2701
 
-tiles2644:
-	JMP done2365
+tiles2702:
+	JMP done2412
 
-wider2564:
+wider2622:
+	CMPQ  R10, $0x00000030
+	JGT   wider2715
+	SUBQ  $0x00000020, R10
+	MOVQ  $-1, BX
+	BZHIQ R10, BX, BX
+	KMOVW BX, K1
+	MOVQ  f_base+24(FP), BX
+	MOVQ  w_base+0(FP), R8
+	ADDQ  R9, R8
+	ADDQ  R9, R8
+	MOVQ  d+80(FP), R11
+	CMPQ  R11, $0x00000005
+	JLT   tiles2717
+
+tile2716:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2719
+
+again2718:
+	VMOVUPS      (DI), Z15
+	VMOVUPS      64(DI), Z16
+	VMOVUPS.Z    128(DI), K1, Z17
+	VBROADCASTSS (SI), Z18
+	VFMADD231PS  Z15, Z18, Z0
+	VFMADD231PS  Z16, Z18, Z1
+	VFMADD231PS  Z17, Z18, Z2
+	VBROADCASTSS 4(SI), Z18
+	VFMADD231PS  Z15, Z18, Z3
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS 8(SI), Z18
+	VFMADD231PS  Z15, Z18, Z6
+	VFMADD231PS  Z16, Z18, Z7
+	VFMADD231PS  Z17, Z18, Z8
+	VBROADCASTSS 12(SI), Z18
+	VFMADD231PS  Z15, Z18, Z9
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS 16(SI), Z18
+	VFMADD231PS  Z15, Z18, Z12
+	VFMADD231PS  Z16, Z18, Z13
+	VFMADD231PS  Z17, Z18, Z14
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2718
+
+done2719:
+	VCVTPS2PD     Y0, Z15
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z15, Z15
+	VMOVUPD       Z15, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2720
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2722
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2725
+
+partial2722:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2723
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2723:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2724
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2724:
+	TESTQ  $0x00000001, SI
+	JZ     stored2725
+	VMOVSD X0, (DI)
+
+stored2725:
+	JMP added2721
+
+few2720:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2726
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2729
+
+partial2726:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2727
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2727:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2728
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2728:
+	TESTQ  $0x00000001, R10
+	JZ     stored2729
+	VMOVSD X0, (SI)
+
+stored2729:
+added2721:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2730
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2732
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2735
+
+partial2732:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2733
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2733:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2734
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2734:
+	TESTQ  $0x00000001, SI
+	JZ     stored2735
+	VMOVSD X0, (DI)
+
+stored2735:
+	JMP added2731
+
+few2730:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2736
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2739
+
+partial2736:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2737
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2737:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2738
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2738:
+	TESTQ  $0x00000001, R10
+	JZ     stored2739
+	VMOVSD X0, (SI)
+
+stored2739:
+added2731:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y6, Z0
+	VEXTRACTF64X4 $0x01, Z6, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y7, Z0
+	VEXTRACTF64X4 $0x01, Z7, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y8, Z0
+	VEXTRACTF64X4 $0x01, Z8, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2740
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2742
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2745
+
+partial2742:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2743
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2743:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2744
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2744:
+	TESTQ  $0x00000001, SI
+	JZ     stored2745
+	VMOVSD X0, (DI)
+
+stored2745:
+	JMP added2741
+
+few2740:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2746
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2749
+
+partial2746:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2747
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2747:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2748
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2748:
+	TESTQ  $0x00000001, R10
+	JZ     stored2749
+	VMOVSD X0, (SI)
+
+stored2749:
+added2741:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y9, Z0
+	VEXTRACTF64X4 $0x01, Z9, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y10, Z0
+	VEXTRACTF64X4 $0x01, Z10, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y11, Z0
+	VEXTRACTF64X4 $0x01, Z11, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2750
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2752
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2755
+
+partial2752:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2753
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2753:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2754
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2754:
+	TESTQ  $0x00000001, SI
+	JZ     stored2755
+	VMOVSD X0, (DI)
+
+stored2755:
+	JMP added2751
+
+few2750:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2756
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2759
+
+partial2756:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2757
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2757:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2758
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2758:
+	TESTQ  $0x00000001, R10
+	JZ     stored2759
+	VMOVSD X0, (SI)
+
+stored2759:
+added2751:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y12, Z0
+	VEXTRACTF64X4 $0x01, Z12, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y13, Z0
+	VEXTRACTF64X4 $0x01, Z13, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y14, Z0
+	VEXTRACTF64X4 $0x01, Z14, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2760
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2762
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2765
+
+partial2762:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2763
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2763:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2764
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2764:
+	TESTQ  $0x00000001, SI
+	JZ     stored2765
+	VMOVSD X0, (DI)
+
+stored2765:
+	JMP added2761
+
+few2760:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2766
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2769
+
+partial2766:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2767
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2767:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2768
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2768:
+	TESTQ  $0x00000001, R10
+	JZ     stored2769
+	VMOVSD X0, (SI)
+
+stored2769:
+added2761:
+	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile2716
+
+tiles2717:
+	CMPQ R11, $0x00000002
+	JLT  tiles2771
+
+tile2770:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2773
+
+again2772:
+	VMOVUPS      (DI), Z6
+	VMOVUPS      64(DI), Z7
+	VMOVUPS.Z    128(DI), K1, Z8
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z0
+	VFMADD231PS  Z7, Z9, Z1
+	VFMADD231PS  Z8, Z9, Z2
+	VBROADCASTSS 4(SI), Z9
+	VFMADD231PS  Z6, Z9, Z3
+	VFMADD231PS  Z7, Z9, Z4
+	VFMADD231PS  Z8, Z9, Z5
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2772
+
+done2773:
+	VCVTPS2PD     Y0, Z6
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z6, Z6
+	VMOVUPD       Z6, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2774
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2776
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2779
+
+partial2776:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2777
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2777:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2778
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2778:
+	TESTQ  $0x00000001, SI
+	JZ     stored2779
+	VMOVSD X0, (DI)
+
+stored2779:
+	JMP added2775
+
+few2774:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2780
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2783
+
+partial2780:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2781
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2781:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2782
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2782:
+	TESTQ  $0x00000001, R10
+	JZ     stored2783
+	VMOVSD X0, (SI)
+
+stored2783:
+added2775:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2784
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2786
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2789
+
+partial2786:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2787
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2787:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2788
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2788:
+	TESTQ  $0x00000001, SI
+	JZ     stored2789
+	VMOVSD X0, (DI)
+
+stored2789:
+	JMP added2785
+
+few2784:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2790
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2793
+
+partial2790:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2791
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2791:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2792
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2792:
+	TESTQ  $0x00000001, R10
+	JZ     stored2793
+	VMOVSD X0, (SI)
+
+stored2793:
+added2785:
+	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile2770
+
+tiles2771:
+	CMPQ R11, $0x00000001
+	JLT  tiles2795
+
+tile2794:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2797
+
+again2796:
+	VMOVUPS      (DI), Z3
+	VMOVUPS      64(DI), Z4
+	VMOVUPS.Z    128(DI), K1, Z5
+	VBROADCASTSS (SI), Z6
+	VFMADD231PS  Z3, Z6, Z0
+	VFMADD231PS  Z4, Z6, Z1
+	VFMADD231PS  Z5, Z6, Z2
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2796
+
+done2797:
+	VCVTPS2PD     Y0, Z3
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z3, Z3
+	VMOVUPD       Z3, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2798
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2800
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2803
+
+partial2800:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2801
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2801:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2802
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2802:
+	TESTQ  $0x00000001, SI
+	JZ     stored2803
+	VMOVSD X0, (DI)
+
+stored2803:
+	JMP added2799
+
+few2798:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2804
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2807
+
+partial2804:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2805
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2805:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2806
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2806:
+	TESTQ  $0x00000001, R10
+	JZ     stored2807
+	VMOVSD X0, (SI)
+
+stored2807:
+added2799:
+	ADDQ DX, R8
+	ADDQ $0x00000004, BX
+	SUBQ $0x00000001, R11
+	CMPQ R11, $0x00000001
+	JGE  tile2794
+
+tiles2795:
+	JMP done2412
+
+wider2715:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -34898,9 +36107,9 @@ wider2564:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2659
+	JLT   tiles2810
 
-tile2658:
+tile2809:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34926,9 +36135,9 @@ tile2658:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2661
+	JLE    done2812
 
-again2660:
+again2811:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -34961,9 +36170,9 @@ again2660:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2660
+	JNZ          again2811
 
-done2661:
+done2812:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -34989,7 +36198,7 @@ done2661:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2662
+	JLE           few2813
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -34999,68 +36208,68 @@ done2661:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2664
+	JNZ           partial2815
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2667
+	JMP           stored2818
 
-partial2664:
+partial2815:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2665
+	JZ         noFour2816
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2665:
+noFour2816:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2666
+	JZ         noTwo2817
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2666:
+noTwo2817:
 	TESTQ  $0x00000001, SI
-	JZ     stored2667
+	JZ     stored2818
 	VMOVSD X0, (DI)
 
-stored2667:
-	JMP added2663
+stored2818:
+	JMP added2814
 
-few2662:
+few2813:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2668
+	JNZ       partial2819
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2671
+	JMP       stored2822
 
-partial2668:
+partial2819:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2669
+	JZ         noFour2820
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2669:
+noFour2820:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2670
+	JZ         noTwo2821
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2670:
+noTwo2821:
 	TESTQ  $0x00000001, R10
-	JZ     stored2671
+	JZ     stored2822
 	VMOVSD X0, (SI)
 
-stored2671:
-added2663:
+stored2822:
+added2814:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -35087,7 +36296,7 @@ added2663:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2672
+	JLE           few2823
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -35097,68 +36306,68 @@ added2663:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2674
+	JNZ           partial2825
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2677
+	JMP           stored2828
 
-partial2674:
+partial2825:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2675
+	JZ         noFour2826
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2675:
+noFour2826:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2676
+	JZ         noTwo2827
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2676:
+noTwo2827:
 	TESTQ  $0x00000001, SI
-	JZ     stored2677
+	JZ     stored2828
 	VMOVSD X0, (DI)
 
-stored2677:
-	JMP added2673
+stored2828:
+	JMP added2824
 
-few2672:
+few2823:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2678
+	JNZ       partial2829
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2681
+	JMP       stored2832
 
-partial2678:
+partial2829:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2679
+	JZ         noFour2830
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2679:
+noFour2830:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2680
+	JZ         noTwo2831
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2680:
+noTwo2831:
 	TESTQ  $0x00000001, R10
-	JZ     stored2681
+	JZ     stored2832
 	VMOVSD X0, (SI)
 
-stored2681:
-added2673:
+stored2832:
+added2824:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -35185,7 +36394,7 @@ added2673:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2682
+	JLE           few2833
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -35195,68 +36404,68 @@ added2673:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2684
+	JNZ           partial2835
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2687
+	JMP           stored2838
 
-partial2684:
+partial2835:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2685
+	JZ         noFour2836
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2685:
+noFour2836:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2686
+	JZ         noTwo2837
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2686:
+noTwo2837:
 	TESTQ  $0x00000001, SI
-	JZ     stored2687
+	JZ     stored2838
 	VMOVSD X0, (DI)
 
-stored2687:
-	JMP added2683
+stored2838:
+	JMP added2834
 
-few2682:
+few2833:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2688
+	JNZ       partial2839
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2691
+	JMP       stored2842
 
-partial2688:
+partial2839:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2689
+	JZ         noFour2840
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2689:
+noFour2840:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2690
+	JZ         noTwo2841
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2690:
+noTwo2841:
 	TESTQ  $0x00000001, R10
-	JZ     stored2691
+	JZ     stored2842
 	VMOVSD X0, (SI)
 
-stored2691:
-added2683:
+stored2842:
+added2834:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -35283,7 +36492,7 @@ added2683:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2692
+	JLE           few2843
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -35293,68 +36502,68 @@ added2683:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2694
+	JNZ           partial2845
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2697
+	JMP           stored2848
 
-partial2694:
+partial2845:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2695
+	JZ         noFour2846
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2695:
+noFour2846:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2696
+	JZ         noTwo2847
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2696:
+noTwo2847:
 	TESTQ  $0x00000001, SI
-	JZ     stored2697
+	JZ     stored2848
 	VMOVSD X0, (DI)
 
-stored2697:
-	JMP added2693
+stored2848:
+	JMP added2844
 
-few2692:
+few2843:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2698
+	JNZ       partial2849
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2701
+	JMP       stored2852
 
-partial2698:
+partial2849:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2699
+	JZ         noFour2850
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2699:
+noFour2850:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2700
+	JZ         noTwo2851
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2700:
+noTwo2851:
 	TESTQ  $0x00000001, R10
-	JZ     stored2701
+	JZ     stored2852
 	VMOVSD X0, (SI)
 
-stored2701:
-added2693:
+stored2852:
+added2844:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -35381,7 +36590,7 @@ added2693:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2702
+	JLE           few2853
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -35391,79 +36600,79 @@ added2693:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2704
+	JNZ           partial2855
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2707
+	JMP           stored2858
 
-partial2704:
+partial2855:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2705
+	JZ         noFour2856
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2705:
+noFour2856:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2706
+	JZ         noTwo2857
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2706:
+noTwo2857:
 	TESTQ  $0x00000001, SI
-	JZ     stored2707
+	JZ     stored2858
 	VMOVSD X0, (DI)
 
-stored2707:
-	JMP added2703
+stored2858:
+	JMP added2854
 
-few2702:
+few2853:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2708
+	JNZ       partial2859
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2711
+	JMP       stored2862
 
-partial2708:
+partial2859:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2709
+	JZ         noFour2860
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2709:
+noFour2860:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2710
+	JZ         noTwo2861
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2710:
+noTwo2861:
 	TESTQ  $0x00000001, R10
-	JZ     stored2711
+	JZ     stored2862
 	VMOVSD X0, (SI)
 
-stored2711:
-added2703:
+stored2862:
+added2854:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2658
+	JGE  tile2809
 
-tiles2659:
+tiles2810:
 	CMPQ R11, $0x00000002
-	JLT  tiles2713
+	JLT  tiles2864
 
-tile2712:
+tile2863:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35477,9 +36686,9 @@ tile2712:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2715
+	JLE    done2866
 
-again2714:
+again2865:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -35497,9 +36706,9 @@ again2714:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2714
+	JNZ          again2865
 
-done2715:
+done2866:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35525,7 +36734,7 @@ done2715:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2716
+	JLE           few2867
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -35535,68 +36744,68 @@ done2715:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2718
+	JNZ           partial2869
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2721
+	JMP           stored2872
 
-partial2718:
+partial2869:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2719
+	JZ         noFour2870
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2719:
+noFour2870:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2720
+	JZ         noTwo2871
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2720:
+noTwo2871:
 	TESTQ  $0x00000001, SI
-	JZ     stored2721
+	JZ     stored2872
 	VMOVSD X0, (DI)
 
-stored2721:
-	JMP added2717
+stored2872:
+	JMP added2868
 
-few2716:
+few2867:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2722
+	JNZ       partial2873
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2725
+	JMP       stored2876
 
-partial2722:
+partial2873:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2723
+	JZ         noFour2874
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2723:
+noFour2874:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2724
+	JZ         noTwo2875
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2724:
+noTwo2875:
 	TESTQ  $0x00000001, R10
-	JZ     stored2725
+	JZ     stored2876
 	VMOVSD X0, (SI)
 
-stored2725:
-added2717:
+stored2876:
+added2868:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -35623,7 +36832,7 @@ added2717:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2726
+	JLE           few2877
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -35633,79 +36842,79 @@ added2717:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2728
+	JNZ           partial2879
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2731
+	JMP           stored2882
 
-partial2728:
+partial2879:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2729
+	JZ         noFour2880
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2729:
+noFour2880:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2730
+	JZ         noTwo2881
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2730:
+noTwo2881:
 	TESTQ  $0x00000001, SI
-	JZ     stored2731
+	JZ     stored2882
 	VMOVSD X0, (DI)
 
-stored2731:
-	JMP added2727
+stored2882:
+	JMP added2878
 
-few2726:
+few2877:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2732
+	JNZ       partial2883
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2735
+	JMP       stored2886
 
-partial2732:
+partial2883:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2733
+	JZ         noFour2884
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2733:
+noFour2884:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2734
+	JZ         noTwo2885
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2734:
+noTwo2885:
 	TESTQ  $0x00000001, R10
-	JZ     stored2735
+	JZ     stored2886
 	VMOVSD X0, (SI)
 
-stored2735:
-added2727:
+stored2886:
+added2878:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2712
+	JGE  tile2863
 
-tiles2713:
+tiles2864:
 	CMPQ R11, $0x00000001
-	JLT  tiles2737
+	JLT  tiles2888
 
-tile2736:
+tile2887:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35715,9 +36924,9 @@ tile2736:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2739
+	JLE    done2890
 
-again2738:
+again2889:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -35730,9 +36939,9 @@ again2738:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2738
+	JNZ          again2889
 
-done2739:
+done2890:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35758,7 +36967,7 @@ done2739:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2740
+	JLE           few2891
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -35768,75 +36977,75 @@ done2739:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2742
+	JNZ           partial2893
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2745
+	JMP           stored2896
 
-partial2742:
+partial2893:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2743
+	JZ         noFour2894
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2743:
+noFour2894:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2744
+	JZ         noTwo2895
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2744:
+noTwo2895:
 	TESTQ  $0x00000001, SI
-	JZ     stored2745
+	JZ     stored2896
 	VMOVSD X0, (DI)
 
-stored2745:
-	JMP added2741
+stored2896:
+	JMP added2892
 
-few2740:
+few2891:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2746
+	JNZ       partial2897
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2749
+	JMP       stored2900
 
-partial2746:
+partial2897:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2747
+	JZ         noFour2898
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2747:
+noFour2898:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2748
+	JZ         noTwo2899
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2748:
+noTwo2899:
 	TESTQ  $0x00000001, R10
-	JZ     stored2749
+	JZ     stored2900
 	VMOVSD X0, (SI)
 
-stored2749:
-added2741:
+stored2900:
+added2892:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2736
+	JGE  tile2887
 
-tiles2737:
-done2365:
+tiles2888:
+done2412:
 	VZEROUPPER
 	RET

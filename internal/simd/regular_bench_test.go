@@ -18,11 +18,12 @@ func benchmarkRegular(k, nodes int) *Regular {
 	fillUniform(u.Tables, r)
 	for s := range int32(nodes) {
 		u.Nodes, u.Order, u.InStart = append(u.Nodes, s), append(u.Order, s), append(u.InStart, 4*(s+1))
-		u.RhoNode = append(u.RhoNode, 5)
+		u.RhoNode, u.Count = append(u.RhoNode, 5), append(u.Count, 1)
 		for j := range int32(4) {
 			e := 4*s + j
 			u.In, u.InEdge, u.InSource = append(u.In, 2*e+j%2), append(u.InEdge, e), append(u.InSource, int32(r.IntN(nodes)))
 			u.At = append(u.At, int(e)*k*k)
+			u.Edges, u.U, u.V = append(u.Edges, e), append(u.U, s), append(u.V, int32(r.IntN(nodes)))
 		}
 	}
 	return u
@@ -33,6 +34,7 @@ func benchmarkRegular(k, nodes int) *Regular {
 func BenchmarkRegular(b *testing.B) {
 	for _, k := range []int{2, 3, 4, 8} {
 		const nodes = 32
+		dst, sum := make([]float64, 64*64+Padding), make([]float64, 64)
 		for _, step := range []struct {
 			name string
 			do   func(u *Regular)
@@ -44,6 +46,12 @@ func BenchmarkRegular(b *testing.B) {
 			}},
 			{"Shift", func(u *Regular) { u.Shift(0, nodes) }},
 			{"Settle", func(u *Regular) { u.Settle(0, nodes) }},
+			{"WriteNodes", func(u *Regular) { u.WriteNodes(dst, sum, 0, nodes) }},
+			{"WriteEdges", func(u *Regular) {
+				for q := 0; q < 4*nodes; q += 32 {
+					u.WriteEdges(dst, sum, q, q+32)
+				}
+			}},
 		} {
 			b.Run(fmt.Sprintf("k=%d/%s", k, step.name), func(b *testing.B) {
 				if RegularStates() < k {

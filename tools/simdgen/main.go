@@ -34,6 +34,7 @@ func run(pkg, dir string) error {
 		name = "kernels_amd64"
 		g.constants()
 		g.constants32()
+		g.prefetchRows()
 		g.avx512()
 		g.avx2()
 		g.single512()

@@ -26,7 +26,12 @@ func multiplyTiles512(vectors int) []int {
 func multiplyTiles256(int) []int { return []int{6, 2, 1} }
 
 // scatterTiles are the numbers of features that a tile has, tried in this order.
-func scatterTiles512(int) []int { return []int{5, 2, 1} }
+func scatterTiles512(vectors int) []int {
+	if vectors == 1 {
+		return []int{10, 5, 2, 1}
+	}
+	return []int{5, 2, 1}
+}
 func scatterTiles256(int) []int { return []int{5, 2, 1} }
 
 // vectorSet is what the matrix kernels need of a vector size. rest is the mask of

@@ -1,0 +1,19 @@
+package simd
+
+import "testing"
+
+// TestPrefetchRows: whatever is asked for, nothing changes and nothing ends.
+func TestPrefetchRows(t *testing.T) {
+	x := []float64{1, 2, 3, 4, 5, 6}
+	for _, rows := range [][]int32{nil, {0}, {2, 0, 1}, {1 << 20, -1 << 20}} {
+		PrefetchRows(x, rows, 2)
+		PrefetchRows([]float32{1, 2}, rows, 1)
+	}
+	PrefetchRows([]float64(nil), []int32{0}, 3)
+	PrefetchRows(x, []int32{0}, 0)
+	for i, v := range x {
+		if v != float64(i+1) {
+			t.Errorf("entry %d is %v now", i, v)
+		}
+	}
+}
