@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // Auto needs no tuning: it takes quasi-Newton steps whose initial matrix is an
@@ -161,7 +162,7 @@ func (a *Auto) Step(theta, gradient []float64) float64 {
 		a.keepSafe(theta)
 	}
 	a.apply(a.plain, gradient)
-	norm := dot(a.plain, gradient)
+	norm := simd.Dot(a.plain, gradient)
 	c[autoNorm] = norm
 	c[autoInPass]++
 	passEnds := int(c[autoInPass]) == a.problem.PerPass

@@ -1,6 +1,10 @@
 package learn
 
-import "math"
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/simd"
+)
 
 // careful is the second phase of Auto, for problems on which steps with stale
 // gradients go wrong again and again: near-deterministic networks, whose messages
@@ -89,7 +93,7 @@ func (c *careful) passEnd(theta, gradient []float64, norm, objective float64) (s
 	s := c.scalars
 	settled := c.settled(gradient, norm)
 	tooHigh := s[carefulHeld] >= 2 && objective > s[carefulValue]+tolerableRise*math.Abs(s[carefulValue])
-	slope := -dot(gradient, c.direction)
+	slope := -simd.Dot(gradient, c.direction)
 	switch {
 	case tooHigh && s[carefulLine] == 0:
 		s[carefulLine], s[carefulValue] = 1, math.Inf(1) // hold at the safe weights, once
@@ -118,7 +122,7 @@ func (c *careful) settled(gradient []float64, norm float64) bool {
 	}
 	copy(c.last, gradient)
 	c.curvature.solve(c.solved, c.difference)
-	change := math.Sqrt(max(0, dot(c.difference, c.solved)))
+	change := math.Sqrt(max(0, simd.Dot(c.difference, c.solved)))
 	before := s[carefulChange]
 	s[carefulChange] = change
 	s[carefulHeld]++
@@ -160,9 +164,9 @@ func (c *careful) newLine(theta, gradient []float64) float64 {
 	copy(c.origin, theta)
 	copy(c.first, gradient)
 	c.curvature.solve(c.solved, gradient)
-	c.curvature.direct(c.direction, gradient, dot(c.solved, gradient))
+	c.curvature.direct(c.direction, gradient, simd.Dot(c.solved, gradient))
 	s := c.scalars
-	s[carefulLine], s[carefulTries], s[carefulSlope] = 1, 0, -dot(gradient, c.direction)
+	s[carefulLine], s[carefulTries], s[carefulSlope] = 1, 0, -simd.Dot(gradient, c.direction)
 	return c.move(theta, 1)
 }
 

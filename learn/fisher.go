@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // fisher is the estimate P of the Hessian of L. With τ_uv near τ_u τ_v it is exact
@@ -385,7 +386,7 @@ func (x *interaction) without(r []float64, first bool) {
 	if first {
 		for at := 0; at < len(r); at += x.v {
 			row, d := r[at:][:x.v], x.left[at:][:x.v]
-			sum := dot(d, row)
+			sum := simd.Dot(d, row)
 			for j, direction := range d {
 				row[j] -= direction * sum
 			}

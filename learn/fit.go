@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // Fit minimises the objective of p. It returns a *DivergedError where the run
@@ -240,6 +241,9 @@ func (s *Settings) limitReached(at *progress) (Status, string) {
 
 // checkFinite stops the run at the first weight that is not a number.
 func (l *learner) checkFinite(block int) error {
+	if w := l.model.Weights; simd.Dot(w, w) <= math.MaxFloat64 {
+		return nil // none is a NaN or infinite
+	}
 	for i, w := range l.model.Weights {
 		if math.IsNaN(w) || math.IsInf(w, 0) {
 			return &DivergedError{Iteration: l.at.Iterations, Block: block,

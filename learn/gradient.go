@@ -283,9 +283,7 @@ func (l *learner) untiedChange(s *share, u *unit, span *crf.Span, row int, belie
 // addShare adds a unit's share to the fresh contributions and its untied
 // changes to the total.
 func (l *learner) addShare(s *share, u *unit, blockIndex int) {
-	for i, x := range s.tied {
-		l.fresh[i] += u.weight * x
-	}
+	simd.AddScaled(l.fresh[:len(s.tied)], s.tied, u.weight)
 	if len(s.untied) == 0 {
 		return
 	}
@@ -318,19 +316,19 @@ func (l *learner) replaceContributions(b *bundle, groups []int32) {
 	for i, id := range groups {
 		fresh := l.fresh[i*l.stride:][:l.stride]
 		old := b.contribution[int(id)*l.stride:][:l.stride]
-		l.eachTied(func(total, f, o []float64) {
-			for j := range total {
-				total[j] += f[j] - o[j]
-			}
-		}, fresh, old)
-		for j := l.model.Layout.TiedSize; j < l.stride; j++ {
-			l.moments[j-l.model.Layout.TiedSize] += fresh[j] - old[j]
-		}
+		l.eachTied(replace, fresh, old)
+		replace(l.moments, fresh[l.model.Layout.TiedSize:], old[l.model.Layout.TiedSize:])
 		copy(old, fresh)
 	}
 	if rest := l.fresh[len(groups)*l.stride:]; len(rest) > 0 {
 		l.addChange(rest, 1) // of the loose pairs
 	}
+}
+
+// replace puts x in the place of y in a total.
+func replace(total, x, y []float64) {
+	simd.AddScaled(total, x, 1)
+	simd.AddScaled(total, y, -1)
 }
 
 // eachTied calls f for the weights of every tied type: their place in the
@@ -344,10 +342,7 @@ func (l *learner) eachTied(f func(total, x, y []float64), x, y []float64) {
 // tiedProduct returns ⟨θ, M τ⟩ over the tied weights of a contribution.
 func (l *learner) tiedProduct(share []float64) (product float64) {
 	for _, span := range l.tied {
-		theta := l.model.Weights[span.At:][:span.Len]
-		for j, x := range share[span.Part:][:span.Len] {
-			product += theta[j] * x
-		}
+		product += simd.Dot(l.model.Weights[span.At:][:span.Len], share[span.Part:])
 	}
 	return product
 }
@@ -401,12 +396,7 @@ func (l *learner) estimate() (objective, norm float64) {
 	return product + l.moments[len(l.moments)-1] + l.problem.L2/2*square, math.Sqrt(norm)
 }
 
-func addTo(dst, x []float64) {
-	x = x[:len(dst)]
-	for i := range dst {
-		dst[i] += x[i]
-	}
-}
+func addTo(dst, x []float64) { simd.AddScaled(dst, x[:len(dst)], 1) }
 
 func resize[T float32 | float64](s []T, n int) []T {
 	if cap(s) < n {

@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/graph/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -45,7 +46,7 @@ func TestGradientIsTheSlope(t *testing.T) {
 						}
 						return settled(t, e, shifted).Objective
 					}
-					got, want := dot(gradient, direction), (at(step)-at(-step))/(2*step)
+					got, want := simd.Dot(gradient, direction), (at(step)-at(-step))/(2*step)
 					if !near(got, want, 1e-6) {
 						t.Errorf("direction %d: gradient %.10g, slope %.10g", trial, got, want)
 					}

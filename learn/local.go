@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/graph/partition"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // localLearner is a run of limited-memory BFGS (Nocedal 1980) on an objective of
@@ -90,7 +91,7 @@ func newLocalLearner(p *Problem, s *Settings) *localLearner {
 		l.workers = append(l.workers, localObjective(p, s.Method))
 	}
 	statistics := sumStatistics(l.model, p.Data, l.total)
-	l.rounding = roundingShare * math.Sqrt(dot(statistics, statistics))
+	l.rounding = roundingShare * math.Sqrt(simd.Dot(statistics, statistics))
 	l.at.First, l.at.FirstObjective, l.at.LastObjective = math.NaN(), math.NaN(), math.NaN()
 	l.at.Change, l.at.BestValue = math.Inf(1), math.NaN()
 	l.pool = newPool(s.Threads, l.evaluateInstance) // last: its goroutines run until it is closed
@@ -137,7 +138,7 @@ func (l *localLearner) accept(value float64) {
 	l.value = value
 	copy(l.model.Weights, l.trial.Weights)
 	copy(l.gradient, l.trialSlope)
-	l.at.Objective, l.at.GradientNorm = value, math.Sqrt(dot(l.gradient, l.gradient))
+	l.at.Objective, l.at.GradientNorm = value, math.Sqrt(simd.Dot(l.gradient, l.gradient))
 }
 
 // errStopped says that a line search was given up because the run has to end.
@@ -221,13 +222,13 @@ func (l *localLearner) ended(ctx context.Context) bool {
 // iterate makes one step of L-BFGS and returns its length along the direction, 0
 // where no step makes the objective smaller.
 func (l *localLearner) iterate(ctx context.Context) (step float64, err error) {
-	norm := dot(l.gradient, l.gradient)
+	norm := simd.Dot(l.gradient, l.gradient)
 	l.curvature.direct(l.direction, l.gradient, norm)
 	first := 1.0
 	if l.curvature.scalars[memoryPairs] == 0 {
 		first = min(1, 1/math.Sqrt(norm)) // no scale is known yet: a step of length 1
 	}
-	search := lineSearch{value: l.value, slope: -dot(l.direction, l.gradient)}
+	search := lineSearch{value: l.value, slope: -simd.Dot(l.direction, l.gradient)}
 	search.along = func(t float64) (value, slope float64, err error) {
 		if ctx.Err() != nil {
 			return 0, 0, errStopped
@@ -236,7 +237,7 @@ func (l *localLearner) iterate(ctx context.Context) (step float64, err error) {
 			l.trial.Weights[i] = l.model.Weights[i] - t*d
 		}
 		value = l.evaluate()
-		return value, -dot(l.direction, l.trialSlope), nil
+		return value, -simd.Dot(l.direction, l.trialSlope), nil
 	}
 	step, value, err := search.run(first)
 	switch {

@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -143,7 +144,7 @@ func TestLocalObjectivesByDefinition(t *testing.T) {
 						}
 					}
 				}
-				want = want/total + p.L2/2*dot(w, w)
+				want = want/total + p.L2/2*simd.Dot(w, w)
 				if !near(got, want, 1e-12) {
 					t.Errorf("%s: %.14g, by the definition %.14g", where, got, want)
 				}
@@ -161,8 +162,8 @@ func TestLocalObjectivesByDefinition(t *testing.T) {
 						value, _ := localAt(p, method, 1, shifted)
 						return value
 					}
-					if slope := (at(step) - at(-step)) / (2 * step); !near(dot(gradient, direction), slope, 1e-8) {
-						t.Errorf("%s: gradient %.12g, slope %.12g", where, dot(gradient, direction), slope)
+					if slope := (at(step) - at(-step)) / (2 * step); !near(simd.Dot(gradient, direction), slope, 1e-8) {
+						t.Errorf("%s: gradient %.12g, slope %.12g", where, simd.Dot(gradient, direction), slope)
 					}
 				}
 			}

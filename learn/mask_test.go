@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/bp"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph/gen"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // maskedProblem forbids a state of the second type, and pairs of every edge type,
@@ -198,7 +199,7 @@ func TestMaskedLocalObjectives(t *testing.T) {
 				}
 			}
 		}
-		want += p.L2 / 2 * dot(w, w)
+		want += p.L2 / 2 * simd.Dot(w, w)
 		if !near(got, want, 1e-12) || math.IsNaN(norm(gradient)) {
 			t.Errorf("%s: %v, want %v; gradient of norm %v", method, got, want, norm(gradient))
 		}

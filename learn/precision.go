@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/bp"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // A run in single precision goes over to double precision, for good, where its
@@ -34,6 +35,6 @@ func (l *learner) refine() {
 		return
 	}
 	norm := l.at.GradientNorm
-	large := norm > singleShare*l.at.First && norm > singleRounding*math.Sqrt(dot(l.data, l.data))
+	large := norm > singleShare*l.at.First && norm > singleRounding*math.Sqrt(simd.Dot(l.data, l.data))
 	l.at.Refined = !large || l.at.FailedChecks > 0 || l.at.Passes-l.at.CheckPasses > singlePasses
 }

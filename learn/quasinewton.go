@@ -61,7 +61,7 @@ func (q *quasiNewton) store() {
 	i := int(c[memoryNext])
 	s, y := q.s[i], q.y[i]
 	q.solve(q.plain, y)
-	sy, yPy := dot(s, y), dot(y, q.plain)
+	sy, yPy := simd.Dot(s, y), simd.Dot(y, q.plain)
 	if !(sy > flattest*yPy) {
 		return
 	}
@@ -93,7 +93,7 @@ func (q *quasiNewton) direct(dst, gradient []float64, norm float64) {
 	copy(dst, gradient)
 	for n := 1; n <= pairs; n++ { // newest first
 		i := (next - n + pairsKept) % pairsKept
-		q.alpha[i] = c[memoryInverse+i] * dot(q.s[i], dst)
+		q.alpha[i] = c[memoryInverse+i] * simd.Dot(q.s[i], dst)
 		simd.AddScaled(dst, q.y[i], -q.alpha[i])
 	}
 	q.solve(dst, dst)
@@ -102,34 +102,13 @@ func (q *quasiNewton) direct(dst, gradient []float64, norm float64) {
 	}
 	for n := pairs; n >= 1; n-- {
 		i := (next - n + pairsKept) % pairsKept
-		beta := c[memoryInverse+i] * dot(q.y[i], dst)
+		beta := c[memoryInverse+i] * simd.Dot(q.y[i], dst)
 		simd.AddScaled(dst, q.s[i], q.alpha[i]-beta)
 	}
-	if longest := c[memoryTrust] * norm; dot(dst, gradient) > longest {
-		shrink := longest / dot(dst, gradient)
+	if longest := c[memoryTrust] * norm; simd.Dot(dst, gradient) > longest {
+		shrink := longest / simd.Dot(dst, gradient)
 		for j := range dst {
 			dst[j] *= shrink
 		}
 	}
-}
-
-// dot has several sums under way: one alone would wait for each addition.
-func dot(x, y []float64) float64 {
-	var sums [8]float64
-	i := 0
-	for ; i+len(sums) <= len(x); i += len(sums) {
-		a, b := x[i:i+8:i+8], y[i:i+8:i+8]
-		sums[0] += a[0] * b[0]
-		sums[1] += a[1] * b[1]
-		sums[2] += a[2] * b[2]
-		sums[3] += a[3] * b[3]
-		sums[4] += a[4] * b[4]
-		sums[5] += a[5] * b[5]
-		sums[6] += a[6] * b[6]
-		sums[7] += a[7] * b[7]
-	}
-	for ; i < len(x); i++ {
-		sums[0] += x[i] * y[i]
-	}
-	return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // totalWeight returns N of (8): the sum of the weights of all samples, which is
@@ -31,7 +32,7 @@ func magnitude(m *crf.Model, data []*crf.Instance, total float64) float64 {
 		}
 		return labels
 	})
-	return math.Sqrt(dot(sum, sum))
+	return math.Sqrt(simd.Dot(sum, sum))
 }
 
 // sumStatistics returns M w̄ [weights]: the mean statistics of everything observed,

@@ -45,6 +45,12 @@ func TestExported(t *testing.T) {
 	approx("MultiplyRows", out, 531, 642)
 	TableVector(out, []float64{1, 10, 100}, values)
 	approx("TableVector", out, 321, 654)
+	if got := Dot([]float64{1, 10, 100}, values); got != 321 {
+		t.Errorf("Dot: %v", got)
+	}
+	if got := Dot(nil, values); got != 0 {
+		t.Errorf("Dot of nothing: %v", got)
+	}
 	AddScaled(out, []float64{1, 2, 99}, 2)
 	approx("AddScaled", out, 323, 658)
 	w := []float64{1, 1, 1, 1}

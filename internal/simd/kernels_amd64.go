@@ -34,6 +34,11 @@ func max512(x []float64) float64
 //go:noescape
 func addScaled512(dst []float64, x []float64, a float64)
 
+// dot512 is Dot.
+//
+//go:noescape
+func dot512(x []float64, y []float64) float64
+
 // vectorTable512 is VectorTable.
 //
 //go:noescape
@@ -178,6 +183,11 @@ func max256(x []float64) float64
 //
 //go:noescape
 func addScaled256(dst []float64, x []float64, a float64)
+
+// dot256 is Dot.
+//
+//go:noescape
+func dot256(x []float64, y []float64) float64
 
 // vectorTable256 is VectorTable.
 //

@@ -1461,6 +1461,75 @@ done55:
 	VZEROUPPER
 	RET
 
+// func dot512(x []float64, y []float64) float64
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·dot512(SB), $0-56
+	MOVQ   x_base+0(FP), AX
+	MOVQ   y_base+24(FP), CX
+	MOVQ   x_len+8(FP), DX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	XORQ   BX, BX
+	CMPQ   DX, $0x00000020
+	JLT    rest61
+
+whole60:
+	VMOVUPD     (CX)(BX*8), Z4
+	VMOVUPD     (AX)(BX*8), Z5
+	VFMADD231PD Z4, Z5, Z0
+	VMOVUPD     64(CX)(BX*8), Z4
+	VMOVUPD     64(AX)(BX*8), Z5
+	VFMADD231PD Z4, Z5, Z1
+	VMOVUPD     128(CX)(BX*8), Z4
+	VMOVUPD     128(AX)(BX*8), Z5
+	VFMADD231PD Z4, Z5, Z2
+	VMOVUPD     192(CX)(BX*8), Z4
+	VMOVUPD     192(AX)(BX*8), Z5
+	VFMADD231PD Z4, Z5, Z3
+	ADDQ        $0x00000020, BX
+	SUBQ        $0x00000020, DX
+	CMPQ        DX, $0x00000020
+	JGE         whole60
+
+rest61:
+	CMPQ DX, $0x00000008
+	JLT  rest63
+
+whole62:
+	VMOVUPD     (CX)(BX*8), Z4
+	VMOVUPD     (AX)(BX*8), Z5
+	VFMADD231PD Z4, Z5, Z0
+	ADDQ        $0x00000008, BX
+	SUBQ        $0x00000008, DX
+	CMPQ        DX, $0x00000008
+	JGE         whole62
+
+rest63:
+	TESTQ       DX, DX
+	JZ          done64
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVB       SI, K1
+	VMOVUPD.Z   (CX)(BX*8), K1, Z4
+	VMOVUPD.Z   (AX)(BX*8), K1, Z5
+	VFMADD231PD Z4, Z5, Z0
+
+done64:
+	VADDPD     Z1, Z0, Z0
+	VADDPD     Z3, Z2, Z2
+	VADDPD     Z2, Z0, Z0
+	VSHUFF64X2 $0x4e, Z0, Z0, Z1
+	VADDPD     Z1, Z0, Z0
+	VSHUFF64X2 $0xb1, Z0, Z0, Z1
+	VADDPD     Z1, Z0, Z0
+	VPERMILPD  $0x55, Z0, Z1
+	VADDPD     Z1, Z0, Z0
+	MOVSD      X0, ret+48(FP)
+	VZEROUPPER
+	RET
+
 // func vectorTable512(out []float64, weight []float64, values []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·vectorTable512(SB), $0-72
@@ -1475,9 +1544,9 @@ TEXT ·vectorTable512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest61
+	JLT  rest66
 
-panel60:
+panel65:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -1490,9 +1559,9 @@ panel60:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows64
+	JLT    rows69
 
-row63:
+row68:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1506,9 +1575,9 @@ row63:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row63
+	JGE          row68
 
-rows64:
+rows69:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -1520,13 +1589,13 @@ rows64:
 	ADDQ    $0x00000200, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel60
+	JGE     panel65
 
-rest61:
+rest66:
 	TESTQ  R11, R11
-	JZ     done62
+	JZ     done67
 	CMPQ   R11, $0x00000008
-	JGT    wider65
+	JGT    wider70
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVB  CX, K1
@@ -1538,9 +1607,9 @@ rest61:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows67
+	JLT    rows72
 
-row66:
+row71:
 	VBROADCASTSD (CX), Z4
 	VFMADD231PD  (R10), Z4, K1, Z0
 	VBROADCASTSD 8(CX), Z4
@@ -1553,57 +1622,57 @@ row66:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row66
+	JGE          row71
 
-rows67:
+rows72:
 	CMPQ DX, $0x00000001
-	JLT  rows69
+	JLT  rows74
 
-row68:
+row73:
 	VBROADCASTSD (CX), Z4
 	VFMADD231PD  (R10), Z4, K1, Z0
 	ADDQ         $0x00000008, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row68
+	JGE          row73
 
-rows69:
+rows74:
 	VADDPD  Z2, Z0, Z0
 	VADDPD  Z3, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	TESTQ   $0x00000007, R11
-	JNZ     partial70
+	JNZ     partial75
 	VMOVUPD Z0, (AX)(R9*1)
-	JMP     stored73
+	JMP     stored78
 
-partial70:
+partial75:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour71
+	JZ         noFour76
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour71:
+noFour76:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo72
+	JZ         noTwo77
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo72:
+noTwo77:
 	TESTQ  $0x00000001, R11
-	JZ     stored73
+	JZ     stored78
 	VMOVSD X0, (AX)
 
-stored73:
-	JMP done62
+stored78:
+	JMP done67
 
-wider65:
+wider70:
 	CMPQ   R11, $0x00000010
-	JGT    wider74
+	JGT    wider79
 	SUBQ   $0x00000008, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1620,9 +1689,9 @@ wider65:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows76
+	JLT    rows81
 
-row75:
+row80:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, K1, Z1
@@ -1639,13 +1708,13 @@ row75:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row75
+	JGE          row80
 
-rows76:
+rows81:
 	CMPQ DX, $0x00000001
-	JLT  rows78
+	JLT  rows83
 
-row77:
+row82:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, K1, Z1
@@ -1653,9 +1722,9 @@ row77:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row77
+	JGE          row82
 
-rows78:
+rows83:
 	VADDPD  Z4, Z0, Z0
 	VADDPD  Z5, Z1, Z1
 	VADDPD  Z6, Z2, Z2
@@ -1664,37 +1733,37 @@ rows78:
 	VADDPD  Z3, Z1, Z1
 	VMOVUPD Z0, (AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial79
+	JNZ     partial84
 	VMOVUPD Z1, 64(AX)(R9*1)
-	JMP     stored82
+	JMP     stored87
 
-partial79:
+partial84:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour80
+	JZ         noFour85
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour80:
+noFour85:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo81
+	JZ         noTwo86
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo81:
+noTwo86:
 	TESTQ  $0x00000001, R11
-	JZ     stored82
+	JZ     stored87
 	VMOVSD X0, (AX)
 
-stored82:
-	JMP done62
+stored87:
+	JMP done67
 
-wider74:
+wider79:
 	CMPQ   R11, $0x00000018
-	JGT    wider83
+	JGT    wider88
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1709,9 +1778,9 @@ wider74:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows85
+	JLT    rows90
 
-row84:
+row89:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -1724,13 +1793,13 @@ row84:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row84
+	JGE          row89
 
-rows85:
+rows90:
 	CMPQ DX, $0x00000001
-	JLT  rows87
+	JLT  rows92
 
-row86:
+row91:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -1739,46 +1808,46 @@ row86:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row86
+	JGE          row91
 
-rows87:
+rows92:
 	VADDPD  Z3, Z0, Z0
 	VADDPD  Z4, Z1, Z1
 	VADDPD  Z5, Z2, Z2
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial88
+	JNZ     partial93
 	VMOVUPD Z2, 128(AX)(R9*1)
-	JMP     stored91
+	JMP     stored96
 
-partial88:
+partial93:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour89
+	JZ         noFour94
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour89:
+noFour94:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo90
+	JZ         noTwo95
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo90:
+noTwo95:
 	TESTQ  $0x00000001, R11
-	JZ     stored91
+	JZ     stored96
 	VMOVSD X0, (AX)
 
-stored91:
-	JMP done62
+stored96:
+	JMP done67
 
-wider83:
+wider88:
 	CMPQ   R11, $0x00000020
-	JGT    wider92
+	JGT    wider97
 	SUBQ   $0x00000018, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1795,9 +1864,9 @@ wider83:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows94
+	JLT    rows99
 
-row93:
+row98:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1812,13 +1881,13 @@ row93:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row93
+	JGE          row98
 
-rows94:
+rows99:
 	CMPQ DX, $0x00000001
-	JLT  rows96
+	JLT  rows101
 
-row95:
+row100:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1828,9 +1897,9 @@ row95:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row95
+	JGE          row100
 
-rows96:
+rows101:
 	VADDPD  Z4, Z0, Z0
 	VADDPD  Z5, Z1, Z1
 	VADDPD  Z6, Z2, Z2
@@ -1839,37 +1908,37 @@ rows96:
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial97
+	JNZ     partial102
 	VMOVUPD Z3, 192(AX)(R9*1)
-	JMP     stored100
+	JMP     stored105
 
-partial97:
+partial102:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour98
+	JZ         noFour103
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour98:
+noFour103:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo99
+	JZ         noTwo104
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo99:
+noTwo104:
 	TESTQ  $0x00000001, R11
-	JZ     stored100
+	JZ     stored105
 	VMOVSD X0, (AX)
 
-stored100:
-	JMP done62
+stored105:
+	JMP done67
 
-wider92:
+wider97:
 	CMPQ   R11, $0x00000028
-	JGT    wider101
+	JGT    wider106
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1883,9 +1952,9 @@ wider92:
 	VXORPD Z4, Z4, Z4
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows103
+	JLT    rows108
 
-row102:
+row107:
 	VBROADCASTSD (CX), Z5
 	VFMADD231PD  (R10), Z5, Z0
 	VFMADD231PD  64(R10), Z5, Z1
@@ -1896,45 +1965,45 @@ row102:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row102
+	JGE          row107
 
-rows103:
+rows108:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	VMOVUPD Z3, 192(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial104
+	JNZ     partial109
 	VMOVUPD Z4, 256(AX)(R9*1)
-	JMP     stored107
+	JMP     stored112
 
-partial104:
+partial109:
 	LEAQ       256(AX)(R9*1), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour105
+	JZ         noFour110
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour105:
+noFour110:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo106
+	JZ         noTwo111
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo106:
+noTwo111:
 	TESTQ  $0x00000001, R11
-	JZ     stored107
+	JZ     stored112
 	VMOVSD X0, (AX)
 
-stored107:
-	JMP done62
+stored112:
+	JMP done67
 
-wider101:
+wider106:
 	CMPQ   R11, $0x00000030
-	JGT    wider108
+	JGT    wider113
 	SUBQ   $0x00000028, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1949,9 +2018,9 @@ wider101:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows110
+	JLT    rows115
 
-row109:
+row114:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -1963,46 +2032,46 @@ row109:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row109
+	JGE          row114
 
-rows110:
+rows115:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	VMOVUPD Z3, 192(AX)(R9*1)
 	VMOVUPD Z4, 256(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial111
+	JNZ     partial116
 	VMOVUPD Z5, 320(AX)(R9*1)
-	JMP     stored114
+	JMP     stored119
 
-partial111:
+partial116:
 	LEAQ       320(AX)(R9*1), AX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour112
+	JZ         noFour117
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour112:
+noFour117:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo113
+	JZ         noTwo118
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo113:
+noTwo118:
 	TESTQ  $0x00000001, R11
-	JZ     stored114
+	JZ     stored119
 	VMOVSD X0, (AX)
 
-stored114:
-	JMP done62
+stored119:
+	JMP done67
 
-wider108:
+wider113:
 	CMPQ   R11, $0x00000038
-	JGT    wider115
+	JGT    wider120
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -2018,9 +2087,9 @@ wider108:
 	VXORPD Z6, Z6, Z6
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows117
+	JLT    rows122
 
-row116:
+row121:
 	VBROADCASTSD (CX), Z7
 	VFMADD231PD  (R10), Z7, Z0
 	VFMADD231PD  64(R10), Z7, Z1
@@ -2033,9 +2102,9 @@ row116:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row116
+	JGE          row121
 
-rows117:
+rows122:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -2043,35 +2112,35 @@ rows117:
 	VMOVUPD Z4, 256(AX)(R9*1)
 	VMOVUPD Z5, 320(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial118
+	JNZ     partial123
 	VMOVUPD Z6, 384(AX)(R9*1)
-	JMP     stored121
+	JMP     stored126
 
-partial118:
+partial123:
 	LEAQ       384(AX)(R9*1), AX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour119
+	JZ         noFour124
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour119:
+noFour124:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo120
+	JZ         noTwo125
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo120:
+noTwo125:
 	TESTQ  $0x00000001, R11
-	JZ     stored121
+	JZ     stored126
 	VMOVSD X0, (AX)
 
-stored121:
-	JMP done62
+stored126:
+	JMP done67
 
-wider115:
+wider120:
 	SUBQ   $0x00000038, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -2088,9 +2157,9 @@ wider115:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows124
+	JLT    rows129
 
-row123:
+row128:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -2104,9 +2173,9 @@ row123:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row123
+	JGE          row128
 
-rows124:
+rows129:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -2115,33 +2184,33 @@ rows124:
 	VMOVUPD Z5, 320(AX)(R9*1)
 	VMOVUPD Z6, 384(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial125
+	JNZ     partial130
 	VMOVUPD Z7, 448(AX)(R9*1)
-	JMP     stored128
+	JMP     stored133
 
-partial125:
+partial130:
 	LEAQ       448(AX)(R9*1), AX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour126
+	JZ         noFour131
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour126:
+noFour131:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo127
+	JZ         noTwo132
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo127:
+noTwo132:
 	TESTQ  $0x00000001, R11
-	JZ     stored128
+	JZ     stored133
 	VMOVSD X0, (AX)
 
-stored128:
-done62:
+stored133:
+done67:
 	VZEROUPPER
 	RET
 
@@ -2159,9 +2228,9 @@ TEXT ·tableVector512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest130
+	JLT  rest135
 
-block129:
+block134:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2175,9 +2244,9 @@ block129:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000008
-	JLT    rest133
+	JLT    rest138
 
-whole132:
+whole137:
 	VMOVUPD     (R11), Z8
 	VFMADD231PD (R12), Z8, Z0
 	VFMADD231PD (R12)(DI*1), Z8, Z1
@@ -2192,11 +2261,11 @@ whole132:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R14
 	CMPQ        R14, $0x00000008
-	JGE         whole132
+	JGE         whole137
 
-rest133:
+rest138:
 	TESTQ       R14, R14
-	JZ          done135
+	JZ          done140
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVB       R13, K1
@@ -2210,7 +2279,7 @@ rest133:
 	VFMADD231PD (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PD (R12)(R10*1), Z8, K1, Z7
 
-done135:
+done140:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKHPD  Z1, Z0, Z0
 	VADDPD     Z0, Z8, Z8
@@ -2237,11 +2306,11 @@ done135:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block129
+	JGE        block134
 
-rest130:
+rest135:
 	TESTQ  CX, CX
-	JZ     done131
+	JZ     done136
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -2256,73 +2325,73 @@ rest130:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000008
-	JLT    rest138
+	JLT    rest143
 
-whole137:
+whole142:
 	VMOVUPD     (DX), Z8
 	VFMADD231PD (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column139
+	JLE         column144
 	VFMADD231PD (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column139
+	JLE         column144
 	VFMADD231PD (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column139
+	JLE         column144
 	VFMADD231PD (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column139
+	JLE         column144
 	VFMADD231PD (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column139
+	JLE         column144
 	VFMADD231PD (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column139
+	JLE         column144
 	VFMADD231PD (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column139
+	JLE         column144
 	VFMADD231PD (SI)(R10*1), Z8, Z7
 
-column139:
+column144:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000008, R11
 	SUBQ $0x00000008, BX
 	CMPQ BX, $0x00000008
-	JGE  whole137
+	JGE  whole142
 
-rest138:
+rest143:
 	TESTQ       BX, BX
-	JZ          done140
+	JZ          done145
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVB       R11, K1
 	VMOVUPD.Z   (DX), K1, Z8
 	VFMADD231PD (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column141
+	JLE         column146
 	VFMADD231PD (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column141
+	JLE         column146
 	VFMADD231PD (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column141
+	JLE         column146
 	VFMADD231PD (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column141
+	JLE         column146
 	VFMADD231PD (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column141
+	JLE         column146
 	VFMADD231PD (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column141
+	JLE         column146
 	VFMADD231PD (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column141
+	JLE         column146
 	VFMADD231PD (SI)(R10*1), Z8, K1, Z7
 
-column141:
-done140:
+column146:
+done145:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKHPD  Z1, Z0, Z0
 	VADDPD     Z0, Z8, Z8
@@ -2345,33 +2414,33 @@ done140:
 	VSHUFF64X2 $0xdd, Z0, Z3, Z0
 	VADDPD     Z0, Z1, Z1
 	TESTQ      $0x00000007, CX
-	JNZ        partial142
+	JNZ        partial147
 	VMOVUPD    Z1, (AX)
-	JMP        stored145
+	JMP        stored150
 
-partial142:
+partial147:
 	LEAQ       (AX), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, CX
-	JZ         noFour143
+	JZ         noFour148
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour143:
+noFour148:
 	TESTQ      $0x00000002, CX
-	JZ         noTwo144
+	JZ         noTwo149
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo144:
+noTwo149:
 	TESTQ  $0x00000001, CX
-	JZ     stored145
+	JZ     stored150
 	VMOVSD X0, (AX)
 
-stored145:
-done131:
+stored150:
+done136:
 	VZEROUPPER
 	RET
 
@@ -2390,9 +2459,9 @@ TEXT ·scatterRows512(SB), $0-72
 	XORQ R9, R9
 	MOVQ SI, R11
 	CMPQ R11, $0x00000040
-	JLT  rest147
+	JLT  rest152
 
-panel146:
+panel151:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R9*1), R10
 	VMOVUPD (BX)(R9*1), Z0
@@ -2405,9 +2474,9 @@ panel146:
 	VMOVUPD 448(BX)(R9*1), Z7
 	MOVQ    DX, R12
 	CMPQ    R12, $0x00000001
-	JLT     rows150
+	JLT     rows155
 
-row149:
+row154:
 	VBROADCASTSD (SI), Z8
 	VMOVUPD      (R10), Z9
 	VFMADD231PD  Z0, Z8, Z9
@@ -2437,19 +2506,19 @@ row149:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row149
+	JGE          row154
 
-rows150:
+rows155:
 	ADDQ $0x00000200, R9
 	SUBQ $0x00000040, R11
 	CMPQ R11, $0x00000040
-	JGE  panel146
+	JGE  panel151
 
-rest147:
+rest152:
 	TESTQ      R11, R11
-	JZ         done148
+	JZ         done153
 	CMPQ       R11, $0x00000008
-	JGT        wider151
+	JGT        wider156
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
 	KMOVB      SI, K1
@@ -2458,66 +2527,66 @@ rest147:
 	VMOVUPD.Z  (BX)(R9*1), K1, Z0
 	VMOVAPD    Z0, Z1
 	TESTQ      $0x00000004, R8
-	JZ         noFour152
+	JZ         noFour157
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 
-noFour152:
+noFour157:
 	VMOVAPD    Z1, Z2
 	TESTQ      $0x00000002, R8
-	JZ         noTwo153
+	JZ         noTwo158
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
 
-noTwo153:
+noTwo158:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows155
+	JLT  rows160
 
-row154:
+row159:
 	VBROADCASTSD (SI), Z3
 	TESTQ        R8, R8
-	JZ           whole156
+	JZ           whole161
 	LEAQ         (R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour157
+	JZ           noFour162
 	VMOVUPD      (CX), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour157:
+noFour162:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo158
+	JZ          noTwo163
 	VMOVUPD     (CX), X4
 	VFMADD231PD X1, X3, X4
 	VMOVUPD     X4, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo158:
+noTwo163:
 	TESTQ       $0x00000001, R8
-	JZ          noOne159
+	JZ          noOne164
 	VMOVSD      (CX), X4
 	VFMADD231SD X2, X3, X4
 	VMOVSD      X4, (CX)
-	JMP         noOne159
+	JMP         noOne164
 
-whole156:
+whole161:
 	VMOVUPD     (R10), Z4
 	VFMADD231PD Z0, Z3, Z4
 	VMOVUPD     Z4, (R10)
 
-noOne159:
+noOne164:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row154
+	JGE  row159
 
-rows155:
-	JMP done148
+rows160:
+	JMP done153
 
-wider151:
+wider156:
 	CMPQ       R11, $0x00000010
-	JGT        wider160
+	JGT        wider165
 	SUBQ       $0x00000008, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2528,69 +2597,69 @@ wider151:
 	VMOVUPD.Z  64(BX)(R9*1), K1, Z1
 	VMOVAPD    Z1, Z2
 	TESTQ      $0x00000004, R8
-	JZ         noFour161
+	JZ         noFour166
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 
-noFour161:
+noFour166:
 	VMOVAPD    Z2, Z3
 	TESTQ      $0x00000002, R8
-	JZ         noTwo162
+	JZ         noTwo167
 	VSHUFF64X2 $0xb1, Z2, Z2, Z3
 
-noTwo162:
+noTwo167:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows164
+	JLT  rows169
 
-row163:
+row168:
 	VBROADCASTSD (SI), Z4
 	VMOVUPD      (R10), Z5
 	VFMADD231PD  Z0, Z4, Z5
 	VMOVUPD      Z5, (R10)
 	TESTQ        R8, R8
-	JZ           whole165
+	JZ           whole170
 	LEAQ         64(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour166
+	JZ           noFour171
 	VMOVUPD      (CX), Y5
 	VFMADD231PD  Y1, Y4, Y5
 	VMOVUPD      Y5, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour166:
+noFour171:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo167
+	JZ          noTwo172
 	VMOVUPD     (CX), X5
 	VFMADD231PD X2, X4, X5
 	VMOVUPD     X5, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo167:
+noTwo172:
 	TESTQ       $0x00000001, R8
-	JZ          noOne168
+	JZ          noOne173
 	VMOVSD      (CX), X5
 	VFMADD231SD X3, X4, X5
 	VMOVSD      X5, (CX)
-	JMP         noOne168
+	JMP         noOne173
 
-whole165:
+whole170:
 	VMOVUPD     64(R10), Z5
 	VFMADD231PD Z1, Z4, Z5
 	VMOVUPD     Z5, 64(R10)
 
-noOne168:
+noOne173:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row163
+	JGE  row168
 
-rows164:
-	JMP done148
+rows169:
+	JMP done153
 
-wider160:
+wider165:
 	CMPQ       R11, $0x00000018
-	JGT        wider169
+	JGT        wider174
 	SUBQ       $0x00000010, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2602,21 +2671,21 @@ wider160:
 	VMOVUPD.Z  128(BX)(R9*1), K1, Z2
 	VMOVAPD    Z2, Z3
 	TESTQ      $0x00000004, R8
-	JZ         noFour170
+	JZ         noFour175
 	VSHUFF64X2 $0x4e, Z2, Z2, Z3
 
-noFour170:
+noFour175:
 	VMOVAPD    Z3, Z4
 	TESTQ      $0x00000002, R8
-	JZ         noTwo171
+	JZ         noTwo176
 	VSHUFF64X2 $0xb1, Z3, Z3, Z4
 
-noTwo171:
+noTwo176:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows173
+	JLT  rows178
 
-row172:
+row177:
 	VBROADCASTSD (SI), Z5
 	VMOVUPD      (R10), Z6
 	VFMADD231PD  Z0, Z5, Z6
@@ -2625,49 +2694,49 @@ row172:
 	VFMADD231PD  Z1, Z5, Z6
 	VMOVUPD      Z6, 64(R10)
 	TESTQ        R8, R8
-	JZ           whole174
+	JZ           whole179
 	LEAQ         128(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour175
+	JZ           noFour180
 	VMOVUPD      (CX), Y6
 	VFMADD231PD  Y2, Y5, Y6
 	VMOVUPD      Y6, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour175:
+noFour180:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo176
+	JZ          noTwo181
 	VMOVUPD     (CX), X6
 	VFMADD231PD X3, X5, X6
 	VMOVUPD     X6, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo176:
+noTwo181:
 	TESTQ       $0x00000001, R8
-	JZ          noOne177
+	JZ          noOne182
 	VMOVSD      (CX), X6
 	VFMADD231SD X4, X5, X6
 	VMOVSD      X6, (CX)
-	JMP         noOne177
+	JMP         noOne182
 
-whole174:
+whole179:
 	VMOVUPD     128(R10), Z6
 	VFMADD231PD Z2, Z5, Z6
 	VMOVUPD     Z6, 128(R10)
 
-noOne177:
+noOne182:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row172
+	JGE  row177
 
-rows173:
-	JMP done148
+rows178:
+	JMP done153
 
-wider169:
+wider174:
 	CMPQ       R11, $0x00000020
-	JGT        wider178
+	JGT        wider183
 	SUBQ       $0x00000018, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2680,21 +2749,21 @@ wider169:
 	VMOVUPD.Z  192(BX)(R9*1), K1, Z3
 	VMOVAPD    Z3, Z4
 	TESTQ      $0x00000004, R8
-	JZ         noFour179
+	JZ         noFour184
 	VSHUFF64X2 $0x4e, Z3, Z3, Z4
 
-noFour179:
+noFour184:
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000002, R8
-	JZ         noTwo180
+	JZ         noTwo185
 	VSHUFF64X2 $0xb1, Z4, Z4, Z5
 
-noTwo180:
+noTwo185:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows182
+	JLT  rows187
 
-row181:
+row186:
 	VBROADCASTSD (SI), Z6
 	VMOVUPD      (R10), Z7
 	VFMADD231PD  Z0, Z6, Z7
@@ -2706,49 +2775,49 @@ row181:
 	VFMADD231PD  Z2, Z6, Z7
 	VMOVUPD      Z7, 128(R10)
 	TESTQ        R8, R8
-	JZ           whole183
+	JZ           whole188
 	LEAQ         192(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour184
+	JZ           noFour189
 	VMOVUPD      (CX), Y7
 	VFMADD231PD  Y3, Y6, Y7
 	VMOVUPD      Y7, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour184:
+noFour189:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo185
+	JZ          noTwo190
 	VMOVUPD     (CX), X7
 	VFMADD231PD X4, X6, X7
 	VMOVUPD     X7, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo185:
+noTwo190:
 	TESTQ       $0x00000001, R8
-	JZ          noOne186
+	JZ          noOne191
 	VMOVSD      (CX), X7
 	VFMADD231SD X5, X6, X7
 	VMOVSD      X7, (CX)
-	JMP         noOne186
+	JMP         noOne191
 
-whole183:
+whole188:
 	VMOVUPD     192(R10), Z7
 	VFMADD231PD Z3, Z6, Z7
 	VMOVUPD     Z7, 192(R10)
 
-noOne186:
+noOne191:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row181
+	JGE  row186
 
-rows182:
-	JMP done148
+rows187:
+	JMP done153
 
-wider178:
+wider183:
 	CMPQ       R11, $0x00000028
-	JGT        wider187
+	JGT        wider192
 	SUBQ       $0x00000020, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2762,21 +2831,21 @@ wider178:
 	VMOVUPD.Z  256(BX)(R9*1), K1, Z4
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R8
-	JZ         noFour188
+	JZ         noFour193
 	VSHUFF64X2 $0x4e, Z4, Z4, Z5
 
-noFour188:
+noFour193:
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000002, R8
-	JZ         noTwo189
+	JZ         noTwo194
 	VSHUFF64X2 $0xb1, Z5, Z5, Z6
 
-noTwo189:
+noTwo194:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows191
+	JLT  rows196
 
-row190:
+row195:
 	VBROADCASTSD (SI), Z7
 	VMOVUPD      (R10), Z8
 	VFMADD231PD  Z0, Z7, Z8
@@ -2791,49 +2860,49 @@ row190:
 	VFMADD231PD  Z3, Z7, Z8
 	VMOVUPD      Z8, 192(R10)
 	TESTQ        R8, R8
-	JZ           whole192
+	JZ           whole197
 	LEAQ         256(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour193
+	JZ           noFour198
 	VMOVUPD      (CX), Y8
 	VFMADD231PD  Y4, Y7, Y8
 	VMOVUPD      Y8, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour193:
+noFour198:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo194
+	JZ          noTwo199
 	VMOVUPD     (CX), X8
 	VFMADD231PD X5, X7, X8
 	VMOVUPD     X8, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo194:
+noTwo199:
 	TESTQ       $0x00000001, R8
-	JZ          noOne195
+	JZ          noOne200
 	VMOVSD      (CX), X8
 	VFMADD231SD X6, X7, X8
 	VMOVSD      X8, (CX)
-	JMP         noOne195
+	JMP         noOne200
 
-whole192:
+whole197:
 	VMOVUPD     256(R10), Z8
 	VFMADD231PD Z4, Z7, Z8
 	VMOVUPD     Z8, 256(R10)
 
-noOne195:
+noOne200:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row190
+	JGE  row195
 
-rows191:
-	JMP done148
+rows196:
+	JMP done153
 
-wider187:
+wider192:
 	CMPQ       R11, $0x00000030
-	JGT        wider196
+	JGT        wider201
 	SUBQ       $0x00000028, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2848,21 +2917,21 @@ wider187:
 	VMOVUPD.Z  320(BX)(R9*1), K1, Z5
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R8
-	JZ         noFour197
+	JZ         noFour202
 	VSHUFF64X2 $0x4e, Z5, Z5, Z6
 
-noFour197:
+noFour202:
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000002, R8
-	JZ         noTwo198
+	JZ         noTwo203
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
 
-noTwo198:
+noTwo203:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows200
+	JLT  rows205
 
-row199:
+row204:
 	VBROADCASTSD (SI), Z8
 	VMOVUPD      (R10), Z9
 	VFMADD231PD  Z0, Z8, Z9
@@ -2880,49 +2949,49 @@ row199:
 	VFMADD231PD  Z4, Z8, Z9
 	VMOVUPD      Z9, 256(R10)
 	TESTQ        R8, R8
-	JZ           whole201
+	JZ           whole206
 	LEAQ         320(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour202
+	JZ           noFour207
 	VMOVUPD      (CX), Y9
 	VFMADD231PD  Y5, Y8, Y9
 	VMOVUPD      Y9, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour202:
+noFour207:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo203
+	JZ          noTwo208
 	VMOVUPD     (CX), X9
 	VFMADD231PD X6, X8, X9
 	VMOVUPD     X9, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo203:
+noTwo208:
 	TESTQ       $0x00000001, R8
-	JZ          noOne204
+	JZ          noOne209
 	VMOVSD      (CX), X9
 	VFMADD231SD X7, X8, X9
 	VMOVSD      X9, (CX)
-	JMP         noOne204
+	JMP         noOne209
 
-whole201:
+whole206:
 	VMOVUPD     320(R10), Z9
 	VFMADD231PD Z5, Z8, Z9
 	VMOVUPD     Z9, 320(R10)
 
-noOne204:
+noOne209:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row199
+	JGE  row204
 
-rows200:
-	JMP done148
+rows205:
+	JMP done153
 
-wider196:
+wider201:
 	CMPQ       R11, $0x00000038
-	JGT        wider205
+	JGT        wider210
 	SUBQ       $0x00000030, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2938,21 +3007,21 @@ wider196:
 	VMOVUPD.Z  384(BX)(R9*1), K1, Z6
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R8
-	JZ         noFour206
+	JZ         noFour211
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 
-noFour206:
+noFour211:
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000002, R8
-	JZ         noTwo207
+	JZ         noTwo212
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
 
-noTwo207:
+noTwo212:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows209
+	JLT  rows214
 
-row208:
+row213:
 	VBROADCASTSD (SI), Z9
 	VMOVUPD      (R10), Z10
 	VFMADD231PD  Z0, Z9, Z10
@@ -2973,47 +3042,47 @@ row208:
 	VFMADD231PD  Z5, Z9, Z10
 	VMOVUPD      Z10, 320(R10)
 	TESTQ        R8, R8
-	JZ           whole210
+	JZ           whole215
 	LEAQ         384(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour211
+	JZ           noFour216
 	VMOVUPD      (CX), Y10
 	VFMADD231PD  Y6, Y9, Y10
 	VMOVUPD      Y10, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour211:
+noFour216:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo212
+	JZ          noTwo217
 	VMOVUPD     (CX), X10
 	VFMADD231PD X7, X9, X10
 	VMOVUPD     X10, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo212:
+noTwo217:
 	TESTQ       $0x00000001, R8
-	JZ          noOne213
+	JZ          noOne218
 	VMOVSD      (CX), X10
 	VFMADD231SD X8, X9, X10
 	VMOVSD      X10, (CX)
-	JMP         noOne213
+	JMP         noOne218
 
-whole210:
+whole215:
 	VMOVUPD     384(R10), Z10
 	VFMADD231PD Z6, Z9, Z10
 	VMOVUPD     Z10, 384(R10)
 
-noOne213:
+noOne218:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row208
+	JGE  row213
 
-rows209:
-	JMP done148
+rows214:
+	JMP done153
 
-wider205:
+wider210:
 	SUBQ       $0x00000038, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -3030,21 +3099,21 @@ wider205:
 	VMOVUPD.Z  448(BX)(R9*1), K1, Z7
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R8
-	JZ         noFour215
+	JZ         noFour220
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 
-noFour215:
+noFour220:
 	VMOVAPD    Z8, Z9
 	TESTQ      $0x00000002, R8
-	JZ         noTwo216
+	JZ         noTwo221
 	VSHUFF64X2 $0xb1, Z8, Z8, Z9
 
-noTwo216:
+noTwo221:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows218
+	JLT  rows223
 
-row217:
+row222:
 	VBROADCASTSD (SI), Z10
 	VMOVUPD      (R10), Z11
 	VFMADD231PD  Z0, Z10, Z11
@@ -3068,45 +3137,45 @@ row217:
 	VFMADD231PD  Z6, Z10, Z11
 	VMOVUPD      Z11, 384(R10)
 	TESTQ        R8, R8
-	JZ           whole219
+	JZ           whole224
 	LEAQ         448(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour220
+	JZ           noFour225
 	VMOVUPD      (CX), Y11
 	VFMADD231PD  Y7, Y10, Y11
 	VMOVUPD      Y11, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour220:
+noFour225:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo221
+	JZ          noTwo226
 	VMOVUPD     (CX), X11
 	VFMADD231PD X8, X10, X11
 	VMOVUPD     X11, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo221:
+noTwo226:
 	TESTQ       $0x00000001, R8
-	JZ          noOne222
+	JZ          noOne227
 	VMOVSD      (CX), X11
 	VFMADD231SD X9, X10, X11
 	VMOVSD      X11, (CX)
-	JMP         noOne222
+	JMP         noOne227
 
-whole219:
+whole224:
 	VMOVUPD     448(R10), Z11
 	VFMADD231PD Z7, Z10, Z11
 	VMOVUPD     Z11, 448(R10)
 
-noOne222:
+noOne227:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row217
+	JGE  row222
 
-rows218:
-done148:
+rows223:
+done153:
 	VZEROUPPER
 	RET
 
@@ -3125,9 +3194,9 @@ TEXT ·pairProduct512(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000040
-	JLT    rest224
+	JLT    rest229
 
-panel223:
+panel228:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -3145,9 +3214,9 @@ panel223:
 	VXORPD  Z12, Z12, Z12
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000001
-	JLT     rows227
+	JLT     rows232
 
-row226:
+row231:
 	VBROADCASTSD (DI), Z13
 	VMULPD       (R10), Z13, Z14
 	VMULPD       Z1, Z14, Z14
@@ -3186,9 +3255,9 @@ row226:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row226
+	JGE          row231
 
-rows227:
+rows232:
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
@@ -3196,13 +3265,13 @@ rows227:
 	ADDQ   $0x00000200, R9
 	SUBQ   $0x00000040, R12
 	CMPQ   R12, $0x00000040
-	JGE    panel223
+	JGE    panel228
 
-rest224:
+rest229:
 	TESTQ     R12, R12
-	JZ        done225
+	JZ        done230
 	CMPQ      R12, $0x00000008
-	JGT       wider228
+	JGT       wider233
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
 	KMOVB     DI, K1
@@ -3214,129 +3283,129 @@ rest224:
 	VXORPD    Z3, Z3, Z3
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows230
+	JLT       rows235
 
-row229:
+row234:
 	VBROADCASTSD (DI), Z4
 	VMULPD.Z     (R10), Z4, K1, Z4
 	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
-	JNZ          partial231
+	JNZ          partial236
 	VMOVUPD      Z4, (R11)
-	JMP          stored234
+	JMP          stored239
 
-partial231:
+partial236:
 	LEAQ       (R11), CX
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour232
+	JZ         noFour237
 	VMOVUPD    Y5, (CX)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
-noFour232:
+noFour237:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo233
+	JZ         noTwo238
 	VMOVUPD    X5, (CX)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
-noTwo233:
+noTwo238:
 	TESTQ  $0x00000001, R12
-	JZ     stored234
+	JZ     stored239
 	VMOVSD X5, (CX)
 
-stored234:
+stored239:
 	VADDPD       Z4, Z2, K1, Z2
 	VBROADCASTSD 8(DI), Z4
 	VMULPD.Z     (R10)(R8*1), Z4, K1, Z4
 	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
-	JNZ          partial235
+	JNZ          partial240
 	VMOVUPD      Z4, (R11)(R8*1)
-	JMP          stored238
+	JMP          stored243
 
-partial235:
+partial240:
 	LEAQ       (R11)(R8*1), CX
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour236
+	JZ         noFour241
 	VMOVUPD    Y5, (CX)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
-noFour236:
+noFour241:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo237
+	JZ         noTwo242
 	VMOVUPD    X5, (CX)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
-noTwo237:
+noTwo242:
 	TESTQ  $0x00000001, R12
-	JZ     stored238
+	JZ     stored243
 	VMOVSD X5, (CX)
 
-stored238:
+stored243:
 	VADDPD Z4, Z3, K1, Z3
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row229
+	JGE    row234
 
-rows230:
+rows235:
 	CMPQ AX, $0x00000001
-	JLT  rows240
+	JLT  rows245
 
-row239:
+row244:
 	VBROADCASTSD (DI), Z4
 	VMULPD.Z     (R10), Z4, K1, Z4
 	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
-	JNZ          partial241
+	JNZ          partial246
 	VMOVUPD      Z4, (R11)
-	JMP          stored244
+	JMP          stored249
 
-partial241:
+partial246:
 	LEAQ       (R11), CX
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour242
+	JZ         noFour247
 	VMOVUPD    Y5, (CX)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
-noFour242:
+noFour247:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo243
+	JZ         noTwo248
 	VMOVUPD    X5, (CX)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
-noTwo243:
+noTwo248:
 	TESTQ  $0x00000001, R12
-	JZ     stored244
+	JZ     stored249
 	VMOVSD X5, (CX)
 
-stored244:
+stored249:
 	VADDPD Z4, Z2, K1, Z2
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row239
+	JGE    row244
 
-rows240:
+rows245:
 	VADDPD Z2, Z0, Z0
 	VADDPD Z3, Z0, Z0
-	JMP    done225
+	JMP    done230
 
-wider228:
+wider233:
 	CMPQ      R12, $0x00000010
-	JGT       wider245
+	JGT       wider250
 	SUBQ      $0x00000008, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3350,9 +3419,9 @@ wider228:
 	VXORPD    Z4, Z4, Z4
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows247
+	JLT       rows252
 
-row246:
+row251:
 	VBROADCASTSD (DI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -3361,32 +3430,32 @@ row246:
 	VMULPD.Z     64(R10), Z5, K1, Z5
 	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
-	JNZ          partial248
+	JNZ          partial253
 	VMOVUPD      Z5, 64(R11)
-	JMP          stored251
+	JMP          stored256
 
-partial248:
+partial253:
 	LEAQ       64(R11), CX
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour249
+	JZ         noFour254
 	VMOVUPD    Y6, (CX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
-noFour249:
+noFour254:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo250
+	JZ         noTwo255
 	VMOVUPD    X6, (CX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
-noTwo250:
+noTwo255:
 	TESTQ  $0x00000001, R12
-	JZ     stored251
+	JZ     stored256
 	VMOVSD X6, (CX)
 
-stored251:
+stored256:
 	VADDPD       Z5, Z4, K1, Z4
 	VBROADCASTSD 8(DI), Z5
 	VMULPD       (R10)(R8*1), Z5, Z6
@@ -3396,45 +3465,45 @@ stored251:
 	VMULPD.Z     64(R10)(R8*1), Z5, K1, Z5
 	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
-	JNZ          partial252
+	JNZ          partial257
 	VMOVUPD      Z5, 64(R11)(R8*1)
-	JMP          stored255
+	JMP          stored260
 
-partial252:
+partial257:
 	LEAQ       64(R11)(R8*1), CX
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour253
+	JZ         noFour258
 	VMOVUPD    Y6, (CX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
-noFour253:
+noFour258:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo254
+	JZ         noTwo259
 	VMOVUPD    X6, (CX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
-noTwo254:
+noTwo259:
 	TESTQ  $0x00000001, R12
-	JZ     stored255
+	JZ     stored260
 	VMOVSD X6, (CX)
 
-stored255:
+stored260:
 	VADDPD Z5, Z4, K1, Z4
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row246
+	JGE    row251
 
-rows247:
+rows252:
 	CMPQ AX, $0x00000001
-	JLT  rows257
+	JLT  rows262
 
-row256:
+row261:
 	VBROADCASTSD (DI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -3443,48 +3512,48 @@ row256:
 	VMULPD.Z     64(R10), Z5, K1, Z5
 	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
-	JNZ          partial258
+	JNZ          partial263
 	VMOVUPD      Z5, 64(R11)
-	JMP          stored261
+	JMP          stored266
 
-partial258:
+partial263:
 	LEAQ       64(R11), CX
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour259
+	JZ         noFour264
 	VMOVUPD    Y6, (CX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
-noFour259:
+noFour264:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo260
+	JZ         noTwo265
 	VMOVUPD    X6, (CX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
-noTwo260:
+noTwo265:
 	TESTQ  $0x00000001, R12
-	JZ     stored261
+	JZ     stored266
 	VMOVSD X6, (CX)
 
-stored261:
+stored266:
 	VADDPD Z5, Z4, K1, Z4
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row256
+	JGE    row261
 
-rows257:
+rows262:
 	VADDPD Z3, Z0, Z0
 	VADDPD Z4, Z0, Z0
-	JMP    done225
+	JMP    done230
 
-wider245:
+wider250:
 	CMPQ      R12, $0x00000018
-	JGT       wider262
+	JGT       wider267
 	SUBQ      $0x00000010, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3500,9 +3569,9 @@ wider245:
 	VXORPD    Z6, Z6, Z6
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows264
+	JLT       rows269
 
-row263:
+row268:
 	VBROADCASTSD (DI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -3515,32 +3584,32 @@ row263:
 	VMULPD.Z     128(R10), Z7, K1, Z7
 	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
-	JNZ          partial265
+	JNZ          partial270
 	VMOVUPD      Z7, 128(R11)
-	JMP          stored268
+	JMP          stored273
 
-partial265:
+partial270:
 	LEAQ       128(R11), CX
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
-	JZ         noFour266
+	JZ         noFour271
 	VMOVUPD    Y8, (CX)
 	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
-noFour266:
+noFour271:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo267
+	JZ         noTwo272
 	VMOVUPD    X8, (CX)
 	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
-noTwo267:
+noTwo272:
 	TESTQ  $0x00000001, R12
-	JZ     stored268
+	JZ     stored273
 	VMOVSD X8, (CX)
 
-stored268:
+stored273:
 	VADDPD       Z7, Z6, K1, Z6
 	VBROADCASTSD 8(DI), Z7
 	VMULPD       (R10)(R8*1), Z7, Z8
@@ -3554,45 +3623,45 @@ stored268:
 	VMULPD.Z     128(R10)(R8*1), Z7, K1, Z7
 	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
-	JNZ          partial269
+	JNZ          partial274
 	VMOVUPD      Z7, 128(R11)(R8*1)
-	JMP          stored272
+	JMP          stored277
 
-partial269:
+partial274:
 	LEAQ       128(R11)(R8*1), CX
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
-	JZ         noFour270
+	JZ         noFour275
 	VMOVUPD    Y8, (CX)
 	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
-noFour270:
+noFour275:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo271
+	JZ         noTwo276
 	VMOVUPD    X8, (CX)
 	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
-noTwo271:
+noTwo276:
 	TESTQ  $0x00000001, R12
-	JZ     stored272
+	JZ     stored277
 	VMOVSD X8, (CX)
 
-stored272:
+stored277:
 	VADDPD Z7, Z6, K1, Z6
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row263
+	JGE    row268
 
-rows264:
+rows269:
 	CMPQ AX, $0x00000001
-	JLT  rows274
+	JLT  rows279
 
-row273:
+row278:
 	VBROADCASTSD (DI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -3605,49 +3674,49 @@ row273:
 	VMULPD.Z     128(R10), Z7, K1, Z7
 	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
-	JNZ          partial275
+	JNZ          partial280
 	VMOVUPD      Z7, 128(R11)
-	JMP          stored278
+	JMP          stored283
 
-partial275:
+partial280:
 	LEAQ       128(R11), CX
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
-	JZ         noFour276
+	JZ         noFour281
 	VMOVUPD    Y8, (CX)
 	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
-noFour276:
+noFour281:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo277
+	JZ         noTwo282
 	VMOVUPD    X8, (CX)
 	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
-noTwo277:
+noTwo282:
 	TESTQ  $0x00000001, R12
-	JZ     stored278
+	JZ     stored283
 	VMOVSD X8, (CX)
 
-stored278:
+stored283:
 	VADDPD Z7, Z6, K1, Z6
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row273
+	JGE    row278
 
-rows274:
+rows279:
 	VADDPD Z4, Z0, Z0
 	VADDPD Z5, Z0, Z0
 	VADDPD Z6, Z0, Z0
-	JMP    done225
+	JMP    done230
 
-wider262:
+wider267:
 	CMPQ      R12, $0x00000020
-	JGT       wider279
+	JGT       wider284
 	SUBQ      $0x00000018, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3665,9 +3734,9 @@ wider262:
 	VXORPD    Z8, Z8, Z8
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows281
+	JLT       rows286
 
-row280:
+row285:
 	VBROADCASTSD (DI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -3684,32 +3753,32 @@ row280:
 	VMULPD.Z     192(R10), Z9, K1, Z9
 	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
-	JNZ          partial282
+	JNZ          partial287
 	VMOVUPD      Z9, 192(R11)
-	JMP          stored285
+	JMP          stored290
 
-partial282:
+partial287:
 	LEAQ       192(R11), CX
 	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
-	JZ         noFour283
+	JZ         noFour288
 	VMOVUPD    Y10, (CX)
 	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
-noFour283:
+noFour288:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo284
+	JZ         noTwo289
 	VMOVUPD    X10, (CX)
 	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
-noTwo284:
+noTwo289:
 	TESTQ  $0x00000001, R12
-	JZ     stored285
+	JZ     stored290
 	VMOVSD X10, (CX)
 
-stored285:
+stored290:
 	VADDPD       Z9, Z8, K1, Z8
 	VBROADCASTSD 8(DI), Z9
 	VMULPD       (R10)(R8*1), Z9, Z10
@@ -3727,45 +3796,45 @@ stored285:
 	VMULPD.Z     192(R10)(R8*1), Z9, K1, Z9
 	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
-	JNZ          partial286
+	JNZ          partial291
 	VMOVUPD      Z9, 192(R11)(R8*1)
-	JMP          stored289
+	JMP          stored294
 
-partial286:
+partial291:
 	LEAQ       192(R11)(R8*1), CX
 	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
-	JZ         noFour287
+	JZ         noFour292
 	VMOVUPD    Y10, (CX)
 	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
-noFour287:
+noFour292:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo288
+	JZ         noTwo293
 	VMOVUPD    X10, (CX)
 	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
-noTwo288:
+noTwo293:
 	TESTQ  $0x00000001, R12
-	JZ     stored289
+	JZ     stored294
 	VMOVSD X10, (CX)
 
-stored289:
+stored294:
 	VADDPD Z9, Z8, K1, Z8
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row280
+	JGE    row285
 
-rows281:
+rows286:
 	CMPQ AX, $0x00000001
-	JLT  rows291
+	JLT  rows296
 
-row290:
+row295:
 	VBROADCASTSD (DI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -3782,50 +3851,50 @@ row290:
 	VMULPD.Z     192(R10), Z9, K1, Z9
 	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
-	JNZ          partial292
+	JNZ          partial297
 	VMOVUPD      Z9, 192(R11)
-	JMP          stored295
+	JMP          stored300
 
-partial292:
+partial297:
 	LEAQ       192(R11), CX
 	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
-	JZ         noFour293
+	JZ         noFour298
 	VMOVUPD    Y10, (CX)
 	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
-noFour293:
+noFour298:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo294
+	JZ         noTwo299
 	VMOVUPD    X10, (CX)
 	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
-noTwo294:
+noTwo299:
 	TESTQ  $0x00000001, R12
-	JZ     stored295
+	JZ     stored300
 	VMOVSD X10, (CX)
 
-stored295:
+stored300:
 	VADDPD Z9, Z8, K1, Z8
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row290
+	JGE    row295
 
-rows291:
+rows296:
 	VADDPD Z5, Z0, Z0
 	VADDPD Z6, Z0, Z0
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
-	JMP    done225
+	JMP    done230
 
-wider279:
+wider284:
 	CMPQ      R12, $0x00000028
-	JGT       wider296
+	JGT       wider301
 	SUBQ      $0x00000020, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3844,9 +3913,9 @@ wider279:
 	VXORPD    Z9, Z9, Z9
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows298
+	JLT       rows303
 
-row297:
+row302:
 	VBROADCASTSD (DI), Z10
 	VMULPD       (R10), Z10, Z11
 	VMULPD       Z1, Z11, Z11
@@ -3867,50 +3936,50 @@ row297:
 	VMULPD.Z     256(R10), Z10, K1, Z10
 	VMULPD       Z5, Z10, Z10
 	TESTQ        $0x00000007, R12
-	JNZ          partial299
+	JNZ          partial304
 	VMOVUPD      Z10, 256(R11)
-	JMP          stored302
+	JMP          stored307
 
-partial299:
+partial304:
 	LEAQ       256(R11), CX
 	VMOVAPD    Z10, Z11
 	TESTQ      $0x00000004, R12
-	JZ         noFour300
+	JZ         noFour305
 	VMOVUPD    Y11, (CX)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, CX
 
-noFour300:
+noFour305:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo301
+	JZ         noTwo306
 	VMOVUPD    X11, (CX)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, CX
 
-noTwo301:
+noTwo306:
 	TESTQ  $0x00000001, R12
-	JZ     stored302
+	JZ     stored307
 	VMOVSD X11, (CX)
 
-stored302:
+stored307:
 	VADDPD Z10, Z6, K1, Z6
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row297
+	JGE    row302
 
-rows298:
+rows303:
 	VADDPD Z6, Z0, Z0
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
-	JMP    done225
+	JMP    done230
 
-wider296:
+wider301:
 	CMPQ      R12, $0x00000030
-	JGT       wider303
+	JGT       wider308
 	SUBQ      $0x00000028, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3930,9 +3999,9 @@ wider296:
 	VXORPD    Z10, Z10, Z10
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows305
+	JLT       rows310
 
-row304:
+row309:
 	VBROADCASTSD (DI), Z11
 	VMULPD       (R10), Z11, Z12
 	VMULPD       Z1, Z12, Z12
@@ -3957,50 +4026,50 @@ row304:
 	VMULPD.Z     320(R10), Z11, K1, Z11
 	VMULPD       Z6, Z11, Z11
 	TESTQ        $0x00000007, R12
-	JNZ          partial306
+	JNZ          partial311
 	VMOVUPD      Z11, 320(R11)
-	JMP          stored309
+	JMP          stored314
 
-partial306:
+partial311:
 	LEAQ       320(R11), CX
 	VMOVAPD    Z11, Z12
 	TESTQ      $0x00000004, R12
-	JZ         noFour307
+	JZ         noFour312
 	VMOVUPD    Y12, (CX)
 	VSHUFF64X2 $0x4e, Z12, Z12, Z12
 	ADDQ       $0x00000020, CX
 
-noFour307:
+noFour312:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo308
+	JZ         noTwo313
 	VMOVUPD    X12, (CX)
 	VSHUFF64X2 $0xb1, Z12, Z12, Z12
 	ADDQ       $0x00000010, CX
 
-noTwo308:
+noTwo313:
 	TESTQ  $0x00000001, R12
-	JZ     stored309
+	JZ     stored314
 	VMOVSD X12, (CX)
 
-stored309:
+stored314:
 	VADDPD Z11, Z8, K1, Z8
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row304
+	JGE    row309
 
-rows305:
+rows310:
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
-	JMP    done225
+	JMP    done230
 
-wider303:
+wider308:
 	CMPQ      R12, $0x00000038
-	JGT       wider310
+	JGT       wider315
 	SUBQ      $0x00000030, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -4021,9 +4090,9 @@ wider303:
 	VXORPD    Z11, Z11, Z11
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows312
+	JLT       rows317
 
-row311:
+row316:
 	VBROADCASTSD (DI), Z12
 	VMULPD       (R10), Z12, Z13
 	VMULPD       Z1, Z13, Z13
@@ -4052,48 +4121,48 @@ row311:
 	VMULPD.Z     384(R10), Z12, K1, Z12
 	VMULPD       Z7, Z12, Z12
 	TESTQ        $0x00000007, R12
-	JNZ          partial313
+	JNZ          partial318
 	VMOVUPD      Z12, 384(R11)
-	JMP          stored316
+	JMP          stored321
 
-partial313:
+partial318:
 	LEAQ       384(R11), CX
 	VMOVAPD    Z12, Z13
 	TESTQ      $0x00000004, R12
-	JZ         noFour314
+	JZ         noFour319
 	VMOVUPD    Y13, (CX)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, CX
 
-noFour314:
+noFour319:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo315
+	JZ         noTwo320
 	VMOVUPD    X13, (CX)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, CX
 
-noTwo315:
+noTwo320:
 	TESTQ  $0x00000001, R12
-	JZ     stored316
+	JZ     stored321
 	VMOVSD X13, (CX)
 
-stored316:
+stored321:
 	VADDPD Z12, Z10, K1, Z10
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row311
+	JGE    row316
 
-rows312:
+rows317:
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
-	JMP    done225
+	JMP    done230
 
-wider310:
+wider315:
 	SUBQ      $0x00000038, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -4115,9 +4184,9 @@ wider310:
 	VXORPD    Z12, Z12, Z12
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows319
+	JLT       rows324
 
-row318:
+row323:
 	VBROADCASTSD (DI), Z13
 	VMULPD       (R10), Z13, Z14
 	VMULPD       Z1, Z14, Z14
@@ -4150,47 +4219,47 @@ row318:
 	VMULPD.Z     448(R10), Z13, K1, Z13
 	VMULPD       Z8, Z13, Z13
 	TESTQ        $0x00000007, R12
-	JNZ          partial320
+	JNZ          partial325
 	VMOVUPD      Z13, 448(R11)
-	JMP          stored323
+	JMP          stored328
 
-partial320:
+partial325:
 	LEAQ       448(R11), CX
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, R12
-	JZ         noFour321
+	JZ         noFour326
 	VMOVUPD    Y14, (CX)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, CX
 
-noFour321:
+noFour326:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo322
+	JZ         noTwo327
 	VMOVUPD    X14, (CX)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, CX
 
-noTwo322:
+noTwo327:
 	TESTQ  $0x00000001, R12
-	JZ     stored323
+	JZ     stored328
 	VMOVSD X14, (CX)
 
-stored323:
+stored328:
 	VADDPD Z13, Z12, K1, Z12
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row318
+	JGE    row323
 
-rows319:
+rows324:
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
 	VADDPD Z12, Z0, Z0
 
-done225:
+done230:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -4217,9 +4286,9 @@ TEXT ·exponentiate512(SB), $0-73
 	XORQ         BX, BX
 	MOVQ         DX, SI
 	CMPQ         SI, $0x00000010
-	JLT          rest325
+	JLT          rest330
 
-whole324:
+whole329:
 	VMOVUPD (CX)(BX*8), Z6
 	VCMPPD  $0x04, Z1, Z6, K2
 	VMAXPD  Z6, Z2, K2, Z2
@@ -4235,13 +4304,13 @@ whole324:
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, SI
 	CMPQ    SI, $0x00000010
-	JGE     whole324
+	JGE     whole329
 
-rest325:
+rest330:
 	CMPQ SI, $0x00000008
-	JLT  rest327
+	JLT  rest332
 
-whole326:
+whole331:
 	VMOVUPD (CX)(BX*8), Z6
 	VCMPPD  $0x04, Z1, Z6, K2
 	VMAXPD  Z6, Z2, K2, Z2
@@ -4251,11 +4320,11 @@ whole326:
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, SI
 	CMPQ    SI, $0x00000008
-	JGE     whole326
+	JGE     whole331
 
-rest327:
+rest332:
 	TESTQ     SI, SI
-	JZ        done328
+	JZ        done333
 	MOVQ      $-1, DI
 	BZHIQ     SI, DI, DI
 	KMOVB     DI, K2
@@ -4266,7 +4335,7 @@ rest327:
 	VCMPPD    $0x03, Z6, Z6, K2
 	KORB      K2, K1, K1
 
-done328:
+done333:
 	VMAXPD       Z4, Z2, Z2
 	VMINPD       Z5, Z3, Z3
 	VSHUFF64X2   $0x4e, Z2, Z2, Z1
@@ -4282,7 +4351,7 @@ done328:
 	VPERMILPD    $0x55, Z3, Z1
 	VMINPD       Z1, Z3, Z3
 	KTESTB       K1, K1
-	JNZ          nan331
+	JNZ          nan336
 	VPANDQ.BCST  constants<>+752(SB), Z2, Z1
 	VCMPPD.BCST  $0x1e, constants<>+736(SB), Z1, K1
 	VSUBPD       Z2, Z3, Z3
@@ -4290,7 +4359,7 @@ done328:
 	VBROADCASTSD lowest+56(FP), Z1
 	VCMPPD       $0x19, Z1, Z3, K2
 	KORTESTB     K1, K2
-	JNZ          unsafe329
+	JNZ          unsafe334
 	VBROADCASTSD constants<>+816(SB), Z1
 	VBROADCASTSD constants<>+848(SB), Z3
 	VBROADCASTSD constants<>+856(SB), Z4
@@ -4307,9 +4376,9 @@ done328:
 	VMOVUPD      constants<>+64(SB), Z15
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest333
+	JLT          rest338
 
-whole332:
+whole337:
 	VMOVUPD       (CX)(BX*8), Z16
 	VSUBPD        Z2, Z16, Z16
 	VMULPD        Z0, Z16, Z16
@@ -4357,13 +4426,13 @@ whole332:
 	ADDQ          $0x00000010, BX
 	SUBQ          $0x00000010, DX
 	CMPQ          DX, $0x00000010
-	JGE           whole332
+	JGE           whole337
 
-rest333:
+rest338:
 	CMPQ DX, $0x00000008
-	JLT  rest335
+	JLT  rest340
 
-whole334:
+whole339:
 	VMOVUPD       (CX)(BX*8), Z16
 	VSUBPD        Z2, Z16, Z16
 	VMULPD        Z0, Z16, Z16
@@ -4389,11 +4458,11 @@ whole334:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000008, DX
 	CMPQ          DX, $0x00000008
-	JGE           whole334
+	JGE           whole339
 
-rest335:
+rest340:
 	TESTQ         DX, DX
-	JZ            done336
+	JZ            done341
 	MOVQ          $-1, SI
 	BZHIQ         DX, SI, SI
 	KMOVB         SI, K1
@@ -4419,43 +4488,43 @@ rest335:
 	VPADDQ        Z1, Z0, Z0
 	VFMADD213PD.Z Z0, Z0, K1, Z3
 	TESTQ         $0x00000007, DX
-	JNZ           partial337
+	JNZ           partial342
 	VMOVUPD       Z3, (AX)(BX*8)
-	JMP           stored340
+	JMP           stored345
 
-partial337:
+partial342:
 	LEAQ       (AX)(BX*8), AX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour338
+	JZ         noFour343
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour338:
+noFour343:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo339
+	JZ         noTwo344
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo339:
+noTwo344:
 	TESTQ  $0x00000001, DX
-	JZ     stored340
+	JZ     stored345
 	VMOVSD X0, (AX)
 
-stored340:
-done336:
+stored345:
+done341:
 	MOVSD X2, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan331:
+nan336:
 	VBROADCASTSD constants<>+720(SB), Z2
 
-unsafe329:
+unsafe334:
 	MOVSD X2, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -4477,19 +4546,19 @@ TEXT ·absorb512(SB), $0-96
 	VXORPD       Z4, Z4, Z4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000008
-	JLT          rest342
+	JLT          rest347
 
-whole341:
+whole346:
 	VMOVUPD  (AX)(SI*8), Z5
 	VMOVUPD  (CX)(SI*8), Z6
 	VUCOMISD X4, X1
-	JBE      undamped343
+	JBE      undamped348
 	VCMPPD   $0x04, Z5, Z6, K1
 	VMULPD   Z1, Z5, Z7
 	VMULPD   Z2, Z6, Z8
 	VADDPD   Z7, Z8, K1, Z6
 
-undamped343:
+undamped348:
 	VCMPPD      $0x04, Z5, Z6, K1
 	VSUBPD.Z    Z5, Z6, K1, Z5
 	VPANDQ.BCST constants<>+752(SB), Z5, Z5
@@ -4501,85 +4570,85 @@ undamped343:
 	ADDQ        $0x00000008, SI
 	SUBQ        $0x00000008, BX
 	CMPQ        BX, $0x00000008
-	JGE         whole341
+	JGE         whole346
 
-rest342:
+rest347:
 	TESTQ     BX, BX
-	JZ        done344
+	JZ        done349
 	MOVQ      $-1, DI
 	BZHIQ     BX, DI, DI
 	KMOVB     DI, K1
 	VMOVUPD.Z (AX)(SI*8), K1, Z5
 	VMOVUPD.Z (CX)(SI*8), K1, Z6
 	VUCOMISD  X4, X1
-	JBE       undamped345
+	JBE       undamped350
 	VCMPPD    $0x04, Z5, Z6, K2
 	VMULPD    Z1, Z5, Z1
 	VMULPD    Z2, Z6, Z2
 	VADDPD    Z1, Z2, K2, Z6
 
-undamped345:
+undamped350:
 	VCMPPD      $0x04, Z5, Z6, K2
 	VSUBPD.Z    Z5, Z6, K2, Z1
 	VPANDQ.BCST constants<>+752(SB), Z1, Z1
 	VPMAXUQ     Z1, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial346
+	JNZ         partial351
 	VMOVUPD     Z6, (AX)(SI*8)
-	JMP         stored349
+	JMP         stored354
 
-partial346:
+partial351:
 	LEAQ       (AX)(SI*8), AX
 	VMOVAPD    Z6, Z1
 	TESTQ      $0x00000004, BX
-	JZ         noFour347
+	JZ         noFour352
 	VMOVUPD    Y1, (AX)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, AX
 
-noFour347:
+noFour352:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo348
+	JZ         noTwo353
 	VMOVUPD    X1, (AX)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, AX
 
-noTwo348:
+noTwo353:
 	TESTQ  $0x00000001, BX
-	JZ     stored349
+	JZ     stored354
 	VMOVSD X1, (AX)
 
-stored349:
+stored354:
 	VMOVUPD.Z   (DX)(SI*8), K1, Z1
 	VFMADD231PD Z6, Z0, Z1
 	TESTQ       $0x00000007, BX
-	JNZ         partial350
+	JNZ         partial355
 	VMOVUPD     Z1, (DX)(SI*8)
-	JMP         stored353
+	JMP         stored358
 
-partial350:
+partial355:
 	LEAQ       (DX)(SI*8), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, BX
-	JZ         noFour351
+	JZ         noFour356
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour351:
+noFour356:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo352
+	JZ         noTwo357
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo352:
+noTwo357:
 	TESTQ  $0x00000001, BX
-	JZ     stored353
+	JZ     stored358
 	VMOVSD X0, (AX)
 
-stored353:
-done344:
+stored358:
+done349:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -4604,9 +4673,9 @@ TEXT ·edgeBelief512(SB), $2112-161
 	LEAQ              63(SP), R10
 	ANDQ              $-64, R10
 	CMPQ              R8, $0x08
-	JNE               general355
+	JNE               general360
 	CMPQ              R9, $0x08
-	JNE               general355
+	JNE               general360
 	VBROADCASTSD      constants<>+704(SB), Z0
 	VMOVUPD           (DX), Z1
 	VCMPPD            $0x04, Z0, Z1, K1
@@ -4728,7 +4797,7 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z5
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z5, K1
 	KORTESTB          K1, K1
-	JNZ               unsafe354
+	JNZ               unsafe359
 	VMOVSD            constants<>+784(SB), X5
 	VDIVSD            X1, X5, X5
 	VBROADCASTSD      X5, Z5
@@ -4794,14 +4863,14 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VZEROUPPER
 	RET
 
-general355:
+general360:
 	VBROADCASTSD constants<>+704(SB), Z0
 	XORQ         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R12, $0x00000008
-	JLT          rest357
+	JLT          rest362
 
-whole356:
+whole361:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (DX)(R11*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -4812,11 +4881,11 @@ whole356:
 	ADDQ         $0x00000008, R11
 	SUBQ         $0x00000008, R12
 	CMPQ         R12, $0x00000008
-	JGE          whole356
+	JGE          whole361
 
-rest357:
+rest362:
 	TESTQ        R12, R12
-	JZ           done358
+	JZ           done363
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -4828,7 +4897,7 @@ rest357:
 	VMOVUPD      Z1, (R10)(R11*8)
 	VMAXPD       Z1, Z0, Z0
 
-done358:
+done363:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -4839,9 +4908,9 @@ done358:
 	XORQ         CX, CX
 	MOVQ         R9, DX
 	CMPQ         DX, $0x00000008
-	JLT          rest360
+	JLT          rest365
 
-whole359:
+whole364:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (SI)(CX*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -4852,11 +4921,11 @@ whole359:
 	ADDQ         $0x00000008, CX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole359
+	JGE          whole364
 
-rest360:
+rest365:
 	TESTQ        DX, DX
-	JZ           done361
+	JZ           done366
 	MOVQ         $-1, R11
 	BZHIQ        DX, R11, R11
 	KMOVB        R11, K1
@@ -4868,7 +4937,7 @@ rest360:
 	VMOVUPD      Z2, 1024(R10)(CX*8)
 	VMAXPD       Z2, Z1, Z1
 
-done361:
+done366:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 	VMAXPD     Z2, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
@@ -4877,7 +4946,7 @@ done361:
 	VMAXPD     Z2, Z1, Z1
 	XORQ       CX, CX
 
-vector362:
+vector367:
 	VMOVUPD           (R10)(CX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
 	VSUBPD            Z0, Z2, Z2
@@ -4908,10 +4977,10 @@ vector362:
 	VMOVUPD           Z3, 512(R10)(CX*8)
 	ADDQ              $0x08, CX
 	CMPQ              CX, R8
-	JLT               vector362
+	JLT               vector367
 	XORQ              CX, CX
 
-vector363:
+vector368:
 	VMOVUPD           1024(R10)(CX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
 	VSUBPD            Z1, Z2, Z2
@@ -4942,7 +5011,7 @@ vector363:
 	VMOVUPD           Z3, 1536(R10)(CX*8)
 	ADDQ              $0x08, CX
 	CMPQ              CX, R9
-	JLT               vector363
+	JLT               vector368
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -4951,9 +5020,9 @@ vector363:
 	XORQ              SI, SI
 	MOVQ              R9, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest365
+	JLT               rest370
 
-panel364:
+panel369:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Z3, Z3, Z3
@@ -4974,9 +5043,9 @@ panel364:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows368
+	JLT    rows373
 
-row367:
+row372:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5005,9 +5074,9 @@ row367:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row367
+	JGE              row372
 
-rows368:
+rows373:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5035,13 +5104,13 @@ rows368:
 	ADDQ        $0x00000200, SI
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel364
+	JGE         panel369
 
-rest365:
+rest370:
 	TESTQ  R11, R11
-	JZ     done366
+	JZ     done371
 	CMPQ   R11, $0x00000008
-	JGT    wider369
+	JGT    wider374
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
 	KMOVB  DX, K1
@@ -5053,9 +5122,9 @@ rest365:
 	VXORPD Z6, Z6, Z6
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows371
+	JLT    rows376
 
-row370:
+row375:
 	VMOVUPD.Z        (BX), K1, Z7
 	VFMADD231PD.BCST (DX), Z7, Z3
 	VFMADD231PD.BCST 512(DX), Z7, Z5
@@ -5066,13 +5135,13 @@ row370:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row370
+	JGE              row375
 
-rows371:
+rows376:
 	CMPQ R11, $0x00000001
-	JLT  rows373
+	JLT  rows378
 
-row372:
+row377:
 	VMOVUPD.Z        (BX), K1, Z7
 	VFMADD231PD.BCST (DX), Z7, Z3
 	VFMADD231PD.BCST 512(DX), Z7, Z5
@@ -5080,19 +5149,19 @@ row372:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row372
+	JGE              row377
 
-rows373:
+rows378:
 	VADDPD      Z4, Z3, Z3
 	VADDPD      Z6, Z5, Z5
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z5, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	JMP         done366
+	JMP         done371
 
-wider369:
+wider374:
 	CMPQ   R11, $0x00000010
-	JGT    wider374
+	JGT    wider379
 	SUBQ   $0x00000008, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5109,9 +5178,9 @@ wider369:
 	VXORPD Z10, Z10, Z10
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows376
+	JLT    rows381
 
-row375:
+row380:
 	VMOVUPD          (BX), Z11
 	VFMADD231PD.BCST (DX), Z11, Z3
 	VFMADD231PD.BCST 512(DX), Z11, Z7
@@ -5128,13 +5197,13 @@ row375:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row375
+	JGE              row380
 
-rows376:
+rows381:
 	CMPQ R11, $0x00000001
-	JLT  rows378
+	JLT  rows383
 
-row377:
+row382:
 	VMOVUPD          (BX), Z11
 	VFMADD231PD.BCST (DX), Z11, Z3
 	VFMADD231PD.BCST 512(DX), Z11, Z7
@@ -5145,9 +5214,9 @@ row377:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row377
+	JGE              row382
 
-rows378:
+rows383:
 	VADDPD      Z5, Z3, Z3
 	VADDPD      Z9, Z7, Z7
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -5158,11 +5227,11 @@ rows378:
 	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
 	VFMADD231PD 1088(R10)(SI*1), Z8, Z2
 	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
-	JMP         done366
+	JMP         done371
 
-wider374:
+wider379:
 	CMPQ   R11, $0x00000018
-	JGT    wider379
+	JGT    wider384
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5183,9 +5252,9 @@ wider374:
 	VXORPD Z14, Z14, Z14
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows381
+	JLT    rows386
 
-row380:
+row385:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5208,13 +5277,13 @@ row380:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row380
+	JGE              row385
 
-rows381:
+rows386:
 	CMPQ R11, $0x00000001
-	JLT  rows383
+	JLT  rows388
 
-row382:
+row387:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5228,9 +5297,9 @@ row382:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row382
+	JGE              row387
 
-rows383:
+rows388:
 	VADDPD      Z6, Z3, Z3
 	VADDPD      Z12, Z9, Z9
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -5246,11 +5315,11 @@ rows383:
 	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
 	VFMADD231PD 1152(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
-	JMP         done366
+	JMP         done371
 
-wider379:
+wider384:
 	CMPQ   R11, $0x00000020
-	JGT    wider384
+	JGT    wider389
 	SUBQ   $0x00000018, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5275,9 +5344,9 @@ wider379:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows386
+	JLT    rows391
 
-row385:
+row390:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5306,13 +5375,13 @@ row385:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row385
+	JGE              row390
 
-rows386:
+rows391:
 	CMPQ R11, $0x00000001
-	JLT  rows388
+	JLT  rows393
 
-row387:
+row392:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5329,9 +5398,9 @@ row387:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row387
+	JGE              row392
 
-rows388:
+rows393:
 	VADDPD      Z7, Z3, Z3
 	VADDPD      Z15, Z11, Z11
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -5352,11 +5421,11 @@ rows388:
 	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
 	VFMADD231PD 1216(R10)(SI*1), Z14, Z2
 	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
-	JMP         done366
+	JMP         done371
 
-wider384:
+wider389:
 	CMPQ   R11, $0x00000028
-	JGT    wider389
+	JGT    wider394
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5375,9 +5444,9 @@ wider384:
 	VXORPD Z12, Z12, Z12
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows391
+	JLT    rows396
 
-row390:
+row395:
 	VMOVUPD          (BX), Z13
 	VFMADD231PD.BCST (DX), Z13, Z3
 	VFMADD231PD.BCST 512(DX), Z13, Z8
@@ -5397,9 +5466,9 @@ row390:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row390
+	JGE              row395
 
-rows391:
+rows396:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z8, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5415,11 +5484,11 @@ rows391:
 	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
 	VFMADD231PD 1280(R10)(SI*1), Z12, Z2
 	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
-	JMP         done366
+	JMP         done371
 
-wider389:
+wider394:
 	CMPQ   R11, $0x00000030
-	JGT    wider392
+	JGT    wider397
 	SUBQ   $0x00000028, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5440,9 +5509,9 @@ wider389:
 	VXORPD Z14, Z14, Z14
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows394
+	JLT    rows399
 
-row393:
+row398:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5465,9 +5534,9 @@ row393:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row393
+	JGE              row398
 
-rows394:
+rows399:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z9, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5486,11 +5555,11 @@ rows394:
 	VFMADD231PD 1344(R10)(SI*1), Z8, Z1
 	VFMADD231PD 1344(R10)(SI*1), Z14, Z2
 	VFMADD231PD 1856(R10)(SI*1), Z8, Z2
-	JMP         done366
+	JMP         done371
 
-wider392:
+wider397:
 	CMPQ   R11, $0x00000038
-	JGT    wider395
+	JGT    wider400
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5513,9 +5582,9 @@ wider392:
 	VXORPD Z16, Z16, Z16
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows397
+	JLT    rows402
 
-row396:
+row401:
 	VMOVUPD          (BX), Z17
 	VFMADD231PD.BCST (DX), Z17, Z3
 	VFMADD231PD.BCST 512(DX), Z17, Z10
@@ -5541,9 +5610,9 @@ row396:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row396
+	JGE              row401
 
-rows397:
+rows402:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z10, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5565,9 +5634,9 @@ rows397:
 	VFMADD231PD 1408(R10)(SI*1), Z9, Z1
 	VFMADD231PD 1408(R10)(SI*1), Z16, Z2
 	VFMADD231PD 1920(R10)(SI*1), Z9, Z2
-	JMP         done366
+	JMP         done371
 
-wider395:
+wider400:
 	SUBQ   $0x00000038, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5592,9 +5661,9 @@ wider395:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows400
+	JLT    rows405
 
-row399:
+row404:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5623,9 +5692,9 @@ row399:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row399
+	JGE              row404
 
-rows400:
+rows405:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5651,7 +5720,7 @@ rows400:
 	VFMADD231PD 1472(R10)(SI*1), Z18, Z2
 	VFMADD231PD 1984(R10)(SI*1), Z10, Z2
 
-done366:
+done371:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VSHUFF64X2       $0x4e, Z2, Z2, Z4
 	VADDPD           Z3, Z1, Z1
@@ -5667,7 +5736,7 @@ done366:
 	VPSUBQ.BCST      constants<>+728(SB), Z1, Z3
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z3, K1
 	KORTESTB         K1, K1
-	JNZ              unsafe354
+	JNZ              unsafe359
 	VMOVSD           constants<>+784(SB), X3
 	VDIVSD           X1, X3, X3
 	VBROADCASTSD     X3, Z3
@@ -5705,26 +5774,26 @@ done366:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             DX, DX
 
-vector401:
+vector406:
 	VMULPD  1024(R10)(DX*8), Z3, Z0
 	VMOVUPD Z0, 1024(R10)(DX*8)
 	ADDQ    $0x08, DX
 	CMPQ    DX, R9
-	JLT     vector401
+	JLT     vector406
 	MOVQ    R10, DX
 	MOVQ    R8, BX
 	MOVQ    R8, SI
 	IMULQ   CX, SI
 	LEAQ    -64(AX)(SI*1), SI
 
-row402:
+row407:
 	VBROADCASTSD (DX), Z0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest404
+	JLT          rest409
 
-whole403:
+whole408:
 	VMOVUPD (DI)(R8*8), Z1
 	VMULPD  1024(R10)(R8*8), Z1, Z1
 	VMULPD  Z0, Z1, Z1
@@ -5732,11 +5801,11 @@ whole403:
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole403
+	JGE     whole408
 
-rest404:
+rest409:
 	TESTQ     R11, R11
-	JZ        done405
+	JZ        done410
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
@@ -5745,51 +5814,51 @@ rest404:
 	VMULPD    Z0, Z1, Z1
 	LEAQ      (AX)(R8*8), R8
 	CMPQ      R8, SI
-	JGT       pieces406
+	JGT       pieces411
 	VMOVUPD   Z1, (R8)
-	JMP       written407
+	JMP       written412
 
-pieces406:
+pieces411:
 	TESTQ   $0x00000007, R11
-	JNZ     partial408
+	JNZ     partial413
 	VMOVUPD Z1, (R8)
-	JMP     stored411
+	JMP     stored416
 
-partial408:
+partial413:
 	LEAQ       (R8), R8
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour409
+	JZ         noFour414
 	VMOVUPD    Y0, (R8)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R8
 
-noFour409:
+noFour414:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo410
+	JZ         noTwo415
 	VMOVUPD    X0, (R8)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R8
 
-noTwo410:
+noTwo415:
 	TESTQ  $0x00000001, R11
-	JZ     stored411
+	JZ     stored416
 	VMOVSD X0, (R8)
 
-stored411:
-written407:
-done405:
+stored416:
+written412:
+done410:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row402
+	JNZ  row407
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe354:
+unsafe359:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -5806,17 +5875,17 @@ TEXT ·multiplyMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest413
+	JLT  rest418
 
-panel412:
+panel417:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles416
+	JLT  tiles421
 
-tile415:
+tile420:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5845,9 +5914,9 @@ tile415:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done418
+	JLE    done423
 
-again417:
+again422:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -5891,9 +5960,9 @@ again417:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again417
+	JNZ          again422
 
-done418:
+done423:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -5929,13 +5998,13 @@ done418:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile415
+	JGE     tile420
 
-tiles416:
+tiles421:
 	CMPQ R10, $0x00000002
-	JLT  tiles420
+	JLT  tiles425
 
-tile419:
+tile424:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5948,9 +6017,9 @@ tile419:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done422
+	JLE    done427
 
-again421:
+again426:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -5970,9 +6039,9 @@ again421:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again421
+	JNZ          again426
 
-done422:
+done427:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -5988,13 +6057,13 @@ done422:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile419
+	JGE     tile424
 
-tiles420:
+tiles425:
 	CMPQ R10, $0x00000001
-	JLT  tiles424
+	JLT  tiles429
 
-tile423:
+tile428:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6003,9 +6072,9 @@ tile423:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done426
+	JLE    done431
 
-again425:
+again430:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -6019,9 +6088,9 @@ again425:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again425
+	JNZ          again430
 
-done426:
+done431:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
@@ -6029,19 +6098,19 @@ done426:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile423
+	JGE     tile428
 
-tiles424:
+tiles429:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel412
+	JGE  panel417
 
-rest413:
+rest418:
 	TESTQ R9, R9
-	JZ    done414
+	JZ    done419
 	CMPQ  R9, $0x00000008
-	JGT   wider427
+	JGT   wider432
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -6050,9 +6119,9 @@ rest413:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles429
+	JLT   tiles434
 
-tile428:
+tile433:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6069,9 +6138,9 @@ tile428:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done431
+	JLE    done436
 
-again430:
+again435:
 	VMOVUPD.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z13
@@ -6112,357 +6181,357 @@ again430:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again430
+	JNZ          again435
 
-done431:
+done436:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x00000007, R9
-	JNZ     partial432
+	JNZ     partial437
 	VMOVUPD Z0, (DI)
-	JMP     stored435
+	JMP     stored440
 
-partial432:
+partial437:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour433
+	JZ         noFour438
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour433:
+noFour438:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo434
+	JZ         noTwo439
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo434:
+noTwo439:
 	TESTQ  $0x00000001, R9
-	JZ     stored435
+	JZ     stored440
 	VMOVSD X0, (BX)
 
-stored435:
+stored440:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial436
+	JNZ     partial441
 	VMOVUPD Z1, (DI)
-	JMP     stored439
+	JMP     stored444
 
-partial436:
+partial441:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour437
+	JZ         noFour442
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour437:
+noFour442:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo438
+	JZ         noTwo443
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo438:
+noTwo443:
 	TESTQ  $0x00000001, R9
-	JZ     stored439
+	JZ     stored444
 	VMOVSD X0, (BX)
 
-stored439:
+stored444:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial440
+	JNZ     partial445
 	VMOVUPD Z2, (DI)
-	JMP     stored443
+	JMP     stored448
 
-partial440:
+partial445:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour441
+	JZ         noFour446
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour441:
+noFour446:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo442
+	JZ         noTwo447
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo442:
+noTwo447:
 	TESTQ  $0x00000001, R9
-	JZ     stored443
+	JZ     stored448
 	VMOVSD X0, (BX)
 
-stored443:
+stored448:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial444
+	JNZ     partial449
 	VMOVUPD Z3, (DI)
-	JMP     stored447
+	JMP     stored452
 
-partial444:
+partial449:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour445
+	JZ         noFour450
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour445:
+noFour450:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo446
+	JZ         noTwo451
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo446:
+noTwo451:
 	TESTQ  $0x00000001, R9
-	JZ     stored447
+	JZ     stored452
 	VMOVSD X0, (BX)
 
-stored447:
+stored452:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial448
+	JNZ     partial453
 	VMOVUPD Z4, (DI)
-	JMP     stored451
+	JMP     stored456
 
-partial448:
+partial453:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour449
+	JZ         noFour454
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour449:
+noFour454:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo450
+	JZ         noTwo455
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo450:
+noTwo455:
 	TESTQ  $0x00000001, R9
-	JZ     stored451
+	JZ     stored456
 	VMOVSD X0, (BX)
 
-stored451:
+stored456:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial452
+	JNZ     partial457
 	VMOVUPD Z5, (DI)
-	JMP     stored455
+	JMP     stored460
 
-partial452:
+partial457:
 	LEAQ       (DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour453
+	JZ         noFour458
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour453:
+noFour458:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo454
+	JZ         noTwo459
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo454:
+noTwo459:
 	TESTQ  $0x00000001, R9
-	JZ     stored455
+	JZ     stored460
 	VMOVSD X0, (BX)
 
-stored455:
+stored460:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial456
+	JNZ     partial461
 	VMOVUPD Z6, (DI)
-	JMP     stored459
+	JMP     stored464
 
-partial456:
+partial461:
 	LEAQ       (DI), BX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour457
+	JZ         noFour462
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour457:
+noFour462:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo458
+	JZ         noTwo463
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo458:
+noTwo463:
 	TESTQ  $0x00000001, R9
-	JZ     stored459
+	JZ     stored464
 	VMOVSD X0, (BX)
 
-stored459:
+stored464:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial460
+	JNZ     partial465
 	VMOVUPD Z7, (DI)
-	JMP     stored463
+	JMP     stored468
 
-partial460:
+partial465:
 	LEAQ       (DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour461
+	JZ         noFour466
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour461:
+noFour466:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo462
+	JZ         noTwo467
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo462:
+noTwo467:
 	TESTQ  $0x00000001, R9
-	JZ     stored463
+	JZ     stored468
 	VMOVSD X0, (BX)
 
-stored463:
+stored468:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial464
+	JNZ     partial469
 	VMOVUPD Z8, (DI)
-	JMP     stored467
+	JMP     stored472
 
-partial464:
+partial469:
 	LEAQ       (DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour465
+	JZ         noFour470
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour465:
+noFour470:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo466
+	JZ         noTwo471
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo466:
+noTwo471:
 	TESTQ  $0x00000001, R9
-	JZ     stored467
+	JZ     stored472
 	VMOVSD X0, (BX)
 
-stored467:
+stored472:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial468
+	JNZ     partial473
 	VMOVUPD Z9, (DI)
-	JMP     stored471
+	JMP     stored476
 
-partial468:
+partial473:
 	LEAQ       (DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour469
+	JZ         noFour474
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour469:
+noFour474:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo470
+	JZ         noTwo475
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo470:
+noTwo475:
 	TESTQ  $0x00000001, R9
-	JZ     stored471
+	JZ     stored476
 	VMOVSD X0, (BX)
 
-stored471:
+stored476:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial472
+	JNZ     partial477
 	VMOVUPD Z10, (DI)
-	JMP     stored475
+	JMP     stored480
 
-partial472:
+partial477:
 	LEAQ       (DI), BX
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour473
+	JZ         noFour478
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour473:
+noFour478:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo474
+	JZ         noTwo479
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo474:
+noTwo479:
 	TESTQ  $0x00000001, R9
-	JZ     stored475
+	JZ     stored480
 	VMOVSD X0, (BX)
 
-stored475:
+stored480:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial476
+	JNZ     partial481
 	VMOVUPD Z11, (DI)
-	JMP     stored479
+	JMP     stored484
 
-partial476:
+partial481:
 	LEAQ       (DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour477
+	JZ         noFour482
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour477:
+noFour482:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo478
+	JZ         noTwo483
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo478:
+noTwo483:
 	TESTQ  $0x00000001, R9
-	JZ     stored479
+	JZ     stored484
 	VMOVSD X0, (BX)
 
-stored479:
+stored484:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile428
+	JGE  tile433
 
-tiles429:
+tiles434:
 	CMPQ R10, $0x00000004
-	JLT  tiles481
+	JLT  tiles486
 
-tile480:
+tile485:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6471,9 +6540,9 @@ tile480:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done483
+	JLE    done488
 
-again482:
+again487:
 	VMOVUPD.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z5
@@ -6490,141 +6559,141 @@ again482:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again482
+	JNZ          again487
 
-done483:
+done488:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x00000007, R9
-	JNZ     partial484
+	JNZ     partial489
 	VMOVUPD Z0, (DI)
-	JMP     stored487
+	JMP     stored492
 
-partial484:
+partial489:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour485
+	JZ         noFour490
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour485:
+noFour490:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo486
+	JZ         noTwo491
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo486:
+noTwo491:
 	TESTQ  $0x00000001, R9
-	JZ     stored487
+	JZ     stored492
 	VMOVSD X0, (BX)
 
-stored487:
+stored492:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial488
+	JNZ     partial493
 	VMOVUPD Z1, (DI)
-	JMP     stored491
+	JMP     stored496
 
-partial488:
+partial493:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour489
+	JZ         noFour494
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour489:
+noFour494:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo490
+	JZ         noTwo495
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo490:
+noTwo495:
 	TESTQ  $0x00000001, R9
-	JZ     stored491
+	JZ     stored496
 	VMOVSD X0, (BX)
 
-stored491:
+stored496:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial492
+	JNZ     partial497
 	VMOVUPD Z2, (DI)
-	JMP     stored495
+	JMP     stored500
 
-partial492:
+partial497:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour493
+	JZ         noFour498
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour493:
+noFour498:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo494
+	JZ         noTwo499
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo494:
+noTwo499:
 	TESTQ  $0x00000001, R9
-	JZ     stored495
+	JZ     stored500
 	VMOVSD X0, (BX)
 
-stored495:
+stored500:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial496
+	JNZ     partial501
 	VMOVUPD Z3, (DI)
-	JMP     stored499
+	JMP     stored504
 
-partial496:
+partial501:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour497
+	JZ         noFour502
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour497:
+noFour502:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo498
+	JZ         noTwo503
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo498:
+noTwo503:
 	TESTQ  $0x00000001, R9
-	JZ     stored499
+	JZ     stored504
 	VMOVSD X0, (BX)
 
-stored499:
+stored504:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile480
+	JGE  tile485
 
-tiles481:
+tiles486:
 	CMPQ R10, $0x00000001
-	JLT  tiles501
+	JLT  tiles506
 
-tile500:
+tile505:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done503
+	JLE    done508
 
-again502:
+again507:
 	VMOVUPD.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z2
@@ -6632,47 +6701,47 @@ again502:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again502
+	JNZ          again507
 
-done503:
+done508:
 	TESTQ   $0x00000007, R9
-	JNZ     partial504
+	JNZ     partial509
 	VMOVUPD Z0, (DI)
-	JMP     stored507
+	JMP     stored512
 
-partial504:
+partial509:
 	LEAQ       (DI), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour505
+	JZ         noFour510
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour505:
+noFour510:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo506
+	JZ         noTwo511
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo506:
+noTwo511:
 	TESTQ  $0x00000001, R9
-	JZ     stored507
+	JZ     stored512
 	VMOVSD X0, (CX)
 
-stored507:
+stored512:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile500
+	JGE  tile505
 
-tiles501:
-	JMP done414
+tiles506:
+	JMP done419
 
-wider427:
+wider432:
 	CMPQ  R9, $0x00000010
-	JGT   wider508
+	JGT   wider513
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -6682,9 +6751,9 @@ wider427:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles510
+	JLT   tiles515
 
-tile509:
+tile514:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6705,9 +6774,9 @@ tile509:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done512
+	JLE    done517
 
-again511:
+again516:
 	VMOVUPD      (BX), Z16
 	VMOVUPD.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -6745,253 +6814,253 @@ again511:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again511
+	JNZ          again516
 
-done512:
+done517:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial513
+	JNZ     partial518
 	VMOVUPD Z1, 64(DI)
-	JMP     stored516
+	JMP     stored521
 
-partial513:
+partial518:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour514
+	JZ         noFour519
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour514:
+noFour519:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo515
+	JZ         noTwo520
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo515:
+noTwo520:
 	TESTQ  $0x00000001, R9
-	JZ     stored516
+	JZ     stored521
 	VMOVSD X0, (BX)
 
-stored516:
+stored521:
 	ADDQ    AX, DI
 	VMOVUPD Z2, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial517
+	JNZ     partial522
 	VMOVUPD Z3, 64(DI)
-	JMP     stored520
+	JMP     stored525
 
-partial517:
+partial522:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour518
+	JZ         noFour523
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour518:
+noFour523:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo519
+	JZ         noTwo524
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo519:
+noTwo524:
 	TESTQ  $0x00000001, R9
-	JZ     stored520
+	JZ     stored525
 	VMOVSD X0, (BX)
 
-stored520:
+stored525:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial521
+	JNZ     partial526
 	VMOVUPD Z5, 64(DI)
-	JMP     stored524
+	JMP     stored529
 
-partial521:
+partial526:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour522
+	JZ         noFour527
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour522:
+noFour527:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo523
+	JZ         noTwo528
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo523:
+noTwo528:
 	TESTQ  $0x00000001, R9
-	JZ     stored524
+	JZ     stored529
 	VMOVSD X0, (BX)
 
-stored524:
+stored529:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial525
+	JNZ     partial530
 	VMOVUPD Z7, 64(DI)
-	JMP     stored528
+	JMP     stored533
 
-partial525:
+partial530:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour526
+	JZ         noFour531
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour526:
+noFour531:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo527
+	JZ         noTwo532
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo527:
+noTwo532:
 	TESTQ  $0x00000001, R9
-	JZ     stored528
+	JZ     stored533
 	VMOVSD X0, (BX)
 
-stored528:
+stored533:
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial529
+	JNZ     partial534
 	VMOVUPD Z9, 64(DI)
-	JMP     stored532
+	JMP     stored537
 
-partial529:
+partial534:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour530
+	JZ         noFour535
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour530:
+noFour535:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo531
+	JZ         noTwo536
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo531:
+noTwo536:
 	TESTQ  $0x00000001, R9
-	JZ     stored532
+	JZ     stored537
 	VMOVSD X0, (BX)
 
-stored532:
+stored537:
 	ADDQ    AX, DI
 	VMOVUPD Z10, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial533
+	JNZ     partial538
 	VMOVUPD Z11, 64(DI)
-	JMP     stored536
+	JMP     stored541
 
-partial533:
+partial538:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour534
+	JZ         noFour539
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour534:
+noFour539:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo535
+	JZ         noTwo540
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo535:
+noTwo540:
 	TESTQ  $0x00000001, R9
-	JZ     stored536
+	JZ     stored541
 	VMOVSD X0, (BX)
 
-stored536:
+stored541:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial537
+	JNZ     partial542
 	VMOVUPD Z13, 64(DI)
-	JMP     stored540
+	JMP     stored545
 
-partial537:
+partial542:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z13, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour538
+	JZ         noFour543
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour538:
+noFour543:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo539
+	JZ         noTwo544
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo539:
+noTwo544:
 	TESTQ  $0x00000001, R9
-	JZ     stored540
+	JZ     stored545
 	VMOVSD X0, (BX)
 
-stored540:
+stored545:
 	ADDQ    AX, DI
 	VMOVUPD Z14, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial541
+	JNZ     partial546
 	VMOVUPD Z15, 64(DI)
-	JMP     stored544
+	JMP     stored549
 
-partial541:
+partial546:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour542
+	JZ         noFour547
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour542:
+noFour547:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo543
+	JZ         noTwo548
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo543:
+noTwo548:
 	TESTQ  $0x00000001, R9
-	JZ     stored544
+	JZ     stored549
 	VMOVSD X0, (BX)
 
-stored544:
+stored549:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile509
+	JGE  tile514
 
-tiles510:
+tiles515:
 	CMPQ R10, $0x00000004
-	JLT  tiles546
+	JLT  tiles551
 
-tile545:
+tile550:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7004,9 +7073,9 @@ tile545:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done548
+	JLE    done553
 
-again547:
+again552:
 	VMOVUPD      (BX), Z8
 	VMOVUPD.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -7028,146 +7097,146 @@ again547:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again547
+	JNZ          again552
 
-done548:
+done553:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial549
+	JNZ     partial554
 	VMOVUPD Z1, 64(DI)
-	JMP     stored552
+	JMP     stored557
 
-partial549:
+partial554:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour550
+	JZ         noFour555
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour550:
+noFour555:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo551
+	JZ         noTwo556
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo551:
+noTwo556:
 	TESTQ  $0x00000001, R9
-	JZ     stored552
+	JZ     stored557
 	VMOVSD X0, (BX)
 
-stored552:
+stored557:
 	ADDQ    AX, DI
 	VMOVUPD Z2, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial553
+	JNZ     partial558
 	VMOVUPD Z3, 64(DI)
-	JMP     stored556
+	JMP     stored561
 
-partial553:
+partial558:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour554
+	JZ         noFour559
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour554:
+noFour559:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo555
+	JZ         noTwo560
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo555:
+noTwo560:
 	TESTQ  $0x00000001, R9
-	JZ     stored556
+	JZ     stored561
 	VMOVSD X0, (BX)
 
-stored556:
+stored561:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial557
+	JNZ     partial562
 	VMOVUPD Z5, 64(DI)
-	JMP     stored560
+	JMP     stored565
 
-partial557:
+partial562:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour558
+	JZ         noFour563
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour558:
+noFour563:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo559
+	JZ         noTwo564
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo559:
+noTwo564:
 	TESTQ  $0x00000001, R9
-	JZ     stored560
+	JZ     stored565
 	VMOVSD X0, (BX)
 
-stored560:
+stored565:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial561
+	JNZ     partial566
 	VMOVUPD Z7, 64(DI)
-	JMP     stored564
+	JMP     stored569
 
-partial561:
+partial566:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour562
+	JZ         noFour567
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour562:
+noFour567:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo563
+	JZ         noTwo568
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo563:
+noTwo568:
 	TESTQ  $0x00000001, R9
-	JZ     stored564
+	JZ     stored569
 	VMOVSD X0, (BX)
 
-stored564:
+stored569:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile545
+	JGE  tile550
 
-tiles546:
+tiles551:
 	CMPQ R10, $0x00000001
-	JLT  tiles566
+	JLT  tiles571
 
-tile565:
+tile570:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done568
+	JLE    done573
 
-again567:
+again572:
 	VMOVUPD      (BX), Z2
 	VMOVUPD.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -7177,48 +7246,48 @@ again567:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again567
+	JNZ          again572
 
-done568:
+done573:
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial569
+	JNZ     partial574
 	VMOVUPD Z1, 64(DI)
-	JMP     stored572
+	JMP     stored577
 
-partial569:
+partial574:
 	LEAQ       64(DI), CX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour570
+	JZ         noFour575
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour570:
+noFour575:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo571
+	JZ         noTwo576
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo571:
+noTwo576:
 	TESTQ  $0x00000001, R9
-	JZ     stored572
+	JZ     stored577
 	VMOVSD X0, (CX)
 
-stored572:
+stored577:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile565
+	JGE  tile570
 
-tiles566:
-	JMP done414
+tiles571:
+	JMP done419
 
-wider508:
+wider513:
 	CMPQ  R9, $0x00000018
-	JGT   wider573
+	JGT   wider578
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -7228,9 +7297,9 @@ wider508:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles575
+	JLT   tiles580
 
-tile574:
+tile579:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7259,9 +7328,9 @@ tile574:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done577
+	JLE    done582
 
-again576:
+again581:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD.Z    128(BX), K1, Z26
@@ -7308,261 +7377,261 @@ again576:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again576
+	JNZ          again581
 
-done577:
+done582:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial578
+	JNZ     partial583
 	VMOVUPD Z2, 128(DI)
-	JMP     stored581
+	JMP     stored586
 
-partial578:
+partial583:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour579
+	JZ         noFour584
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour579:
+noFour584:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo580
+	JZ         noTwo585
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo580:
+noTwo585:
 	TESTQ  $0x00000001, R9
-	JZ     stored581
+	JZ     stored586
 	VMOVSD X0, (BX)
 
-stored581:
+stored586:
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial582
+	JNZ     partial587
 	VMOVUPD Z5, 128(DI)
-	JMP     stored585
+	JMP     stored590
 
-partial582:
+partial587:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour583
+	JZ         noFour588
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour583:
+noFour588:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo584
+	JZ         noTwo589
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo584:
+noTwo589:
 	TESTQ  $0x00000001, R9
-	JZ     stored585
+	JZ     stored590
 	VMOVSD X0, (BX)
 
-stored585:
+stored590:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	VMOVUPD Z7, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial586
+	JNZ     partial591
 	VMOVUPD Z8, 128(DI)
-	JMP     stored589
+	JMP     stored594
 
-partial586:
+partial591:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour587
+	JZ         noFour592
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour587:
+noFour592:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo588
+	JZ         noTwo593
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo588:
+noTwo593:
 	TESTQ  $0x00000001, R9
-	JZ     stored589
+	JZ     stored594
 	VMOVSD X0, (BX)
 
-stored589:
+stored594:
 	ADDQ    AX, DI
 	VMOVUPD Z9, (DI)
 	VMOVUPD Z10, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial590
+	JNZ     partial595
 	VMOVUPD Z11, 128(DI)
-	JMP     stored593
+	JMP     stored598
 
-partial590:
+partial595:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour591
+	JZ         noFour596
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour591:
+noFour596:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo592
+	JZ         noTwo597
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo592:
+noTwo597:
 	TESTQ  $0x00000001, R9
-	JZ     stored593
+	JZ     stored598
 	VMOVSD X0, (BX)
 
-stored593:
+stored598:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial594
+	JNZ     partial599
 	VMOVUPD Z14, 128(DI)
-	JMP     stored597
+	JMP     stored602
 
-partial594:
+partial599:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour595
+	JZ         noFour600
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour595:
+noFour600:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo596
+	JZ         noTwo601
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo596:
+noTwo601:
 	TESTQ  $0x00000001, R9
-	JZ     stored597
+	JZ     stored602
 	VMOVSD X0, (BX)
 
-stored597:
+stored602:
 	ADDQ    AX, DI
 	VMOVUPD Z15, (DI)
 	VMOVUPD Z16, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial598
+	JNZ     partial603
 	VMOVUPD Z17, 128(DI)
-	JMP     stored601
+	JMP     stored606
 
-partial598:
+partial603:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z17, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour599
+	JZ         noFour604
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour599:
+noFour604:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo600
+	JZ         noTwo605
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo600:
+noTwo605:
 	TESTQ  $0x00000001, R9
-	JZ     stored601
+	JZ     stored606
 	VMOVSD X0, (BX)
 
-stored601:
+stored606:
 	ADDQ    AX, DI
 	VMOVUPD Z18, (DI)
 	VMOVUPD Z19, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial602
+	JNZ     partial607
 	VMOVUPD Z20, 128(DI)
-	JMP     stored605
+	JMP     stored610
 
-partial602:
+partial607:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z20, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour603
+	JZ         noFour608
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour603:
+noFour608:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo604
+	JZ         noTwo609
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo604:
+noTwo609:
 	TESTQ  $0x00000001, R9
-	JZ     stored605
+	JZ     stored610
 	VMOVSD X0, (BX)
 
-stored605:
+stored610:
 	ADDQ    AX, DI
 	VMOVUPD Z21, (DI)
 	VMOVUPD Z22, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial606
+	JNZ     partial611
 	VMOVUPD Z23, 128(DI)
-	JMP     stored609
+	JMP     stored614
 
-partial606:
+partial611:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour607
+	JZ         noFour612
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour607:
+noFour612:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo608
+	JZ         noTwo613
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo608:
+noTwo613:
 	TESTQ  $0x00000001, R9
-	JZ     stored609
+	JZ     stored614
 	VMOVSD X0, (BX)
 
-stored609:
+stored614:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile574
+	JGE  tile579
 
-tiles575:
+tiles580:
 	CMPQ R10, $0x00000002
-	JLT  tiles611
+	JLT  tiles616
 
-tile610:
+tile615:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7573,9 +7642,9 @@ tile610:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done613
+	JLE    done618
 
-again612:
+again617:
 	VMOVUPD      (BX), Z6
 	VMOVUPD      64(BX), Z7
 	VMOVUPD.Z    128(BX), K1, Z8
@@ -7592,81 +7661,81 @@ again612:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again612
+	JNZ          again617
 
-done613:
+done618:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial614
+	JNZ     partial619
 	VMOVUPD Z2, 128(DI)
-	JMP     stored617
+	JMP     stored622
 
-partial614:
+partial619:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour615
+	JZ         noFour620
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour615:
+noFour620:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo616
+	JZ         noTwo621
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo616:
+noTwo621:
 	TESTQ  $0x00000001, R9
-	JZ     stored617
+	JZ     stored622
 	VMOVSD X0, (BX)
 
-stored617:
+stored622:
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial618
+	JNZ     partial623
 	VMOVUPD Z5, 128(DI)
-	JMP     stored621
+	JMP     stored626
 
-partial618:
+partial623:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour619
+	JZ         noFour624
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour619:
+noFour624:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo620
+	JZ         noTwo625
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo620:
+noTwo625:
 	TESTQ  $0x00000001, R9
-	JZ     stored621
+	JZ     stored626
 	VMOVSD X0, (BX)
 
-stored621:
+stored626:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile610
+	JGE  tile615
 
-tiles611:
+tiles616:
 	CMPQ R10, $0x00000001
-	JLT  tiles623
+	JLT  tiles628
 
-tile622:
+tile627:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7674,9 +7743,9 @@ tile622:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done625
+	JLE    done630
 
-again624:
+again629:
 	VMOVUPD      (BX), Z3
 	VMOVUPD      64(BX), Z4
 	VMOVUPD.Z    128(BX), K1, Z5
@@ -7688,47 +7757,47 @@ again624:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again624
+	JNZ          again629
 
-done625:
+done630:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial626
+	JNZ     partial631
 	VMOVUPD Z2, 128(DI)
-	JMP     stored629
+	JMP     stored634
 
-partial626:
+partial631:
 	LEAQ       128(DI), CX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour627
+	JZ         noFour632
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour627:
+noFour632:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo628
+	JZ         noTwo633
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo628:
+noTwo633:
 	TESTQ  $0x00000001, R9
-	JZ     stored629
+	JZ     stored634
 	VMOVSD X0, (CX)
 
-stored629:
+stored634:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile622
+	JGE  tile627
 
-tiles623:
-	JMP done414
+tiles628:
+	JMP done419
 
-wider573:
+wider578:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -7738,9 +7807,9 @@ wider573:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles632
+	JLT   tiles637
 
-tile631:
+tile636:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7769,9 +7838,9 @@ tile631:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done634
+	JLE    done639
 
-again633:
+again638:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -7815,9 +7884,9 @@ again633:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again633
+	JNZ          again638
 
-done634:
+done639:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -7825,197 +7894,197 @@ done634:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial635
+	JNZ     partial640
 	VMOVUPD Z3, 192(DI)
-	JMP     stored638
+	JMP     stored643
 
-partial635:
+partial640:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour636
+	JZ         noFour641
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour636:
+noFour641:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo637
+	JZ         noTwo642
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo637:
+noTwo642:
 	TESTQ  $0x00000001, R9
-	JZ     stored638
+	JZ     stored643
 	VMOVSD X0, (BX)
 
-stored638:
+stored643:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial639
+	JNZ     partial644
 	VMOVUPD Z7, 192(DI)
-	JMP     stored642
+	JMP     stored647
 
-partial639:
+partial644:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour640
+	JZ         noFour645
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour640:
+noFour645:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo641
+	JZ         noTwo646
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo641:
+noTwo646:
 	TESTQ  $0x00000001, R9
-	JZ     stored642
+	JZ     stored647
 	VMOVSD X0, (BX)
 
-stored642:
+stored647:
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
 	VMOVUPD Z9, 64(DI)
 	VMOVUPD Z10, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial643
+	JNZ     partial648
 	VMOVUPD Z11, 192(DI)
-	JMP     stored646
+	JMP     stored651
 
-partial643:
+partial648:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour644
+	JZ         noFour649
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour644:
+noFour649:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo645
+	JZ         noTwo650
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo645:
+noTwo650:
 	TESTQ  $0x00000001, R9
-	JZ     stored646
+	JZ     stored651
 	VMOVSD X0, (BX)
 
-stored646:
+stored651:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	VMOVUPD Z14, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial647
+	JNZ     partial652
 	VMOVUPD Z15, 192(DI)
-	JMP     stored650
+	JMP     stored655
 
-partial647:
+partial652:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour648
+	JZ         noFour653
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour648:
+noFour653:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo649
+	JZ         noTwo654
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo649:
+noTwo654:
 	TESTQ  $0x00000001, R9
-	JZ     stored650
+	JZ     stored655
 	VMOVSD X0, (BX)
 
-stored650:
+stored655:
 	ADDQ    AX, DI
 	VMOVUPD Z16, (DI)
 	VMOVUPD Z17, 64(DI)
 	VMOVUPD Z18, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial651
+	JNZ     partial656
 	VMOVUPD Z19, 192(DI)
-	JMP     stored654
+	JMP     stored659
 
-partial651:
+partial656:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour652
+	JZ         noFour657
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour652:
+noFour657:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo653
+	JZ         noTwo658
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo653:
+noTwo658:
 	TESTQ  $0x00000001, R9
-	JZ     stored654
+	JZ     stored659
 	VMOVSD X0, (BX)
 
-stored654:
+stored659:
 	ADDQ    AX, DI
 	VMOVUPD Z20, (DI)
 	VMOVUPD Z21, 64(DI)
 	VMOVUPD Z22, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial655
+	JNZ     partial660
 	VMOVUPD Z23, 192(DI)
-	JMP     stored658
+	JMP     stored663
 
-partial655:
+partial660:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour656
+	JZ         noFour661
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour656:
+noFour661:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo657
+	JZ         noTwo662
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo657:
+noTwo662:
 	TESTQ  $0x00000001, R9
-	JZ     stored658
+	JZ     stored663
 	VMOVSD X0, (BX)
 
-stored658:
+stored663:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile631
+	JGE  tile636
 
-tiles632:
+tiles637:
 	CMPQ R10, $0x00000002
-	JLT  tiles660
+	JLT  tiles665
 
-tile659:
+tile664:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8028,9 +8097,9 @@ tile659:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done662
+	JLE    done667
 
-again661:
+again666:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -8050,9 +8119,9 @@ again661:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again661
+	JNZ          again666
 
-done662:
+done667:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -8060,73 +8129,73 @@ done662:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial663
+	JNZ     partial668
 	VMOVUPD Z3, 192(DI)
-	JMP     stored666
+	JMP     stored671
 
-partial663:
+partial668:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour664
+	JZ         noFour669
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour664:
+noFour669:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo665
+	JZ         noTwo670
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo665:
+noTwo670:
 	TESTQ  $0x00000001, R9
-	JZ     stored666
+	JZ     stored671
 	VMOVSD X0, (BX)
 
-stored666:
+stored671:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial667
+	JNZ     partial672
 	VMOVUPD Z7, 192(DI)
-	JMP     stored670
+	JMP     stored675
 
-partial667:
+partial672:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour668
+	JZ         noFour673
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour668:
+noFour673:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo669
+	JZ         noTwo674
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo669:
+noTwo674:
 	TESTQ  $0x00000001, R9
-	JZ     stored670
+	JZ     stored675
 	VMOVSD X0, (BX)
 
-stored670:
+stored675:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile659
+	JGE  tile664
 
-tiles660:
+tiles665:
 	CMPQ R10, $0x00000001
-	JLT  tiles672
+	JLT  tiles677
 
-tile671:
+tile676:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8135,9 +8204,9 @@ tile671:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done674
+	JLE    done679
 
-again673:
+again678:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -8151,46 +8220,46 @@ again673:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again673
+	JNZ          again678
 
-done674:
+done679:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial675
+	JNZ     partial680
 	VMOVUPD Z3, 192(DI)
-	JMP     stored678
+	JMP     stored683
 
-partial675:
+partial680:
 	LEAQ       192(DI), CX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour676
+	JZ         noFour681
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour676:
+noFour681:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo677
+	JZ         noTwo682
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo677:
+noTwo682:
 	TESTQ  $0x00000001, R9
-	JZ     stored678
+	JZ     stored683
 	VMOVSD X0, (CX)
 
-stored678:
+stored683:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile671
+	JGE  tile676
 
-tiles672:
-done414:
+tiles677:
+done419:
 	VZEROUPPER
 	RET
 
@@ -8205,17 +8274,17 @@ TEXT ·scatterMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest680
+	JLT  rest685
 
-panel679:
+panel684:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles683
+	JLT  tiles688
 
-tile682:
+tile687:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8241,9 +8310,9 @@ tile682:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done685
+	JLE    done690
 
-again684:
+again689:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -8276,9 +8345,9 @@ again684:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again684
+	JNZ          again689
 
-done685:
+done690:
 	VMOVUPD (DI), Z20
 	VADDPD  Z20, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8347,13 +8416,13 @@ done685:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile682
+	JGE     tile687
 
-tiles683:
+tiles688:
 	CMPQ R10, $0x00000002
-	JLT  tiles687
+	JLT  tiles692
 
-tile686:
+tile691:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8367,9 +8436,9 @@ tile686:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done689
+	JLE    done694
 
-again688:
+again693:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -8387,9 +8456,9 @@ again688:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again688
+	JNZ          again693
 
-done689:
+done694:
 	VMOVUPD (DI), Z8
 	VADDPD  Z8, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8419,13 +8488,13 @@ done689:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile686
+	JGE     tile691
 
-tiles687:
+tiles692:
 	CMPQ R10, $0x00000001
-	JLT  tiles691
+	JLT  tiles696
 
-tile690:
+tile695:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8435,9 +8504,9 @@ tile690:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done693
+	JLE    done698
 
-again692:
+again697:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -8450,9 +8519,9 @@ again692:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again692
+	JNZ          again697
 
-done693:
+done698:
 	VMOVUPD (DI), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8469,19 +8538,19 @@ done693:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile690
+	JGE     tile695
 
-tiles691:
+tiles696:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel679
+	JGE  panel684
 
-rest680:
+rest685:
 	TESTQ R9, R9
-	JZ    done681
+	JZ    done686
 	CMPQ  R9, $0x00000008
-	JGT   wider694
+	JGT   wider699
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -8490,9 +8559,9 @@ rest680:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x0000000a
-	JLT   tiles696
+	JLT   tiles701
 
-tile695:
+tile700:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8508,9 +8577,9 @@ tile695:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done698
+	JLE    done703
 
-again697:
+again702:
 	VMOVUPD.Z    (SI), K1, Z10
 	VBROADCASTSD (BX), Z11
 	VFMADD231PD  Z10, Z11, Z0
@@ -8535,319 +8604,319 @@ again697:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again697
+	JNZ          again702
 
-done698:
+done703:
 	VMOVUPD.Z (DI), K1, Z10
 	VADDPD    Z10, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial699
+	JNZ       partial704
 	VMOVUPD   Z0, (DI)
-	JMP       stored702
+	JMP       stored707
 
-partial699:
+partial704:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour700
+	JZ         noFour705
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour700:
+noFour705:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo701
+	JZ         noTwo706
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo701:
+noTwo706:
 	TESTQ  $0x00000001, R9
-	JZ     stored702
+	JZ     stored707
 	VMOVSD X0, (BX)
 
-stored702:
+stored707:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial703
+	JNZ       partial708
 	VMOVUPD   Z1, (DI)
-	JMP       stored706
+	JMP       stored711
 
-partial703:
+partial708:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour704
+	JZ         noFour709
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour704:
+noFour709:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo705
+	JZ         noTwo710
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo705:
+noTwo710:
 	TESTQ  $0x00000001, R9
-	JZ     stored706
+	JZ     stored711
 	VMOVSD X0, (BX)
 
-stored706:
+stored711:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial707
+	JNZ       partial712
 	VMOVUPD   Z2, (DI)
-	JMP       stored710
+	JMP       stored715
 
-partial707:
+partial712:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour708
+	JZ         noFour713
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour708:
+noFour713:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo709
+	JZ         noTwo714
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo709:
+noTwo714:
 	TESTQ  $0x00000001, R9
-	JZ     stored710
+	JZ     stored715
 	VMOVSD X0, (BX)
 
-stored710:
+stored715:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial711
+	JNZ       partial716
 	VMOVUPD   Z3, (DI)
-	JMP       stored714
+	JMP       stored719
 
-partial711:
+partial716:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour712
+	JZ         noFour717
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour712:
+noFour717:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo713
+	JZ         noTwo718
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo713:
+noTwo718:
 	TESTQ  $0x00000001, R9
-	JZ     stored714
+	JZ     stored719
 	VMOVSD X0, (BX)
 
-stored714:
+stored719:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z4, Z4
 	TESTQ     $0x00000007, R9
-	JNZ       partial715
+	JNZ       partial720
 	VMOVUPD   Z4, (DI)
-	JMP       stored718
+	JMP       stored723
 
-partial715:
+partial720:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour716
+	JZ         noFour721
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour716:
+noFour721:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo717
+	JZ         noTwo722
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo717:
+noTwo722:
 	TESTQ  $0x00000001, R9
-	JZ     stored718
+	JZ     stored723
 	VMOVSD X0, (BX)
 
-stored718:
+stored723:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial719
+	JNZ       partial724
 	VMOVUPD   Z5, (DI)
-	JMP       stored722
+	JMP       stored727
 
-partial719:
+partial724:
 	LEAQ       (DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour720
+	JZ         noFour725
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour720:
+noFour725:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo721
+	JZ         noTwo726
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo721:
+noTwo726:
 	TESTQ  $0x00000001, R9
-	JZ     stored722
+	JZ     stored727
 	VMOVSD X0, (BX)
 
-stored722:
+stored727:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z6, Z6
 	TESTQ     $0x00000007, R9
-	JNZ       partial723
+	JNZ       partial728
 	VMOVUPD   Z6, (DI)
-	JMP       stored726
+	JMP       stored731
 
-partial723:
+partial728:
 	LEAQ       (DI), BX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour724
+	JZ         noFour729
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour724:
+noFour729:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo725
+	JZ         noTwo730
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo725:
+noTwo730:
 	TESTQ  $0x00000001, R9
-	JZ     stored726
+	JZ     stored731
 	VMOVSD X0, (BX)
 
-stored726:
+stored731:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial727
+	JNZ       partial732
 	VMOVUPD   Z7, (DI)
-	JMP       stored730
+	JMP       stored735
 
-partial727:
+partial732:
 	LEAQ       (DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour728
+	JZ         noFour733
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour728:
+noFour733:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo729
+	JZ         noTwo734
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo729:
+noTwo734:
 	TESTQ  $0x00000001, R9
-	JZ     stored730
+	JZ     stored735
 	VMOVSD X0, (BX)
 
-stored730:
+stored735:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z8, Z8
 	TESTQ     $0x00000007, R9
-	JNZ       partial731
+	JNZ       partial736
 	VMOVUPD   Z8, (DI)
-	JMP       stored734
+	JMP       stored739
 
-partial731:
+partial736:
 	LEAQ       (DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour732
+	JZ         noFour737
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour732:
+noFour737:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo733
+	JZ         noTwo738
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo733:
+noTwo738:
 	TESTQ  $0x00000001, R9
-	JZ     stored734
+	JZ     stored739
 	VMOVSD X0, (BX)
 
-stored734:
+stored739:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z9, Z9
 	TESTQ     $0x00000007, R9
-	JNZ       partial735
+	JNZ       partial740
 	VMOVUPD   Z9, (DI)
-	JMP       stored738
+	JMP       stored743
 
-partial735:
+partial740:
 	LEAQ       (DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour736
+	JZ         noFour741
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour736:
+noFour741:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo737
+	JZ         noTwo742
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo737:
+noTwo742:
 	TESTQ  $0x00000001, R9
-	JZ     stored738
+	JZ     stored743
 	VMOVSD X0, (BX)
 
-stored738:
+stored743:
 	ADDQ AX, DI
 	ADDQ $0x00000050, DX
 	SUBQ $0x0000000a, R10
 	CMPQ R10, $0x0000000a
-	JGE  tile695
+	JGE  tile700
 
-tiles696:
+tiles701:
 	CMPQ R10, $0x00000005
-	JLT  tiles740
+	JLT  tiles745
 
-tile739:
+tile744:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8858,9 +8927,9 @@ tile739:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done742
+	JLE    done747
 
-again741:
+again746:
 	VMOVUPD.Z    (SI), K1, Z5
 	VBROADCASTSD (BX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -8875,169 +8944,169 @@ again741:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again741
+	JNZ          again746
 
-done742:
+done747:
 	VMOVUPD.Z (DI), K1, Z5
 	VADDPD    Z5, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial743
+	JNZ       partial748
 	VMOVUPD   Z0, (DI)
-	JMP       stored746
+	JMP       stored751
 
-partial743:
+partial748:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour744
+	JZ         noFour749
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour744:
+noFour749:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo745
+	JZ         noTwo750
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo745:
+noTwo750:
 	TESTQ  $0x00000001, R9
-	JZ     stored746
+	JZ     stored751
 	VMOVSD X0, (BX)
 
-stored746:
+stored751:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial747
+	JNZ       partial752
 	VMOVUPD   Z1, (DI)
-	JMP       stored750
+	JMP       stored755
 
-partial747:
+partial752:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour748
+	JZ         noFour753
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour748:
+noFour753:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo749
+	JZ         noTwo754
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo749:
+noTwo754:
 	TESTQ  $0x00000001, R9
-	JZ     stored750
+	JZ     stored755
 	VMOVSD X0, (BX)
 
-stored750:
+stored755:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial751
+	JNZ       partial756
 	VMOVUPD   Z2, (DI)
-	JMP       stored754
+	JMP       stored759
 
-partial751:
+partial756:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour752
+	JZ         noFour757
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour752:
+noFour757:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo753
+	JZ         noTwo758
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo753:
+noTwo758:
 	TESTQ  $0x00000001, R9
-	JZ     stored754
+	JZ     stored759
 	VMOVSD X0, (BX)
 
-stored754:
+stored759:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial755
+	JNZ       partial760
 	VMOVUPD   Z3, (DI)
-	JMP       stored758
+	JMP       stored763
 
-partial755:
+partial760:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour756
+	JZ         noFour761
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour756:
+noFour761:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo757
+	JZ         noTwo762
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo757:
+noTwo762:
 	TESTQ  $0x00000001, R9
-	JZ     stored758
+	JZ     stored763
 	VMOVSD X0, (BX)
 
-stored758:
+stored763:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z4, Z4
 	TESTQ     $0x00000007, R9
-	JNZ       partial759
+	JNZ       partial764
 	VMOVUPD   Z4, (DI)
-	JMP       stored762
+	JMP       stored767
 
-partial759:
+partial764:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour760
+	JZ         noFour765
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour760:
+noFour765:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo761
+	JZ         noTwo766
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo761:
+noTwo766:
 	TESTQ  $0x00000001, R9
-	JZ     stored762
+	JZ     stored767
 	VMOVSD X0, (BX)
 
-stored762:
+stored767:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile739
+	JGE  tile744
 
-tiles740:
+tiles745:
 	CMPQ R10, $0x00000002
-	JLT  tiles764
+	JLT  tiles769
 
-tile763:
+tile768:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -9045,9 +9114,9 @@ tile763:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done766
+	JLE    done771
 
-again765:
+again770:
 	VMOVUPD.Z    (SI), K1, Z2
 	VBROADCASTSD (BX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -9056,138 +9125,138 @@ again765:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again765
+	JNZ          again770
 
-done766:
+done771:
 	VMOVUPD.Z (DI), K1, Z2
 	VADDPD    Z2, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial767
+	JNZ       partial772
 	VMOVUPD   Z0, (DI)
-	JMP       stored770
+	JMP       stored775
 
-partial767:
+partial772:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour768
+	JZ         noFour773
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour768:
+noFour773:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo769
+	JZ         noTwo774
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo769:
+noTwo774:
 	TESTQ  $0x00000001, R9
-	JZ     stored770
+	JZ     stored775
 	VMOVSD X0, (BX)
 
-stored770:
+stored775:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial771
+	JNZ       partial776
 	VMOVUPD   Z1, (DI)
-	JMP       stored774
+	JMP       stored779
 
-partial771:
+partial776:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour772
+	JZ         noFour777
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour772:
+noFour777:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo773
+	JZ         noTwo778
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo773:
+noTwo778:
 	TESTQ  $0x00000001, R9
-	JZ     stored774
+	JZ     stored779
 	VMOVSD X0, (BX)
 
-stored774:
+stored779:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile763
+	JGE  tile768
 
-tiles764:
+tiles769:
 	CMPQ R10, $0x00000001
-	JLT  tiles776
+	JLT  tiles781
 
-tile775:
+tile780:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done778
+	JLE    done783
 
-again777:
+again782:
 	VMOVUPD.Z    (SI), K1, Z1
 	VBROADCASTSD (BX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again777
+	JNZ          again782
 
-done778:
+done783:
 	VMOVUPD.Z (DI), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial779
+	JNZ       partial784
 	VMOVUPD   Z0, (DI)
-	JMP       stored782
+	JMP       stored787
 
-partial779:
+partial784:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour780
+	JZ         noFour785
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour780:
+noFour785:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo781
+	JZ         noTwo786
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo781:
+noTwo786:
 	TESTQ  $0x00000001, R9
-	JZ     stored782
+	JZ     stored787
 	VMOVSD X0, (BX)
 
-stored782:
+stored787:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile775
+	JGE  tile780
 
-tiles776:
-	JMP done681
+tiles781:
+	JMP done686
 
-wider694:
+wider699:
 	CMPQ  R9, $0x00000010
-	JGT   wider783
+	JGT   wider788
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9197,9 +9266,9 @@ wider694:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles785
+	JLT   tiles790
 
-tile784:
+tile789:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9215,9 +9284,9 @@ tile784:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done787
+	JLE    done792
 
-again786:
+again791:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (BX), Z12
@@ -9238,41 +9307,41 @@ again786:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again786
+	JNZ          again791
 
-done787:
+done792:
 	VMOVUPD   (DI), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial788
+	JNZ       partial793
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored791
+	JMP       stored796
 
-partial788:
+partial793:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour789
+	JZ         noFour794
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour789:
+noFour794:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo790
+	JZ         noTwo795
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo790:
+noTwo795:
 	TESTQ  $0x00000001, R9
-	JZ     stored791
+	JZ     stored796
 	VMOVSD X0, (BX)
 
-stored791:
+stored796:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
@@ -9280,32 +9349,32 @@ stored791:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial792
+	JNZ       partial797
 	VMOVUPD   Z3, 64(DI)
-	JMP       stored795
+	JMP       stored800
 
-partial792:
+partial797:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour793
+	JZ         noFour798
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour793:
+noFour798:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo794
+	JZ         noTwo799
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo794:
+noTwo799:
 	TESTQ  $0x00000001, R9
-	JZ     stored795
+	JZ     stored800
 	VMOVSD X0, (BX)
 
-stored795:
+stored800:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -9313,32 +9382,32 @@ stored795:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial796
+	JNZ       partial801
 	VMOVUPD   Z5, 64(DI)
-	JMP       stored799
+	JMP       stored804
 
-partial796:
+partial801:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour797
+	JZ         noFour802
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour797:
+noFour802:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo798
+	JZ         noTwo803
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo798:
+noTwo803:
 	TESTQ  $0x00000001, R9
-	JZ     stored799
+	JZ     stored804
 	VMOVSD X0, (BX)
 
-stored799:
+stored804:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -9346,32 +9415,32 @@ stored799:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial800
+	JNZ       partial805
 	VMOVUPD   Z7, 64(DI)
-	JMP       stored803
+	JMP       stored808
 
-partial800:
+partial805:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour801
+	JZ         noFour806
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour801:
+noFour806:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo802
+	JZ         noTwo807
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo802:
+noTwo807:
 	TESTQ  $0x00000001, R9
-	JZ     stored803
+	JZ     stored808
 	VMOVSD X0, (BX)
 
-stored803:
+stored808:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
@@ -9379,43 +9448,43 @@ stored803:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z9, Z9
 	TESTQ     $0x00000007, R9
-	JNZ       partial804
+	JNZ       partial809
 	VMOVUPD   Z9, 64(DI)
-	JMP       stored807
+	JMP       stored812
 
-partial804:
+partial809:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour805
+	JZ         noFour810
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour805:
+noFour810:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo806
+	JZ         noTwo811
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo806:
+noTwo811:
 	TESTQ  $0x00000001, R9
-	JZ     stored807
+	JZ     stored812
 	VMOVSD X0, (BX)
 
-stored807:
+stored812:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile784
+	JGE  tile789
 
-tiles785:
+tiles790:
 	CMPQ R10, $0x00000002
-	JLT  tiles809
+	JLT  tiles814
 
-tile808:
+tile813:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9425,9 +9494,9 @@ tile808:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done811
+	JLE    done816
 
-again810:
+again815:
 	VMOVUPD      (SI), Z4
 	VMOVUPD.Z    64(SI), K1, Z5
 	VBROADCASTSD (BX), Z6
@@ -9439,41 +9508,41 @@ again810:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again810
+	JNZ          again815
 
-done811:
+done816:
 	VMOVUPD   (DI), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial812
+	JNZ       partial817
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored815
+	JMP       stored820
 
-partial812:
+partial817:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour813
+	JZ         noFour818
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour813:
+noFour818:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo814
+	JZ         noTwo819
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo814:
+noTwo819:
 	TESTQ  $0x00000001, R9
-	JZ     stored815
+	JZ     stored820
 	VMOVSD X0, (BX)
 
-stored815:
+stored820:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
@@ -9481,43 +9550,43 @@ stored815:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial816
+	JNZ       partial821
 	VMOVUPD   Z3, 64(DI)
-	JMP       stored819
+	JMP       stored824
 
-partial816:
+partial821:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour817
+	JZ         noFour822
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour817:
+noFour822:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo818
+	JZ         noTwo823
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo818:
+noTwo823:
 	TESTQ  $0x00000001, R9
-	JZ     stored819
+	JZ     stored824
 	VMOVSD X0, (BX)
 
-stored819:
+stored824:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile808
+	JGE  tile813
 
-tiles809:
+tiles814:
 	CMPQ R10, $0x00000001
-	JLT  tiles821
+	JLT  tiles826
 
-tile820:
+tile825:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -9525,9 +9594,9 @@ tile820:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done823
+	JLE    done828
 
-again822:
+again827:
 	VMOVUPD      (SI), Z2
 	VMOVUPD.Z    64(SI), K1, Z3
 	VBROADCASTSD (BX), Z4
@@ -9536,53 +9605,53 @@ again822:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again822
+	JNZ          again827
 
-done823:
+done828:
 	VMOVUPD   (DI), Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial824
+	JNZ       partial829
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored827
+	JMP       stored832
 
-partial824:
+partial829:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour825
+	JZ         noFour830
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour825:
+noFour830:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo826
+	JZ         noTwo831
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo826:
+noTwo831:
 	TESTQ  $0x00000001, R9
-	JZ     stored827
+	JZ     stored832
 	VMOVSD X0, (BX)
 
-stored827:
+stored832:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile820
+	JGE  tile825
 
-tiles821:
-	JMP done681
+tiles826:
+	JMP done686
 
-wider783:
+wider788:
 	CMPQ  R9, $0x00000018
-	JGT   wider828
+	JGT   wider833
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9592,9 +9661,9 @@ wider783:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles830
+	JLT   tiles835
 
-tile829:
+tile834:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9615,9 +9684,9 @@ tile829:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done832
+	JLE    done837
 
-again831:
+again836:
 	VMOVUPD      (SI), Z15
 	VMOVUPD      64(SI), Z16
 	VMOVUPD.Z    128(SI), K1, Z17
@@ -9644,9 +9713,9 @@ again831:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again831
+	JNZ          again836
 
-done832:
+done837:
 	VMOVUPD   (DI), Z15
 	VADDPD    Z15, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9656,32 +9725,32 @@ done832:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial833
+	JNZ       partial838
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored836
+	JMP       stored841
 
-partial833:
+partial838:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour834
+	JZ         noFour839
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour834:
+noFour839:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo835
+	JZ         noTwo840
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo835:
+noTwo840:
 	TESTQ  $0x00000001, R9
-	JZ     stored836
+	JZ     stored841
 	VMOVSD X0, (BX)
 
-stored836:
+stored841:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -9692,32 +9761,32 @@ stored836:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial837
+	JNZ       partial842
 	VMOVUPD   Z5, 128(DI)
-	JMP       stored840
+	JMP       stored845
 
-partial837:
+partial842:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour838
+	JZ         noFour843
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour838:
+noFour843:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo839
+	JZ         noTwo844
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo839:
+noTwo844:
 	TESTQ  $0x00000001, R9
-	JZ     stored840
+	JZ     stored845
 	VMOVSD X0, (BX)
 
-stored840:
+stored845:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -9728,32 +9797,32 @@ stored840:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z8, Z8
 	TESTQ     $0x00000007, R9
-	JNZ       partial841
+	JNZ       partial846
 	VMOVUPD   Z8, 128(DI)
-	JMP       stored844
+	JMP       stored849
 
-partial841:
+partial846:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour842
+	JZ         noFour847
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour842:
+noFour847:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo843
+	JZ         noTwo848
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo843:
+noTwo848:
 	TESTQ  $0x00000001, R9
-	JZ     stored844
+	JZ     stored849
 	VMOVSD X0, (BX)
 
-stored844:
+stored849:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z9, Z9
@@ -9764,32 +9833,32 @@ stored844:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
 	TESTQ     $0x00000007, R9
-	JNZ       partial845
+	JNZ       partial850
 	VMOVUPD   Z11, 128(DI)
-	JMP       stored848
+	JMP       stored853
 
-partial845:
+partial850:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour846
+	JZ         noFour851
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour846:
+noFour851:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo847
+	JZ         noTwo852
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo847:
+noTwo852:
 	TESTQ  $0x00000001, R9
-	JZ     stored848
+	JZ     stored853
 	VMOVSD X0, (BX)
 
-stored848:
+stored853:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -9800,43 +9869,43 @@ stored848:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z14, Z14
 	TESTQ     $0x00000007, R9
-	JNZ       partial849
+	JNZ       partial854
 	VMOVUPD   Z14, 128(DI)
-	JMP       stored852
+	JMP       stored857
 
-partial849:
+partial854:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour850
+	JZ         noFour855
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour850:
+noFour855:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo851
+	JZ         noTwo856
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo851:
+noTwo856:
 	TESTQ  $0x00000001, R9
-	JZ     stored852
+	JZ     stored857
 	VMOVSD X0, (BX)
 
-stored852:
+stored857:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile829
+	JGE  tile834
 
-tiles830:
+tiles835:
 	CMPQ R10, $0x00000002
-	JLT  tiles854
+	JLT  tiles859
 
-tile853:
+tile858:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9848,9 +9917,9 @@ tile853:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done856
+	JLE    done861
 
-again855:
+again860:
 	VMOVUPD      (SI), Z6
 	VMOVUPD      64(SI), Z7
 	VMOVUPD.Z    128(SI), K1, Z8
@@ -9865,9 +9934,9 @@ again855:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again855
+	JNZ          again860
 
-done856:
+done861:
 	VMOVUPD   (DI), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9877,32 +9946,32 @@ done856:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial857
+	JNZ       partial862
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored860
+	JMP       stored865
 
-partial857:
+partial862:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour858
+	JZ         noFour863
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour858:
+noFour863:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo859
+	JZ         noTwo864
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo859:
+noTwo864:
 	TESTQ  $0x00000001, R9
-	JZ     stored860
+	JZ     stored865
 	VMOVSD X0, (BX)
 
-stored860:
+stored865:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -9913,43 +9982,43 @@ stored860:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial861
+	JNZ       partial866
 	VMOVUPD   Z5, 128(DI)
-	JMP       stored864
+	JMP       stored869
 
-partial861:
+partial866:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour862
+	JZ         noFour867
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour862:
+noFour867:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo863
+	JZ         noTwo868
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo863:
+noTwo868:
 	TESTQ  $0x00000001, R9
-	JZ     stored864
+	JZ     stored869
 	VMOVSD X0, (BX)
 
-stored864:
+stored869:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile853
+	JGE  tile858
 
-tiles854:
+tiles859:
 	CMPQ R10, $0x00000001
-	JLT  tiles866
+	JLT  tiles871
 
-tile865:
+tile870:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9958,9 +10027,9 @@ tile865:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done868
+	JLE    done873
 
-again867:
+again872:
 	VMOVUPD      (SI), Z3
 	VMOVUPD      64(SI), Z4
 	VMOVUPD.Z    128(SI), K1, Z5
@@ -9971,9 +10040,9 @@ again867:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again867
+	JNZ          again872
 
-done868:
+done873:
 	VMOVUPD   (DI), Z3
 	VADDPD    Z3, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9983,42 +10052,42 @@ done868:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial869
+	JNZ       partial874
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored872
+	JMP       stored877
 
-partial869:
+partial874:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour870
+	JZ         noFour875
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour870:
+noFour875:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo871
+	JZ         noTwo876
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo871:
+noTwo876:
 	TESTQ  $0x00000001, R9
-	JZ     stored872
+	JZ     stored877
 	VMOVSD X0, (BX)
 
-stored872:
+stored877:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile865
+	JGE  tile870
 
-tiles866:
-	JMP done681
+tiles871:
+	JMP done686
 
-wider828:
+wider833:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -10028,9 +10097,9 @@ wider828:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles875
+	JLT   tiles880
 
-tile874:
+tile879:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10056,9 +10125,9 @@ tile874:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done877
+	JLE    done882
 
-again876:
+again881:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -10091,9 +10160,9 @@ again876:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again876
+	JNZ          again881
 
-done877:
+done882:
 	VMOVUPD   (DI), Z20
 	VADDPD    Z20, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10106,32 +10175,32 @@ done877:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial878
+	JNZ       partial883
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored881
+	JMP       stored886
 
-partial878:
+partial883:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour879
+	JZ         noFour884
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour879:
+noFour884:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo880
+	JZ         noTwo885
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo880:
+noTwo885:
 	TESTQ  $0x00000001, R9
-	JZ     stored881
+	JZ     stored886
 	VMOVSD X0, (BX)
 
-stored881:
+stored886:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -10145,32 +10214,32 @@ stored881:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial882
+	JNZ       partial887
 	VMOVUPD   Z7, 192(DI)
-	JMP       stored885
+	JMP       stored890
 
-partial882:
+partial887:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour883
+	JZ         noFour888
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour883:
+noFour888:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo884
+	JZ         noTwo889
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo884:
+noTwo889:
 	TESTQ  $0x00000001, R9
-	JZ     stored885
+	JZ     stored890
 	VMOVSD X0, (BX)
 
-stored885:
+stored890:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
@@ -10184,32 +10253,32 @@ stored885:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
 	TESTQ     $0x00000007, R9
-	JNZ       partial886
+	JNZ       partial891
 	VMOVUPD   Z11, 192(DI)
-	JMP       stored889
+	JMP       stored894
 
-partial886:
+partial891:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour887
+	JZ         noFour892
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour887:
+noFour892:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo888
+	JZ         noTwo893
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo888:
+noTwo893:
 	TESTQ  $0x00000001, R9
-	JZ     stored889
+	JZ     stored894
 	VMOVSD X0, (BX)
 
-stored889:
+stored894:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -10223,32 +10292,32 @@ stored889:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z15, Z15
 	TESTQ     $0x00000007, R9
-	JNZ       partial890
+	JNZ       partial895
 	VMOVUPD   Z15, 192(DI)
-	JMP       stored893
+	JMP       stored898
 
-partial890:
+partial895:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour891
+	JZ         noFour896
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour891:
+noFour896:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo892
+	JZ         noTwo897
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo892:
+noTwo897:
 	TESTQ  $0x00000001, R9
-	JZ     stored893
+	JZ     stored898
 	VMOVSD X0, (BX)
 
-stored893:
+stored898:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z16, Z16
@@ -10262,43 +10331,43 @@ stored893:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z19, Z19
 	TESTQ     $0x00000007, R9
-	JNZ       partial894
+	JNZ       partial899
 	VMOVUPD   Z19, 192(DI)
-	JMP       stored897
+	JMP       stored902
 
-partial894:
+partial899:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour895
+	JZ         noFour900
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour895:
+noFour900:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo896
+	JZ         noTwo901
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo896:
+noTwo901:
 	TESTQ  $0x00000001, R9
-	JZ     stored897
+	JZ     stored902
 	VMOVSD X0, (BX)
 
-stored897:
+stored902:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile874
+	JGE  tile879
 
-tiles875:
+tiles880:
 	CMPQ R10, $0x00000002
-	JLT  tiles899
+	JLT  tiles904
 
-tile898:
+tile903:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10312,9 +10381,9 @@ tile898:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done901
+	JLE    done906
 
-again900:
+again905:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -10332,9 +10401,9 @@ again900:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again900
+	JNZ          again905
 
-done901:
+done906:
 	VMOVUPD   (DI), Z8
 	VADDPD    Z8, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10347,32 +10416,32 @@ done901:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial902
+	JNZ       partial907
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored905
+	JMP       stored910
 
-partial902:
+partial907:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour903
+	JZ         noFour908
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour903:
+noFour908:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo904
+	JZ         noTwo909
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo904:
+noTwo909:
 	TESTQ  $0x00000001, R9
-	JZ     stored905
+	JZ     stored910
 	VMOVSD X0, (BX)
 
-stored905:
+stored910:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -10386,43 +10455,43 @@ stored905:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial906
+	JNZ       partial911
 	VMOVUPD   Z7, 192(DI)
-	JMP       stored909
+	JMP       stored914
 
-partial906:
+partial911:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour907
+	JZ         noFour912
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour907:
+noFour912:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo908
+	JZ         noTwo913
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo908:
+noTwo913:
 	TESTQ  $0x00000001, R9
-	JZ     stored909
+	JZ     stored914
 	VMOVSD X0, (BX)
 
-stored909:
+stored914:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile898
+	JGE  tile903
 
-tiles899:
+tiles904:
 	CMPQ R10, $0x00000001
-	JLT  tiles911
+	JLT  tiles916
 
-tile910:
+tile915:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10432,9 +10501,9 @@ tile910:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done913
+	JLE    done918
 
-again912:
+again917:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -10447,9 +10516,9 @@ again912:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again912
+	JNZ          again917
 
-done913:
+done918:
 	VMOVUPD   (DI), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10462,40 +10531,40 @@ done913:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial914
+	JNZ       partial919
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored917
+	JMP       stored922
 
-partial914:
+partial919:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour915
+	JZ         noFour920
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour915:
+noFour920:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo916
+	JZ         noTwo921
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo916:
+noTwo921:
 	TESTQ  $0x00000001, R9
-	JZ     stored917
+	JZ     stored922
 	VMOVSD X0, (BX)
 
-stored917:
+stored922:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile910
+	JGE  tile915
 
-tiles911:
-done681:
+tiles916:
+done686:
 	VZEROUPPER
 	RET
 
@@ -10508,9 +10577,9 @@ TEXT ·cavities512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done919
+	JLE   done924
 
-item918:
+item923:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVQ         (BX), R8
@@ -10520,20 +10589,20 @@ item918:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide920
+	JNE          wide925
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
 	VMOVUPD      (R8)(R11*8), Z2
 	VSUBPD       Z1, Z2, K1, Z0
 	VMOVUPD      Z0, (DI)(R11*8)
-	JMP          row923
+	JMP          row928
 
-wide920:
+wide925:
 	CMPQ R10, $0x08
-	JLE  rest922
+	JLE  rest927
 
-vector921:
+vector926:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -10543,9 +10612,9 @@ vector921:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector921
+	JG           vector926
 
-rest922:
+rest927:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -10556,12 +10625,12 @@ rest922:
 	VSUBPD       Z1, Z2, K2, Z0
 	VMOVUPD      Z0, (DI)(R11*8)
 
-row923:
+row928:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item918
+	JNZ  item923
 
-done919:
+done924:
 	VZEROUPPER
 	RET
 
@@ -10574,11 +10643,11 @@ TEXT ·products512(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done926
+	JLE   done931
 
-item924:
+item929:
 	CMPQ       SI, $0x08
-	JLE        last930
+	JLE        last935
 	MOVQ       536(BX), DI
 	LEAQ       (DX)(DI*8), DI
 	PREFETCHT0 (DI)
@@ -10590,7 +10659,7 @@ item924:
 	PREFETCHT0 384(DI)
 	PREFETCHT0 448(DI)
 
-last930:
+last935:
 	MOVLQSX          44(BX), DI
 	LEAQ             (AX)(DI*8), DI
 	MOVLQSX          40(BX), R8
@@ -10601,11 +10670,11 @@ last930:
 	MOVLQSX          56(BX), R11
 	LEAQ             (R10)(R11*1), R12
 	CMPQ             R10, $0x08
-	JNE              some927
+	JNE              some932
 	CMPQ             R11, $0x08
-	JNE              some927
+	JNE              some932
 	CMPL             60(BX), $0x00
-	JNE              backward928
+	JNE              backward933
 	VMOVUPD          (R9), Z0
 	VMULPD.BCST      (R8), Z0, Z0
 	VMOVUPD          64(R9), Z1
@@ -10626,9 +10695,9 @@ last930:
 	VADDPD           Z3, Z1, Z1
 	VADDPD           Z1, Z0, Z0
 	VMOVUPD          Z0, (DI)
-	JMP              next925
+	JMP              next930
 
-backward928:
+backward933:
 	VMOVUPD    (R8), Z0
 	VMULPD     (R9), Z0, Z1
 	VMULPD     64(R9), Z0, Z2
@@ -10660,15 +10729,15 @@ backward928:
 	VSHUFF64X2 $0xdd, Z1, Z0, Z0
 	VADDPD     Z0, Z2, Z2
 	VMOVUPD    Z2, (DI)
-	JMP        next925
+	JMP        next930
 
-some927:
+some932:
 	CMPQ         R10, $0x08
-	JG           done926
+	JG           done931
 	CMPQ         R11, $0x08
-	JG           done926
+	JG           done931
 	CMPL         60(BX), $0x00
-	JNE          fewBackward929
+	JNE          fewBackward934
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -10681,40 +10750,40 @@ some927:
 	VBROADCASTSD (R8), Z2
 	VFMADD231PD  (R9), Z2, K1, Z0
 	CMPQ         R10, $0x00000001
-	JLE          end931
+	JLE          end936
 	VBROADCASTSD 8(R8), Z2
 	VFMADD231PD  (R9)(R11*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000002
-	JLE          end931
+	JLE          end936
 	VBROADCASTSD 16(R8), Z2
 	VFMADD231PD  (R9)(R11*2), Z2, K1, Z0
 	CMPQ         R10, $0x00000003
-	JLE          end931
+	JLE          end936
 	VBROADCASTSD 24(R8), Z2
 	VFMADD231PD  (R9)(R12*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000004
-	JLE          end931
+	JLE          end936
 	VBROADCASTSD 32(R8), Z2
 	VFMADD231PD  (R9)(R11*4), Z2, K1, Z0
 	CMPQ         R10, $0x00000005
-	JLE          end931
+	JLE          end936
 	VBROADCASTSD 40(R8), Z2
 	VFMADD231PD  (R9)(R13*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000006
-	JLE          end931
+	JLE          end936
 	VBROADCASTSD 48(R8), Z2
 	VFMADD231PD  (R9)(R12*2), Z2, K1, Z0
 	CMPQ         R10, $0x00000007
-	JLE          end931
+	JLE          end936
 	VBROADCASTSD 56(R8), Z2
 	VFMADD231PD  (R9)(R14*1), Z2, K1, Z1
 
-end931:
+end936:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (DI)
-	JMP     next925
+	JMP     next930
 
-fewBackward929:
+fewBackward934:
 	MOVQ     $-1, R12
 	BZHIQ    R10, R12, R12
 	KMOVB    R12, K1
@@ -10733,28 +10802,28 @@ fewBackward929:
 	VXORPD   Z8, Z8, Z8
 	VMULPD.Z (R9), Z0, K1, Z1
 	CMPQ     R11, $0x00000001
-	JLE      end932
+	JLE      end937
 	VMULPD.Z (R9)(R10*1), Z0, K1, Z2
 	CMPQ     R11, $0x00000002
-	JLE      end932
+	JLE      end937
 	VMULPD.Z (R9)(R10*2), Z0, K1, Z3
 	CMPQ     R11, $0x00000003
-	JLE      end932
+	JLE      end937
 	VMULPD.Z (R9)(R12*1), Z0, K1, Z4
 	CMPQ     R11, $0x00000004
-	JLE      end932
+	JLE      end937
 	VMULPD.Z (R9)(R10*4), Z0, K1, Z5
 	CMPQ     R11, $0x00000005
-	JLE      end932
+	JLE      end937
 	VMULPD.Z (R9)(R13*1), Z0, K1, Z6
 	CMPQ     R11, $0x00000006
-	JLE      end932
+	JLE      end937
 	VMULPD.Z (R9)(R12*2), Z0, K1, Z7
 	CMPQ     R11, $0x00000007
-	JLE      end932
+	JLE      end937
 	VMULPD.Z (R9)(R14*1), Z0, K1, Z8
 
-end932:
+end937:
 	VUNPCKLPD  Z2, Z1, Z0
 	VUNPCKHPD  Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
@@ -10778,12 +10847,12 @@ end932:
 	VADDPD     Z0, Z1, Z1
 	VMOVUPD    Z1, (DI)
 
-next925:
+next930:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item924
+	JNZ  item929
 
-done926:
+done931:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -10797,9 +10866,9 @@ TEXT ·allSafe512(SB), $0-25
 	VBROADCASTSD constants<>+728(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000020
-	JLT          rest934
+	JLT          rest939
 
-whole933:
+whole938:
 	VMOVUPD (AX)(DX*8), Z2
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
@@ -10815,24 +10884,24 @@ whole933:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole933
+	JGE     whole938
 
-rest934:
+rest939:
 	CMPQ CX, $0x00000008
-	JLT  rest936
+	JLT  rest941
 
-whole935:
+whole940:
 	VMOVUPD (AX)(DX*8), Z2
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole935
+	JGE     whole940
 
-rest936:
+rest941:
 	TESTQ   CX, CX
-	JZ      done937
+	JZ      done942
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVB   BX, K1
@@ -10841,16 +10910,16 @@ rest936:
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
 
-done937:
+done942:
 	VPCMPUQ.BCST $0x06, constants<>+744(SB), Z0, K1
 	KORTESTB     K1, K1
-	JZ           safe938
+	JZ           safe943
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe938:
+safe943:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -10873,9 +10942,9 @@ TEXT ·absorbAll512(SB), $0-104
 	MOVQ         list+72(FP), DI
 	MOVQ         count+80(FP), R8
 	TESTQ        R8, R8
-	JLE          done940
+	JLE          done945
 
-item939:
+item944:
 	MOVQ         16(DI), R9
 	LEAQ         (AX)(R9*8), R9
 	MOVLQSX      48(DI), R10
@@ -10885,42 +10954,42 @@ item939:
 	MOVLQSX      56(DI), R12
 	VBROADCASTSD 32(DI), Z5
 	CMPQ         R12, $0x08
-	JG           long942
+	JG           long947
 	CMPQ         R10, BX
-	JEQ          same943
+	JEQ          same948
 	TESTQ        BX, BX
-	JZ           none945
+	JZ           none950
 	MOVQ         $-1, R13
 	BZHIQ        SI, R13, R13
 	KMOVB        R13, K1
 	TESTQ        $0x00000007, SI
-	JNZ          partial946
+	JNZ          partial951
 	VMOVUPD      Z4, (BX)
-	JMP          stored949
+	JMP          stored954
 
-partial946:
+partial951:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, SI
-	JZ         noFour947
+	JZ         noFour952
 	VMOVUPD    Y4, (BX)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, BX
 
-noFour947:
+noFour952:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo948
+	JZ         noTwo953
 	VMOVUPD    X4, (BX)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, BX
 
-noTwo948:
+noTwo953:
 	TESTQ  $0x00000001, SI
-	JZ     stored949
+	JZ     stored954
 	VMOVSD X4, (BX)
 
-stored949:
-none945:
+stored954:
+none950:
 	MOVQ      R10, BX
 	MOVQ      R12, SI
 	MOVQ      $-1, R13
@@ -10928,9 +10997,9 @@ none945:
 	KMOVB     R13, K1
 	VMOVUPD.Z (R10), K1, Z4
 
-same943:
+same948:
 	CMPQ       R12, $0x08
-	JNE        some941
+	JNE        some946
 	VMOVUPD    (R11), Z6
 	VMOVAPD    Z6, Z7
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
@@ -10942,22 +11011,22 @@ same943:
 	VMOVUPD    (R9), Z8
 	VSUBPD     Z7, Z6, Z6
 	VUCOMISD   X2, X0
-	JBE        undamped950
+	JBE        undamped955
 	VCMPPD     $0x04, Z8, Z6, K1
 	VMULPD     Z0, Z8, Z7
 	VMULPD     Z1, Z6, Z9
 	VADDPD     Z7, Z9, K1, Z6
 
-undamped950:
+undamped955:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	VMOVUPD     Z6, (R9)
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed944
+	JMP         absorbed949
 
-some941:
+some946:
 	MOVQ         $-1, R10
 	BZHIQ        R12, R10, R10
 	KMOVB        R10, K1
@@ -10974,99 +11043,99 @@ some941:
 	VMOVUPD.Z    (R9), K1, Z8
 	VSUBPD.Z     Z7, Z6, K1, Z6
 	VUCOMISD     X2, X0
-	JBE          undamped951
+	JBE          undamped956
 	VCMPPD       $0x04, Z8, Z6, K1
 	VMULPD       Z0, Z8, Z7
 	VMULPD       Z1, Z6, Z9
 	VADDPD       Z7, Z9, K1, Z6
 
-undamped951:
+undamped956:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial952
+	JNZ         partial957
 	VMOVUPD     Z6, (R9)
-	JMP         stored955
+	JMP         stored960
 
-partial952:
+partial957:
 	LEAQ       (R9), R9
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R12
-	JZ         noFour953
+	JZ         noFour958
 	VMOVUPD    Y7, (R9)
 	VSHUFF64X2 $0x4e, Z7, Z7, Z7
 	ADDQ       $0x00000020, R9
 
-noFour953:
+noFour958:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo954
+	JZ         noTwo959
 	VMOVUPD    X7, (R9)
 	VSHUFF64X2 $0xb1, Z7, Z7, Z7
 	ADDQ       $0x00000010, R9
 
-noTwo954:
+noTwo959:
 	TESTQ  $0x00000001, R12
-	JZ     stored955
+	JZ     stored960
 	VMOVSD X7, (R9)
 
-stored955:
+stored960:
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed944
+	JMP         absorbed949
 
-long942:
+long947:
 	TESTQ   BX, BX
-	JZ      none956
+	JZ      none961
 	MOVQ    $-1, R13
 	BZHIQ   SI, R13, R13
 	KMOVB   R13, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial957
+	JNZ     partial962
 	VMOVUPD Z4, (BX)
-	JMP     stored960
+	JMP     stored965
 
-partial957:
+partial962:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z6
 	TESTQ      $0x00000004, SI
-	JZ         noFour958
+	JZ         noFour963
 	VMOVUPD    Y6, (BX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, BX
 
-noFour958:
+noFour963:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo959
+	JZ         noTwo964
 	VMOVUPD    X6, (BX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, BX
 
-noTwo959:
+noTwo964:
 	TESTQ  $0x00000001, SI
-	JZ     stored960
+	JZ     stored965
 	VMOVSD X6, (BX)
 
-stored960:
-none956:
+stored965:
+none961:
 	XORQ         BX, BX
 	VBROADCASTSD constants<>+704(SB), Z6
 	XORQ         R13, R13
 	MOVQ         R12, R14
 	CMPQ         R14, $0x00000008
-	JLT          rest962
+	JLT          rest967
 
-whole961:
+whole966:
 	VMOVUPD (R11)(R13*8), Z7
 	VMAXPD  Z7, Z6, Z6
 	ADDQ    $0x00000008, R13
 	SUBQ    $0x00000008, R14
 	CMPQ    R14, $0x00000008
-	JGE     whole961
+	JGE     whole966
 
-rest962:
+rest967:
 	TESTQ        R14, R14
-	JZ           done963
+	JZ           done968
 	MOVQ         $-1, R15
 	BZHIQ        R14, R15, R15
 	KMOVB        R15, K1
@@ -11075,7 +11144,7 @@ rest962:
 	VMOVAPD      Z7, K1, Z8
 	VMAXPD       Z8, Z6, Z6
 
-done963:
+done968:
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 	VMAXPD     Z7, Z6, Z6
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
@@ -11084,20 +11153,20 @@ done963:
 	VMAXPD     Z7, Z6, Z6
 	XORQ       R13, R13
 	CMPQ       R12, $0x00000008
-	JLT        rest965
+	JLT        rest970
 
-whole964:
+whole969:
 	VMOVUPD  (R11)(R13*8), Z7
 	VMOVUPD  (R9)(R13*8), Z8
 	VSUBPD   Z6, Z7, Z7
 	VUCOMISD X2, X0
-	JBE      undamped966
+	JBE      undamped971
 	VCMPPD   $0x04, Z8, Z7, K1
 	VMULPD   Z0, Z8, Z9
 	VMULPD   Z1, Z7, Z10
 	VADDPD   Z9, Z10, K1, Z7
 
-undamped966:
+undamped971:
 	VCMPPD      $0x04, Z8, Z7, K1
 	VSUBPD.Z    Z8, Z7, K1, Z8
 	VPANDQ.BCST constants<>+752(SB), Z8, Z8
@@ -11109,11 +11178,11 @@ undamped966:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R12
 	CMPQ        R12, $0x00000008
-	JGE         whole964
+	JGE         whole969
 
-rest965:
+rest970:
 	TESTQ     R12, R12
-	JZ        done967
+	JZ        done972
 	MOVQ      $-1, R14
 	BZHIQ     R12, R14, R14
 	KMOVB     R14, K1
@@ -11121,113 +11190,113 @@ rest965:
 	VMOVUPD.Z (R9)(R13*8), K1, Z8
 	VSUBPD.Z  Z6, Z7, K1, Z7
 	VUCOMISD  X2, X0
-	JBE       undamped968
+	JBE       undamped973
 	VCMPPD    $0x04, Z8, Z7, K2
 	VMULPD    Z0, Z8, Z6
 	VMULPD    Z1, Z7, Z9
 	VADDPD    Z6, Z9, K2, Z7
 
-undamped968:
+undamped973:
 	VCMPPD      $0x04, Z8, Z7, K2
 	VSUBPD.Z    Z8, Z7, K2, Z6
 	VPANDQ.BCST constants<>+752(SB), Z6, Z6
 	VPMAXUQ     Z6, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial969
+	JNZ         partial974
 	VMOVUPD     Z7, (R9)(R13*8)
-	JMP         stored972
+	JMP         stored977
 
-partial969:
+partial974:
 	LEAQ       (R9)(R13*8), R9
 	VMOVAPD    Z7, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour970
+	JZ         noFour975
 	VMOVUPD    Y6, (R9)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, R9
 
-noFour970:
+noFour975:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo971
+	JZ         noTwo976
 	VMOVUPD    X6, (R9)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, R9
 
-noTwo971:
+noTwo976:
 	TESTQ  $0x00000001, R12
-	JZ     stored972
+	JZ     stored977
 	VMOVSD X6, (R9)
 
-stored972:
+stored977:
 	VMOVUPD.Z   (R10)(R13*8), K1, Z6
 	VFMADD231PD Z7, Z5, Z6
 	TESTQ       $0x00000007, R12
-	JNZ         partial973
+	JNZ         partial978
 	VMOVUPD     Z6, (R10)(R13*8)
-	JMP         stored976
+	JMP         stored981
 
-partial973:
+partial978:
 	LEAQ       (R10)(R13*8), R9
 	VMOVAPD    Z6, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour974
+	JZ         noFour979
 	VMOVUPD    Y5, (R9)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, R9
 
-noFour974:
+noFour979:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo975
+	JZ         noTwo980
 	VMOVUPD    X5, (R9)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, R9
 
-noTwo975:
+noTwo980:
 	TESTQ  $0x00000001, R12
-	JZ     stored976
+	JZ     stored981
 	VMOVSD X5, (R9)
 
-stored976:
-done967:
-absorbed944:
+stored981:
+done972:
+absorbed949:
 	ADDQ $0x00000040, DI
 	DECQ R8
-	JNZ  item939
+	JNZ  item944
 
-done940:
+done945:
 	TESTQ   BX, BX
-	JZ      none977
+	JZ      none982
 	MOVQ    $-1, AX
 	BZHIQ   SI, AX, AX
 	KMOVB   AX, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial978
+	JNZ     partial983
 	VMOVUPD Z4, (BX)
-	JMP     stored981
+	JMP     stored986
 
-partial978:
+partial983:
 	LEAQ       (BX), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour979
+	JZ         noFour984
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour979:
+noFour984:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo980
+	JZ         noTwo985
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo980:
+noTwo985:
 	TESTQ  $0x00000001, SI
-	JZ     stored981
+	JZ     stored986
 	VMOVSD X0, (AX)
 
-stored981:
-none977:
+stored986:
+none982:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -11245,9 +11314,9 @@ TEXT ·shiftAll512(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done983
+	JLE   done988
 
-item982:
+item987:
 	MOVLQSX      16(CX), BX
 	LEAQ         (AX)(BX*8), BX
 	MOVLQSX      20(CX), SI
@@ -11255,19 +11324,19 @@ item982:
 	KXORB        K1, K1, K1
 	XORQ         DI, DI
 	CMPQ         SI, $0x08
-	JNE          wide984
+	JNE          wide989
 	VMOVUPD      (BX)(DI*8), Z1
 	VCMPPD       $0x03, Z1, Z1, K2
 	KORB         K2, K1, K1
 	VMAXPD       Z1, Z0, Z0
-	JMP          row987
+	JMP          row992
 
-wide984:
+wide989:
 	MOVQ SI, R8
 	CMPQ R8, $0x08
-	JLE  rest986
+	JLE  rest991
 
-vector985:
+vector990:
 	VMOVUPD (BX)(DI*8), Z1
 	VCMPPD  $0x03, Z1, Z1, K2
 	KORB    K2, K1, K1
@@ -11275,9 +11344,9 @@ vector985:
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, R8
 	CMPQ    R8, $0x08
-	JG      vector985
+	JG      vector990
 
-rest986:
+rest991:
 	MOVQ         $-1, R9
 	BZHIQ        R8, R9, R9
 	KMOVB        R9, K2
@@ -11288,7 +11357,7 @@ rest986:
 	VMOVAPD      Z1, K2, Z2
 	VMAXPD       Z2, Z0, Z0
 
-row987:
+row992:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -11298,22 +11367,22 @@ row987:
 	VPANDQ.BCST  constants<>+752(SB), Z0, Z1
 	VCMPPD.BCST  $0x1e, constants<>+736(SB), Z1, K2
 	KORTESTB     K2, K1
-	JNZ          done983
+	JNZ          done988
 	VBROADCASTSD 8(CX), Z1
 	XORQ         DI, DI
 	CMPQ         SI, $0x08
-	JNE          wide988
+	JNE          wide993
 	VMOVUPD      (BX)(DI*8), Z2
 	VSUBPD       Z0, Z2, Z2
 	VMULPD       Z1, Z2, Z2
 	VMOVUPD      Z2, (BX)(DI*8)
-	JMP          row991
+	JMP          row996
 
-wide988:
+wide993:
 	CMPQ SI, $0x08
-	JLE  rest990
+	JLE  rest995
 
-vector989:
+vector994:
 	VMOVUPD (BX)(DI*8), Z2
 	VSUBPD  Z0, Z2, Z2
 	VMULPD  Z1, Z2, Z2
@@ -11321,9 +11390,9 @@ vector989:
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, SI
 	CMPQ    SI, $0x08
-	JG      vector989
+	JG      vector994
 
-rest990:
+rest995:
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVB     R8, K2
@@ -11331,38 +11400,38 @@ rest990:
 	VSUBPD    Z0, Z2, Z2
 	VMULPD    Z1, Z2, Z2
 	TESTQ     $0x00000007, SI
-	JNZ       partial992
+	JNZ       partial997
 	VMOVUPD   Z2, (BX)(DI*8)
-	JMP       stored995
+	JMP       stored1000
 
-partial992:
+partial997:
 	LEAQ       (BX)(DI*8), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour993
+	JZ         noFour998
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour993:
+noFour998:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo994
+	JZ         noTwo999
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo994:
+noTwo999:
 	TESTQ  $0x00000001, SI
-	JZ     stored995
+	JZ     stored1000
 	VMOVSD X0, (BX)
 
-stored995:
-row991:
+stored1000:
+row996:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item982
+	JNZ  item987
 
-done983:
+done988:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -11375,40 +11444,40 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done997
+	JLE   done1002
 
-item996:
+item1001:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x08
-	JNE     wide998
+	JNE     wide1003
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row1001
+	JMP     row1006
 
-wide998:
+wide1003:
 	CMPQ DI, $0x08
-	JLE  rest1000
+	JLE  rest1005
 
-vector999:
+vector1004:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x08, R8
 	SUBQ    $0x08, DI
 	CMPQ    DI, $0x08
-	JG      vector999
+	JG      vector1004
 
-rest1000:
+rest1005:
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-row1001:
+row1006:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -11419,9 +11488,9 @@ row1001:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item996
+	JNZ        item1001
 
-done997:
+done1002:
 	VZEROUPPER
 	RET
 
@@ -11435,9 +11504,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1003
+	JLE    done1008
 
-item1002:
+item1007:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -11447,7 +11516,7 @@ item1002:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x08
-	JNE          wide1004
+	JNE          wide1009
 	VMOVUPD      (R8)(R10*8), Z2
 	VMOVUPD      (DI)(R10*8), Z3
 	VSUBPD       Z1, Z2, Z2
@@ -11456,13 +11525,13 @@ item1002:
 	VPANDQ.BCST  constants<>+752(SB), Z1, Z1
 	VPMAXUQ      Z1, Z0, Z0
 	VMOVUPD      Z2, (DI)(R10*8)
-	JMP          row1007
+	JMP          row1012
 
-wide1004:
+wide1009:
 	CMPQ R9, $0x08
-	JLE  rest1006
+	JLE  rest1011
 
-vector1005:
+vector1010:
 	VMOVUPD     (R8)(R10*8), Z2
 	VMOVUPD     (DI)(R10*8), Z3
 	VSUBPD      Z1, Z2, Z2
@@ -11474,9 +11543,9 @@ vector1005:
 	ADDQ        $0x08, R10
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JG          vector1005
+	JG          vector1010
 
-rest1006:
+rest1011:
 	MOVQ        $-1, R11
 	BZHIQ       R9, R11, R11
 	KMOVB       R11, K1
@@ -11488,38 +11557,38 @@ rest1006:
 	VPANDQ.BCST constants<>+752(SB), Z1, Z1
 	VPMAXUQ     Z1, Z0, Z0
 	TESTQ       $0x00000007, R9
-	JNZ         partial1008
+	JNZ         partial1013
 	VMOVUPD     Z2, (DI)(R10*8)
-	JMP         stored1011
+	JMP         stored1016
 
-partial1008:
+partial1013:
 	LEAQ       (DI)(R10*8), DI
 	VMOVAPD    Z2, Z1
 	TESTQ      $0x00000004, R9
-	JZ         noFour1009
+	JZ         noFour1014
 	VMOVUPD    Y1, (DI)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, DI
 
-noFour1009:
+noFour1014:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1010
+	JZ         noTwo1015
 	VMOVUPD    X1, (DI)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, DI
 
-noTwo1010:
+noTwo1015:
 	TESTQ  $0x00000001, R9
-	JZ     stored1011
+	JZ     stored1016
 	VMOVSD X1, (DI)
 
-stored1011:
-row1007:
+stored1016:
+row1012:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1002
+	JNZ  item1007
 
-done1003:
+done1008:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VPMAXUQ    Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -11547,64 +11616,61 @@ TEXT ·exponentials512(SB), $0-64
 	VMOVUPD      constants<>+0(SB), Z7
 	VMOVUPD      constants<>+64(SB), Z8
 	TESTQ        BX, BX
-	JLE          done1013
+	JLE          done1018
 
-table1012:
+table1017:
+	VXORPD       Z10, Z10, Z10
 	VBROADCASTSD (DX), Z9
-	KXORB        K1, K1, K1
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest1015
+	JLT          rest1020
 
-whole1014:
-	VMULPD (AX)(SI*8), Z9, Z10
-	VANDPD Z1, Z10, Z10
-	VCMPPD $0x06, Z0, Z10, K2
-	KORB   K2, K1, K1
-	VMULPD 64(AX)(SI*8), Z9, Z10
-	VANDPD Z1, Z10, Z10
-	VCMPPD $0x06, Z0, Z10, K2
-	KORB   K2, K1, K1
-	ADDQ   $0x00000010, SI
-	SUBQ   $0x00000010, DI
-	CMPQ   DI, $0x00000010
-	JGE    whole1014
+whole1019:
+	VMULPD  (AX)(SI*8), Z9, Z11
+	VANDPD  Z1, Z11, Z11
+	VPMAXUQ Z11, Z10, Z10
+	VMULPD  64(AX)(SI*8), Z9, Z11
+	VANDPD  Z1, Z11, Z11
+	VPMAXUQ Z11, Z10, Z10
+	ADDQ    $0x00000010, SI
+	SUBQ    $0x00000010, DI
+	CMPQ    DI, $0x00000010
+	JGE     whole1019
 
-rest1015:
+rest1020:
 	CMPQ DI, $0x00000008
-	JLT  rest1017
+	JLT  rest1022
 
-whole1016:
-	VMULPD (AX)(SI*8), Z9, Z10
-	VANDPD Z1, Z10, Z10
-	VCMPPD $0x06, Z0, Z10, K2
-	KORB   K2, K1, K1
-	ADDQ   $0x00000008, SI
-	SUBQ   $0x00000008, DI
-	CMPQ   DI, $0x00000008
-	JGE    whole1016
+whole1021:
+	VMULPD  (AX)(SI*8), Z9, Z11
+	VANDPD  Z1, Z11, Z11
+	VPMAXUQ Z11, Z10, Z10
+	ADDQ    $0x00000008, SI
+	SUBQ    $0x00000008, DI
+	CMPQ    DI, $0x00000008
+	JGE     whole1021
 
-rest1017:
+rest1022:
 	TESTQ    DI, DI
-	JZ       done1018
+	JZ       done1023
 	MOVQ     $-1, R8
 	BZHIQ    DI, R8, R8
-	KMOVB    R8, K2
-	VMULPD.Z (AX)(SI*8), Z9, K2, Z10
-	VANDPD   Z1, Z10, Z10
-	VCMPPD   $0x06, Z0, Z10, K2
-	KORB     K2, K1, K1
+	KMOVB    R8, K1
+	VMULPD.Z (AX)(SI*8), Z9, K1, Z11
+	VANDPD   Z1, Z11, Z11
+	VPMAXUQ  Z11, Z10, Z10
 
-done1018:
+done1023:
+	VCMPPD $0x06, Z0, Z10, K1
 	KTESTB K1, K1
-	JNZ    done1013
+	JNZ    done1018
 	XORQ   SI, SI
 	MOVQ   CX, DI
 	CMPQ   DI, $0x00000010
-	JLT    rest1020
+	JLT    rest1025
 
-panel1019:
+panel1024:
 	VMOVUPD          (AX)(SI*1), Z10
 	VMOVUPD          64(AX)(SI*1), Z11
 	VMULPD           Z9, Z10, Z10
@@ -11648,17 +11714,17 @@ panel1019:
 	ADDQ             $0x00000080, SI
 	SUBQ             $0x00000010, DI
 	CMPQ             DI, $0x00000010
-	JGE              panel1019
+	JGE              panel1024
 
-rest1020:
+rest1025:
 	TESTQ            DI, DI
-	JZ               done1021
+	JZ               done1026
 	CMPQ             DI, $0x00000008
-	JGT              wider1022
+	JGT              wider1027
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
-	KMOVB            R8, K2
-	VMOVUPD.Z        (AX)(SI*1), K2, Z10
+	KMOVB            R8, K1
+	VMOVUPD.Z        (AX)(SI*1), K1, Z10
 	VMULPD           Z9, Z10, Z10
 	VMOVAPD          Z3, Z9
 	VFMADD231PD      Z2, Z10, Z9
@@ -11678,41 +11744,41 @@ rest1020:
 	VPADDQ           Z11, Z9, Z9
 	VFMADD213PD      Z9, Z9, Z12
 	TESTQ            $0x00000007, DI
-	JNZ              partial1023
+	JNZ              partial1028
 	VMOVUPD          Z12, (AX)(SI*1)
-	JMP              stored1026
+	JMP              stored1031
 
-partial1023:
+partial1028:
 	LEAQ       (AX)(SI*1), SI
 	VMOVAPD    Z12, Z9
 	TESTQ      $0x00000004, DI
-	JZ         noFour1024
+	JZ         noFour1029
 	VMOVUPD    Y9, (SI)
 	VSHUFF64X2 $0x4e, Z9, Z9, Z9
 	ADDQ       $0x00000020, SI
 
-noFour1024:
+noFour1029:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1025
+	JZ         noTwo1030
 	VMOVUPD    X9, (SI)
 	VSHUFF64X2 $0xb1, Z9, Z9, Z9
 	ADDQ       $0x00000010, SI
 
-noTwo1025:
+noTwo1030:
 	TESTQ  $0x00000001, DI
-	JZ     stored1026
+	JZ     stored1031
 	VMOVSD X9, (SI)
 
-stored1026:
-	JMP done1021
+stored1031:
+	JMP done1026
 
-wider1022:
+wider1027:
 	SUBQ             $0x00000008, DI
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
-	KMOVB            R8, K2
+	KMOVB            R8, K1
 	VMOVUPD          (AX)(SI*1), Z10
-	VMOVUPD.Z        64(AX)(SI*1), K2, Z11
+	VMOVUPD.Z        64(AX)(SI*1), K1, Z11
 	VMULPD           Z9, Z10, Z10
 	VMULPD           Z9, Z11, Z11
 	VMOVAPD          Z3, Z9
@@ -11751,39 +11817,39 @@ wider1022:
 	VFMADD213PD      Z12, Z12, Z16
 	VMOVUPD          Z15, (AX)(SI*1)
 	TESTQ            $0x00000007, DI
-	JNZ              partial1028
+	JNZ              partial1033
 	VMOVUPD          Z16, 64(AX)(SI*1)
-	JMP              stored1031
+	JMP              stored1036
 
-partial1028:
+partial1033:
 	LEAQ       64(AX)(SI*1), SI
 	VMOVAPD    Z16, Z9
 	TESTQ      $0x00000004, DI
-	JZ         noFour1029
+	JZ         noFour1034
 	VMOVUPD    Y9, (SI)
 	VSHUFF64X2 $0x4e, Z9, Z9, Z9
 	ADDQ       $0x00000020, SI
 
-noFour1029:
+noFour1034:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1030
+	JZ         noTwo1035
 	VMOVUPD    X9, (SI)
 	VSHUFF64X2 $0xb1, Z9, Z9, Z9
 	ADDQ       $0x00000010, SI
 
-noTwo1030:
+noTwo1035:
 	TESTQ  $0x00000001, DI
-	JZ     stored1031
+	JZ     stored1036
 	VMOVSD X9, (SI)
 
-stored1031:
-done1021:
+stored1036:
+done1026:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1012
+	JNZ  table1017
 
-done1013:
+done1018:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -11811,14 +11877,14 @@ TEXT ·regularProducts512(SB), $0-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few1032
+	JNE          few1037
 	MOVQ         336(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 
-group1034:
+group1039:
 	CMPQ       408(DX), $0x00
-	JEQ        near1035
+	JEQ        near1040
 	LEAQ       12(AX), R8
 	CMPQ       R8, CX
 	CMOVQGT    CX, R8
@@ -11888,7 +11954,7 @@ group1034:
 	PREFETCHT0 384(R8)
 	PREFETCHT0 448(R8)
 
-near1035:
+near1040:
 	LEAQ             (AX), R8
 	CMPQ             R8, CX
 	CMOVQGT          CX, R8
@@ -12092,7 +12158,7 @@ near1035:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             (BX), R10
 	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward1036
+	JNZ              backward1041
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -12113,9 +12179,9 @@ near1035:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product1037
+	JMP              product1042
 
-backward1036:
+backward1041:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -12148,7 +12214,7 @@ backward1036:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product1037:
+product1042:
 	VMOVUPD          Z14, (BX)
 	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
@@ -12163,7 +12229,7 @@ product1037:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             64(BX), R10
 	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward1038
+	JNZ              backward1043
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -12184,9 +12250,9 @@ product1037:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product1039
+	JMP              product1044
 
-backward1038:
+backward1043:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -12219,7 +12285,7 @@ backward1038:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product1039:
+product1044:
 	VMOVUPD          Z14, 64(BX)
 	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
@@ -12234,7 +12300,7 @@ product1039:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             128(BX), R10
 	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward1040
+	JNZ              backward1045
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -12255,9 +12321,9 @@ product1039:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product1041
+	JMP              product1046
 
-backward1040:
+backward1045:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -12290,7 +12356,7 @@ backward1040:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product1041:
+product1046:
 	VMOVUPD          Z14, 128(BX)
 	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
@@ -12305,7 +12371,7 @@ product1041:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             192(BX), R10
 	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward1042
+	JNZ              backward1047
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -12326,9 +12392,9 @@ product1041:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product1043
+	JMP              product1048
 
-backward1042:
+backward1047:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -12361,17 +12427,17 @@ backward1042:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product1043:
+product1048:
 	VMOVUPD     Z14, 192(BX)
 	VPSUBQ.BCST constants<>+728(SB), Z14, Z14
 	VPMAXUQ     Z14, Z0, Z0
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, CX
-	JLE         group1034
-	JMP         done1033
+	JLE         group1039
+	JMP         done1038
 
-few1032:
+few1037:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -12380,9 +12446,9 @@ few1032:
 	MOVQ  264(DX), DI
 	MOVQ  48(DX), R8
 
-group1044:
+group1049:
 	CMPQ    408(DX), $0x00
-	JEQ     near1045
+	JEQ     near1050
 	LEAQ    12(AX), R9
 	CMPQ    R9, CX
 	CMOVQGT CX, R9
@@ -12397,11 +12463,11 @@ group1044:
 	SHRQ    $0x03, R10
 	ADDQ    R9, R10
 
-ahead1046:
+ahead1051:
 	PREFETCHT0 (R9)
 	ADDQ       $0x40, R9
 	CMPQ       R9, R10
-	JL         ahead1046
+	JL         ahead1051
 	LEAQ       13(AX), R9
 	CMPQ       R9, CX
 	CMOVQGT    CX, R9
@@ -12416,11 +12482,11 @@ ahead1046:
 	SHRQ       $0x03, R10
 	ADDQ       R9, R10
 
-ahead1047:
+ahead1052:
 	PREFETCHT0 (R9)
 	ADDQ       $0x40, R9
 	CMPQ       R9, R10
-	JL         ahead1047
+	JL         ahead1052
 	LEAQ       14(AX), R9
 	CMPQ       R9, CX
 	CMOVQGT    CX, R9
@@ -12435,11 +12501,11 @@ ahead1047:
 	SHRQ       $0x03, R10
 	ADDQ       R9, R10
 
-ahead1048:
+ahead1053:
 	PREFETCHT0 (R9)
 	ADDQ       $0x40, R9
 	CMPQ       R9, R10
-	JL         ahead1048
+	JL         ahead1053
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
 	CMOVQGT    CX, R9
@@ -12454,13 +12520,13 @@ ahead1048:
 	SHRQ       $0x03, R10
 	ADDQ       R9, R10
 
-ahead1049:
+ahead1054:
 	PREFETCHT0 (R9)
 	ADDQ       $0x40, R9
 	CMPQ       R9, R10
-	JL         ahead1049
+	JL         ahead1054
 
-near1045:
+near1050:
 	LEAQ             (AX), R9
 	CMPQ             R9, CX
 	CMOVQGT          CX, R9
@@ -12668,7 +12734,7 @@ near1045:
 	LEAQ             (R11)(R10*8), R10
 	LEAQ             (SI), R11
 	TESTB            $0x01, (DI)(R9*4)
-	JNZ              backward1050
+	JNZ              backward1055
 	MOVQ             (DX), R9
 	MOVQ             $-1, R12
 	BZHIQ            R9, R12, R12
@@ -12683,40 +12749,40 @@ near1045:
 	VBROADCASTSD     (R11), Z16
 	VFMADD231PD      (R10), Z16, K2, Z14
 	CMPQ             R9, $0x00000001
-	JLE              end1052
+	JLE              end1057
 	VBROADCASTSD     8(R11), Z16
 	VFMADD231PD      (R10)(R12*1), Z16, K2, Z15
 	CMPQ             R9, $0x00000002
-	JLE              end1052
+	JLE              end1057
 	VBROADCASTSD     16(R11), Z16
 	VFMADD231PD      (R10)(R12*2), Z16, K2, Z14
 	CMPQ             R9, $0x00000003
-	JLE              end1052
+	JLE              end1057
 	VBROADCASTSD     24(R11), Z16
 	VFMADD231PD      (R10)(R13*1), Z16, K2, Z15
 	CMPQ             R9, $0x00000004
-	JLE              end1052
+	JLE              end1057
 	VBROADCASTSD     32(R11), Z16
 	VFMADD231PD      (R10)(R12*4), Z16, K2, Z14
 	CMPQ             R9, $0x00000005
-	JLE              end1052
+	JLE              end1057
 	VBROADCASTSD     40(R11), Z16
 	VFMADD231PD      (R10)(R14*1), Z16, K2, Z15
 	CMPQ             R9, $0x00000006
-	JLE              end1052
+	JLE              end1057
 	VBROADCASTSD     48(R11), Z16
 	VFMADD231PD      (R10)(R13*2), Z16, K2, Z14
 	CMPQ             R9, $0x00000007
-	JLE              end1052
+	JLE              end1057
 	VBROADCASTSD     56(R11), Z16
 	VFMADD231PD      (R10)(R15*1), Z16, K2, Z15
 
-end1052:
+end1057:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1051
+	JMP     product1056
 
-backward1050:
+backward1055:
 	MOVQ     (DX), R9
 	MOVQ     $-1, R12
 	BZHIQ    R9, R12, R12
@@ -12737,28 +12803,28 @@ backward1050:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R9, $0x00000001
-	JLE      end1053
+	JLE      end1058
 	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
 	CMPQ     R9, $0x00000002
-	JLE      end1053
+	JLE      end1058
 	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
 	CMPQ     R9, $0x00000003
-	JLE      end1053
+	JLE      end1058
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
 	CMPQ     R9, $0x00000004
-	JLE      end1053
+	JLE      end1058
 	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
 	CMPQ     R9, $0x00000005
-	JLE      end1053
+	JLE      end1058
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
 	CMPQ     R9, $0x00000006
-	JLE      end1053
+	JLE      end1058
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
 	CMPQ     R9, $0x00000007
-	JLE      end1053
+	JLE      end1058
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
 
-end1053:
+end1058:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -12782,7 +12848,7 @@ end1053:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1051:
+product1056:
 	VMOVUPD       Z14, (SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
@@ -12797,7 +12863,7 @@ product1051:
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          64(SI), R11
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward1054
+	JNZ           backward1059
 	MOVQ          (DX), R9
 	MOVQ          $-1, R12
 	BZHIQ         R9, R12, R12
@@ -12812,40 +12878,40 @@ product1051:
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
 	CMPQ          R9, $0x00000001
-	JLE           end1056
+	JLE           end1061
 	VBROADCASTSD  8(R11), Z16
 	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000002
-	JLE           end1056
+	JLE           end1061
 	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000003
-	JLE           end1056
+	JLE           end1061
 	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000004
-	JLE           end1056
+	JLE           end1061
 	VBROADCASTSD  32(R11), Z16
 	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
 	CMPQ          R9, $0x00000005
-	JLE           end1056
+	JLE           end1061
 	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000006
-	JLE           end1056
+	JLE           end1061
 	VBROADCASTSD  48(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000007
-	JLE           end1056
+	JLE           end1061
 	VBROADCASTSD  56(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
 
-end1056:
+end1061:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1055
+	JMP     product1060
 
-backward1054:
+backward1059:
 	MOVQ     (DX), R9
 	MOVQ     $-1, R12
 	BZHIQ    R9, R12, R12
@@ -12866,28 +12932,28 @@ backward1054:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R9, $0x00000001
-	JLE      end1057
+	JLE      end1062
 	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
 	CMPQ     R9, $0x00000002
-	JLE      end1057
+	JLE      end1062
 	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
 	CMPQ     R9, $0x00000003
-	JLE      end1057
+	JLE      end1062
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
 	CMPQ     R9, $0x00000004
-	JLE      end1057
+	JLE      end1062
 	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
 	CMPQ     R9, $0x00000005
-	JLE      end1057
+	JLE      end1062
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
 	CMPQ     R9, $0x00000006
-	JLE      end1057
+	JLE      end1062
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
 	CMPQ     R9, $0x00000007
-	JLE      end1057
+	JLE      end1062
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
 
-end1057:
+end1062:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -12911,7 +12977,7 @@ end1057:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1055:
+product1060:
 	VMOVUPD       Z14, 64(SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
@@ -12926,7 +12992,7 @@ product1055:
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          128(SI), R11
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward1058
+	JNZ           backward1063
 	MOVQ          (DX), R9
 	MOVQ          $-1, R12
 	BZHIQ         R9, R12, R12
@@ -12941,40 +13007,40 @@ product1055:
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
 	CMPQ          R9, $0x00000001
-	JLE           end1060
+	JLE           end1065
 	VBROADCASTSD  8(R11), Z16
 	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000002
-	JLE           end1060
+	JLE           end1065
 	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000003
-	JLE           end1060
+	JLE           end1065
 	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000004
-	JLE           end1060
+	JLE           end1065
 	VBROADCASTSD  32(R11), Z16
 	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
 	CMPQ          R9, $0x00000005
-	JLE           end1060
+	JLE           end1065
 	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000006
-	JLE           end1060
+	JLE           end1065
 	VBROADCASTSD  48(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000007
-	JLE           end1060
+	JLE           end1065
 	VBROADCASTSD  56(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
 
-end1060:
+end1065:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1059
+	JMP     product1064
 
-backward1058:
+backward1063:
 	MOVQ     (DX), R9
 	MOVQ     $-1, R12
 	BZHIQ    R9, R12, R12
@@ -12995,28 +13061,28 @@ backward1058:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R9, $0x00000001
-	JLE      end1061
+	JLE      end1066
 	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
 	CMPQ     R9, $0x00000002
-	JLE      end1061
+	JLE      end1066
 	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
 	CMPQ     R9, $0x00000003
-	JLE      end1061
+	JLE      end1066
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
 	CMPQ     R9, $0x00000004
-	JLE      end1061
+	JLE      end1066
 	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
 	CMPQ     R9, $0x00000005
-	JLE      end1061
+	JLE      end1066
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
 	CMPQ     R9, $0x00000006
-	JLE      end1061
+	JLE      end1066
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
 	CMPQ     R9, $0x00000007
-	JLE      end1061
+	JLE      end1066
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
 
-end1061:
+end1066:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -13040,7 +13106,7 @@ end1061:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1059:
+product1064:
 	VMOVUPD       Z14, 128(SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
@@ -13055,7 +13121,7 @@ product1059:
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          192(SI), R11
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward1062
+	JNZ           backward1067
 	MOVQ          (DX), R9
 	MOVQ          $-1, R12
 	BZHIQ         R9, R12, R12
@@ -13070,40 +13136,40 @@ product1059:
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
 	CMPQ          R9, $0x00000001
-	JLE           end1064
+	JLE           end1069
 	VBROADCASTSD  8(R11), Z16
 	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000002
-	JLE           end1064
+	JLE           end1069
 	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000003
-	JLE           end1064
+	JLE           end1069
 	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000004
-	JLE           end1064
+	JLE           end1069
 	VBROADCASTSD  32(R11), Z16
 	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
 	CMPQ          R9, $0x00000005
-	JLE           end1064
+	JLE           end1069
 	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000006
-	JLE           end1064
+	JLE           end1069
 	VBROADCASTSD  48(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000007
-	JLE           end1064
+	JLE           end1069
 	VBROADCASTSD  56(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
 
-end1064:
+end1069:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1063
+	JMP     product1068
 
-backward1062:
+backward1067:
 	MOVQ     (DX), R9
 	MOVQ     $-1, R12
 	BZHIQ    R9, R12, R12
@@ -13124,28 +13190,28 @@ backward1062:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R9, $0x00000001
-	JLE      end1065
+	JLE      end1070
 	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
 	CMPQ     R9, $0x00000002
-	JLE      end1065
+	JLE      end1070
 	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
 	CMPQ     R9, $0x00000003
-	JLE      end1065
+	JLE      end1070
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
 	CMPQ     R9, $0x00000004
-	JLE      end1065
+	JLE      end1070
 	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
 	CMPQ     R9, $0x00000005
-	JLE      end1065
+	JLE      end1070
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
 	CMPQ     R9, $0x00000006
-	JLE      end1065
+	JLE      end1070
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
 	CMPQ     R9, $0x00000007
-	JLE      end1065
+	JLE      end1070
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
 
-end1065:
+end1070:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -13169,26 +13235,26 @@ end1065:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1063:
+product1068:
 	VMOVUPD       Z14, 192(SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
 	ADDQ          $0x00000100, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, CX
-	JLE           group1044
+	JLE           group1049
 
-done1033:
+done1038:
 	VPCMPUQ.BCST $0x06, constants<>+744(SB), Z0, K1
 	VCMPPD.BCST  $0x06, constants<>+808(SB), Z1, K2
 	KORTESTB     K2, K1
-	JZ           safe1066
+	JZ           safe1071
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe1066:
+safe1071:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -13209,12 +13275,12 @@ TEXT ·regularAbsorb512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few1067
+	JNE          few1072
 	MOVQ         336(DX), BX
 	CMPQ         CX, $0x04
-	JLT          rest1070
+	JLT          rest1075
 
-group1069:
+group1074:
 	VMOVUPD          (BX), Z4
 	VMOVUPD          64(BX), Z5
 	VMOVUPD          128(BX), Z6
@@ -13367,13 +13433,13 @@ group1069:
 	VMOVUPD          (SI), Z8
 	VSUBPD           Z4, Z20, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped1071
+	JBE              undamped1076
 	VCMPPD           $0x04, Z8, Z20, K1
 	VMULPD           Z0, Z8, Z4
 	VMULPD           Z1, Z20, Z9
 	VADDPD           Z4, Z9, K1, Z20
 
-undamped1071:
+undamped1076:
 	VCMPPD      $0x04, Z8, Z20, K1
 	VSUBPD.Z    Z8, Z20, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13388,13 +13454,13 @@ undamped1071:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z5, Z21, Z21
 	VUCOMISD    X2, X0
-	JBE         undamped1072
+	JBE         undamped1077
 	VCMPPD      $0x04, Z4, Z21, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z21, Z8
 	VADDPD      Z5, Z8, K1, Z21
 
-undamped1072:
+undamped1077:
 	VCMPPD      $0x04, Z4, Z21, K1
 	VSUBPD.Z    Z4, Z21, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13409,13 +13475,13 @@ undamped1072:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z6, Z22, Z22
 	VUCOMISD    X2, X0
-	JBE         undamped1073
+	JBE         undamped1078
 	VCMPPD      $0x04, Z4, Z22, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z22, Z6
 	VADDPD      Z5, Z6, K1, Z22
 
-undamped1073:
+undamped1078:
 	VCMPPD      $0x04, Z4, Z22, K1
 	VSUBPD.Z    Z4, Z22, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13430,13 +13496,13 @@ undamped1073:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z7, Z23, Z23
 	VUCOMISD    X2, X0
-	JBE         undamped1074
+	JBE         undamped1079
 	VCMPPD      $0x04, Z4, Z23, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z23, Z6
 	VADDPD      Z5, Z6, K1, Z23
 
-undamped1074:
+undamped1079:
 	VCMPPD      $0x04, Z4, Z23, K1
 	VSUBPD.Z    Z4, Z23, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13447,13 +13513,13 @@ undamped1074:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group1069
+	JGE         group1074
 
-rest1070:
+rest1075:
 	CMPQ CX, $0x01
-	JLT  rest1076
+	JLT  rest1081
 
-group1075:
+group1080:
 	VMOVUPD          (BX), Z4
 	VGETMANTPD       $0x0b, Z4, Z5
 	VGETEXPPD        Z4, Z4
@@ -13498,13 +13564,13 @@ group1075:
 	VMOVUPD          (SI), Z5
 	VSUBPD           Z4, Z8, Z8
 	VUCOMISD         X2, X0
-	JBE              undamped1077
+	JBE              undamped1082
 	VCMPPD           $0x04, Z5, Z8, K1
 	VMULPD           Z0, Z5, Z4
 	VMULPD           Z1, Z8, Z6
 	VADDPD           Z4, Z6, K1, Z8
 
-undamped1077:
+undamped1082:
 	VCMPPD      $0x04, Z5, Z8, K1
 	VSUBPD.Z    Z5, Z8, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13515,12 +13581,12 @@ undamped1077:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group1075
+	JGE         group1080
 
-rest1076:
-	JMP done1068
+rest1081:
+	JMP done1073
 
-few1067:
+few1072:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -13528,9 +13594,9 @@ few1067:
 	SHLQ  $0x03, SI
 	MOVQ  336(DX), DI
 	CMPQ  CX, $0x04
-	JLT   rest1079
+	JLT   rest1084
 
-group1078:
+group1083:
 	VMOVUPD          (DI), Z4
 	VMOVUPD          64(DI), Z5
 	VMOVUPD          128(DI), Z6
@@ -13691,72 +13757,25 @@ group1078:
 	VMOVUPD.Z        (R8), K1, Z8
 	VSUBPD.Z         Z4, Z20, K1, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped1080
+	JBE              undamped1085
 	VCMPPD           $0x04, Z8, Z20, K2
 	VMULPD           Z0, Z8, Z4
 	VMULPD           Z1, Z20, Z9
 	VADDPD           Z4, Z9, K2, Z20
 
-undamped1080:
+undamped1085:
 	VCMPPD      $0x04, Z8, Z20, K2
 	VSUBPD.Z    Z8, Z20, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial1081
-	VMOVUPD     Z20, (R8)
-	JMP         stored1084
-
-partial1081:
-	LEAQ       (R8), R8
-	VMOVAPD    Z20, Z4
-	TESTQ      $0x00000004, BX
-	JZ         noFour1082
-	VMOVUPD    Y4, (R8)
-	VSHUFF64X2 $0x4e, Z4, Z4, Z4
-	ADDQ       $0x00000020, R8
-
-noFour1082:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo1083
-	VMOVUPD    X4, (R8)
-	VSHUFF64X2 $0xb1, Z4, Z4, Z4
-	ADDQ       $0x00000010, R8
-
-noTwo1083:
-	TESTQ  $0x00000001, BX
-	JZ     stored1084
-	VMOVSD X4, (R8)
-
-stored1084:
-	VMOVUPD   Z20, (DI)
-	LEAQ      1(AX), R8
-	MOVQ      264(DX), R9
-	MOVLQSX   (R9)(R8*4), R8
-	IMULQ     SI, R8
-	ADDQ      48(DX), R8
-	VMOVUPD.Z (R8), K1, Z4
-	VSUBPD.Z  Z5, Z21, K1, Z21
-	VUCOMISD  X2, X0
-	JBE       undamped1085
-	VCMPPD    $0x04, Z4, Z21, K2
-	VMULPD    Z0, Z4, Z5
-	VMULPD    Z1, Z21, Z8
-	VADDPD    Z5, Z8, K2, Z21
-
-undamped1085:
-	VCMPPD      $0x04, Z4, Z21, K2
-	VSUBPD.Z    Z4, Z21, K2, Z4
-	VPANDQ.BCST constants<>+752(SB), Z4, Z4
-	VPMAXUQ     Z4, Z3, Z3
-	TESTQ       $0x00000007, BX
 	JNZ         partial1086
-	VMOVUPD     Z21, (R8)
+	VMOVUPD     Z20, (R8)
 	JMP         stored1089
 
 partial1086:
 	LEAQ       (R8), R8
-	VMOVAPD    Z21, Z4
+	VMOVAPD    Z20, Z4
 	TESTQ      $0x00000004, BX
 	JZ         noFour1087
 	VMOVUPD    Y4, (R8)
@@ -13776,34 +13795,34 @@ noTwo1088:
 	VMOVSD X4, (R8)
 
 stored1089:
-	VMOVUPD   Z21, 64(DI)
-	LEAQ      2(AX), R8
+	VMOVUPD   Z20, (DI)
+	LEAQ      1(AX), R8
 	MOVQ      264(DX), R9
 	MOVLQSX   (R9)(R8*4), R8
 	IMULQ     SI, R8
 	ADDQ      48(DX), R8
 	VMOVUPD.Z (R8), K1, Z4
-	VSUBPD.Z  Z6, Z22, K1, Z22
+	VSUBPD.Z  Z5, Z21, K1, Z21
 	VUCOMISD  X2, X0
 	JBE       undamped1090
-	VCMPPD    $0x04, Z4, Z22, K2
+	VCMPPD    $0x04, Z4, Z21, K2
 	VMULPD    Z0, Z4, Z5
-	VMULPD    Z1, Z22, Z6
-	VADDPD    Z5, Z6, K2, Z22
+	VMULPD    Z1, Z21, Z8
+	VADDPD    Z5, Z8, K2, Z21
 
 undamped1090:
-	VCMPPD      $0x04, Z4, Z22, K2
-	VSUBPD.Z    Z4, Z22, K2, Z4
+	VCMPPD      $0x04, Z4, Z21, K2
+	VSUBPD.Z    Z4, Z21, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
 	JNZ         partial1091
-	VMOVUPD     Z22, (R8)
+	VMOVUPD     Z21, (R8)
 	JMP         stored1094
 
 partial1091:
 	LEAQ       (R8), R8
-	VMOVAPD    Z22, Z4
+	VMOVAPD    Z21, Z4
 	TESTQ      $0x00000004, BX
 	JZ         noFour1092
 	VMOVUPD    Y4, (R8)
@@ -13823,34 +13842,34 @@ noTwo1093:
 	VMOVSD X4, (R8)
 
 stored1094:
-	VMOVUPD   Z22, 128(DI)
-	LEAQ      3(AX), R8
+	VMOVUPD   Z21, 64(DI)
+	LEAQ      2(AX), R8
 	MOVQ      264(DX), R9
 	MOVLQSX   (R9)(R8*4), R8
 	IMULQ     SI, R8
 	ADDQ      48(DX), R8
 	VMOVUPD.Z (R8), K1, Z4
-	VSUBPD.Z  Z7, Z23, K1, Z23
+	VSUBPD.Z  Z6, Z22, K1, Z22
 	VUCOMISD  X2, X0
 	JBE       undamped1095
-	VCMPPD    $0x04, Z4, Z23, K2
+	VCMPPD    $0x04, Z4, Z22, K2
 	VMULPD    Z0, Z4, Z5
-	VMULPD    Z1, Z23, Z6
-	VADDPD    Z5, Z6, K2, Z23
+	VMULPD    Z1, Z22, Z6
+	VADDPD    Z5, Z6, K2, Z22
 
 undamped1095:
-	VCMPPD      $0x04, Z4, Z23, K2
-	VSUBPD.Z    Z4, Z23, K2, Z4
+	VCMPPD      $0x04, Z4, Z22, K2
+	VSUBPD.Z    Z4, Z22, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
 	JNZ         partial1096
-	VMOVUPD     Z23, (R8)
+	VMOVUPD     Z22, (R8)
 	JMP         stored1099
 
 partial1096:
 	LEAQ       (R8), R8
-	VMOVAPD    Z23, Z4
+	VMOVAPD    Z22, Z4
 	TESTQ      $0x00000004, BX
 	JZ         noFour1097
 	VMOVUPD    Y4, (R8)
@@ -13870,18 +13889,65 @@ noTwo1098:
 	VMOVSD X4, (R8)
 
 stored1099:
+	VMOVUPD   Z22, 128(DI)
+	LEAQ      3(AX), R8
+	MOVQ      264(DX), R9
+	MOVLQSX   (R9)(R8*4), R8
+	IMULQ     SI, R8
+	ADDQ      48(DX), R8
+	VMOVUPD.Z (R8), K1, Z4
+	VSUBPD.Z  Z7, Z23, K1, Z23
+	VUCOMISD  X2, X0
+	JBE       undamped1100
+	VCMPPD    $0x04, Z4, Z23, K2
+	VMULPD    Z0, Z4, Z5
+	VMULPD    Z1, Z23, Z6
+	VADDPD    Z5, Z6, K2, Z23
+
+undamped1100:
+	VCMPPD      $0x04, Z4, Z23, K2
+	VSUBPD.Z    Z4, Z23, K2, Z4
+	VPANDQ.BCST constants<>+752(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	TESTQ       $0x00000007, BX
+	JNZ         partial1101
+	VMOVUPD     Z23, (R8)
+	JMP         stored1104
+
+partial1101:
+	LEAQ       (R8), R8
+	VMOVAPD    Z23, Z4
+	TESTQ      $0x00000004, BX
+	JZ         noFour1102
+	VMOVUPD    Y4, (R8)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, R8
+
+noFour1102:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo1103
+	VMOVUPD    X4, (R8)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, R8
+
+noTwo1103:
+	TESTQ  $0x00000001, BX
+	JZ     stored1104
+	VMOVSD X4, (R8)
+
+stored1104:
 	VMOVUPD Z23, 192(DI)
 	ADDQ    $0x00000100, DI
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group1078
+	JGE     group1083
 
-rest1079:
+rest1084:
 	CMPQ CX, $0x01
-	JLT  rest1101
+	JLT  rest1106
 
-group1100:
+group1105:
 	VMOVUPD          (DI), Z4
 	VGETMANTPD       $0x0b, Z4, Z5
 	VGETEXPPD        Z4, Z4
@@ -13928,53 +13994,53 @@ group1100:
 	VMOVUPD.Z        (R8), K1, Z5
 	VSUBPD.Z         Z4, Z8, K1, Z8
 	VUCOMISD         X2, X0
-	JBE              undamped1102
+	JBE              undamped1107
 	VCMPPD           $0x04, Z5, Z8, K2
 	VMULPD           Z0, Z5, Z4
 	VMULPD           Z1, Z8, Z6
 	VADDPD           Z4, Z6, K2, Z8
 
-undamped1102:
+undamped1107:
 	VCMPPD      $0x04, Z5, Z8, K2
 	VSUBPD.Z    Z5, Z8, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial1103
+	JNZ         partial1108
 	VMOVUPD     Z8, (R8)
-	JMP         stored1106
+	JMP         stored1111
 
-partial1103:
+partial1108:
 	LEAQ       (R8), R8
 	VMOVAPD    Z8, Z4
 	TESTQ      $0x00000004, BX
-	JZ         noFour1104
+	JZ         noFour1109
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour1104:
+noFour1109:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1105
+	JZ         noTwo1110
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo1105:
+noTwo1110:
 	TESTQ  $0x00000001, BX
-	JZ     stored1106
+	JZ     stored1111
 	VMOVSD X4, (R8)
 
-stored1106:
+stored1111:
 	VMOVUPD Z8, (DI)
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group1100
+	JGE     group1105
 
-rest1101:
-done1068:
+rest1106:
+done1073:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -13995,11 +14061,11 @@ TEXT ·regularShift512(SB), $8-32
 	MOVQ    u+0(FP), BX
 	MOVQ    (BX), SI
 	CMPQ    SI, $0x08
-	JNE     few1109
+	JNE     few1114
 	MOVQ    240(BX), SI
 	MOVLQSX (SI)(AX*4), SI
 
-group1111:
+group1116:
 	LEAQ    (AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -14017,9 +14083,9 @@ group1111:
 	SHLQ    $0x06, R9
 	ADDQ    336(BX), R9
 	CMPQ    R10, DI
-	JGE     summed1113
+	JGE     summed1118
 
-message1112:
+message1117:
 	MOVQ         264(BX), R11
 	MOVLQSX      (R11)(R10*4), R11
 	SARQ         $0x01, R11
@@ -14030,9 +14096,9 @@ message1112:
 	ADDQ         $0x40, R9
 	INCQ         R10
 	CMPQ         R10, DI
-	JL           message1112
+	JL           message1117
 
-summed1113:
+summed1118:
 	LEAQ    1(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -14050,9 +14116,9 @@ summed1113:
 	SHLQ    $0x06, R10
 	ADDQ    336(BX), R10
 	CMPQ    R11, DI
-	JGE     summed1115
+	JGE     summed1120
 
-message1114:
+message1119:
 	MOVQ         264(BX), R12
 	MOVLQSX      (R12)(R11*4), R12
 	SARQ         $0x01, R12
@@ -14063,9 +14129,9 @@ message1114:
 	ADDQ         $0x40, R10
 	INCQ         R11
 	CMPQ         R11, DI
-	JL           message1114
+	JL           message1119
 
-summed1115:
+summed1120:
 	LEAQ    2(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -14083,9 +14149,9 @@ summed1115:
 	SHLQ    $0x06, R11
 	ADDQ    336(BX), R11
 	CMPQ    R12, DI
-	JGE     summed1117
+	JGE     summed1122
 
-message1116:
+message1121:
 	MOVQ         264(BX), R13
 	MOVLQSX      (R13)(R12*4), R13
 	SARQ         $0x01, R13
@@ -14096,9 +14162,9 @@ message1116:
 	ADDQ         $0x40, R11
 	INCQ         R12
 	CMPQ         R12, DI
-	JL           message1116
+	JL           message1121
 
-summed1117:
+summed1122:
 	LEAQ    3(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -14116,9 +14182,9 @@ summed1117:
 	SHLQ    $0x06, R12
 	ADDQ    336(BX), R12
 	CMPQ    R13, DI
-	JGE     summed1119
+	JGE     summed1124
 
-message1118:
+message1123:
 	MOVQ         264(BX), R14
 	MOVLQSX      (R14)(R13*4), R14
 	SARQ         $0x01, R14
@@ -14129,9 +14195,9 @@ message1118:
 	ADDQ         $0x40, R12
 	INCQ         R13
 	CMPQ         R13, DI
-	JL           message1118
+	JL           message1123
 
-summed1119:
+summed1124:
 	MOVQ              DX, DI
 	SHLQ              $0x06, DI
 	ADDQ              360(BX), DI
@@ -14189,7 +14255,7 @@ summed1119:
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K2
 	KORB              K2, K1, K1
 	KORTESTB          K1, K1
-	JNZ               bad1107
+	JNZ               bad1112
 	MOVQ              168(BX), R12
 	MOVQ              192(BX), R13
 	MOVLQSX           (R13)(R8*4), R8
@@ -14363,10 +14429,10 @@ summed1119:
 	ADDQ              $0x04, DX
 	ADDQ              $0x04, AX
 	CMPQ              AX, CX
-	JLE               group1111
-	JMP               done1110
+	JLE               group1116
+	JMP               done1115
 
-few1109:
+few1114:
 	MOVQ    $-1, DI
 	BZHIQ   SI, DI, DI
 	KMOVB   DI, K1
@@ -14374,7 +14440,7 @@ few1109:
 	MOVQ    240(BX), DI
 	MOVLQSX (DI)(AX*4), DI
 
-group1120:
+group1125:
 	LEAQ      (AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14392,9 +14458,9 @@ group1120:
 	SHLQ      $0x06, R10
 	ADDQ      336(BX), R10
 	CMPQ      R11, R8
-	JGE       summed1122
+	JGE       summed1127
 
-message1121:
+message1126:
 	MOVQ         264(BX), R12
 	MOVLQSX      (R12)(R11*4), R12
 	SARQ         $0x01, R12
@@ -14405,9 +14471,9 @@ message1121:
 	ADDQ         $0x40, R10
 	INCQ         R11
 	CMPQ         R11, R8
-	JL           message1121
+	JL           message1126
 
-summed1122:
+summed1127:
 	LEAQ      1(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14425,9 +14491,9 @@ summed1122:
 	SHLQ      $0x06, R11
 	ADDQ      336(BX), R11
 	CMPQ      R12, R8
-	JGE       summed1124
+	JGE       summed1129
 
-message1123:
+message1128:
 	MOVQ         264(BX), R13
 	MOVLQSX      (R13)(R12*4), R13
 	SARQ         $0x01, R13
@@ -14438,9 +14504,9 @@ message1123:
 	ADDQ         $0x40, R11
 	INCQ         R12
 	CMPQ         R12, R8
-	JL           message1123
+	JL           message1128
 
-summed1124:
+summed1129:
 	LEAQ      2(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14458,9 +14524,9 @@ summed1124:
 	SHLQ      $0x06, R12
 	ADDQ      336(BX), R12
 	CMPQ      R13, R8
-	JGE       summed1126
+	JGE       summed1131
 
-message1125:
+message1130:
 	MOVQ         264(BX), R14
 	MOVLQSX      (R14)(R13*4), R14
 	SARQ         $0x01, R14
@@ -14471,9 +14537,9 @@ message1125:
 	ADDQ         $0x40, R12
 	INCQ         R13
 	CMPQ         R13, R8
-	JL           message1125
+	JL           message1130
 
-summed1126:
+summed1131:
 	LEAQ      3(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14491,9 +14557,9 @@ summed1126:
 	SHLQ      $0x06, R13
 	ADDQ      336(BX), R13
 	CMPQ      R14, R8
-	JGE       summed1128
+	JGE       summed1133
 
-message1127:
+message1132:
 	MOVQ         264(BX), R15
 	MOVLQSX      (R15)(R14*4), R15
 	SARQ         $0x01, R15
@@ -14504,9 +14570,9 @@ message1127:
 	ADDQ         $0x40, R13
 	INCQ         R14
 	CMPQ         R14, R8
-	JL           message1127
+	JL           message1132
 
-summed1128:
+summed1133:
 	MOVQ              DX, R8
 	SHLQ              $0x06, R8
 	ADDQ              360(BX), R8
@@ -14572,7 +14638,7 @@ summed1128:
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K3
 	KORB              K3, K2, K2
 	KORTESTB          K2, K2
-	JNZ               bad1107
+	JNZ               bad1112
 	MOVQ              168(BX), R13
 	MOVQ              192(BX), R14
 	MOVLQSX           (R14)(R9*4), R9
@@ -14754,13 +14820,13 @@ summed1128:
 	ADDQ              $0x04, DX
 	ADDQ              $0x04, AX
 	CMPQ              AX, CX
-	JLE               group1120
+	JLE               group1125
 
-done1110:
-	JMP end1108
+done1115:
+	JMP end1113
 
-bad1107:
-end1108:
+bad1112:
+end1113:
 	MOVQ DX, done+24(FP)
 	VZEROUPPER
 	RET
@@ -14774,11 +14840,11 @@ TEXT ·regularSettle512(SB), $0-32
 	MOVQ   u+0(FP), DX
 	MOVQ   (DX), BX
 	CMPQ   BX, $0x08
-	JNE    few1129
+	JNE    few1134
 	MOVQ   360(DX), BX
 	MOVQ   384(DX), SI
 
-node1131:
+node1136:
 	MOVQ         216(DX), DI
 	MOVLQSX      (DI)(AX*4), DI
 	MOVQ         192(DX), R8
@@ -14798,10 +14864,10 @@ node1131:
 	ADDQ         $0x08, SI
 	INCQ         AX
 	CMPQ         AX, CX
-	JL           node1131
-	JMP          done1130
+	JL           node1136
+	JMP          done1135
 
-few1129:
+few1134:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -14810,7 +14876,7 @@ few1129:
 	MOVQ  360(DX), DI
 	MOVQ  384(DX), R8
 
-node1132:
+node1137:
 	MOVQ         216(DX), R9
 	MOVLQSX      (R9)(AX*4), R9
 	MOVQ         192(DX), R10
@@ -14826,39 +14892,39 @@ node1132:
 	VPANDQ.BCST  constants<>+752(SB), Z2, Z2
 	VPMAXUQ      Z2, Z0, Z0
 	TESTQ        $0x00000007, BX
-	JNZ          partial1133
+	JNZ          partial1138
 	VMOVUPD      Z1, (R9)
-	JMP          stored1136
+	JMP          stored1141
 
-partial1133:
+partial1138:
 	LEAQ       (R9), R9
 	VMOVAPD    Z1, Z1
 	TESTQ      $0x00000004, BX
-	JZ         noFour1134
+	JZ         noFour1139
 	VMOVUPD    Y1, (R9)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, R9
 
-noFour1134:
+noFour1139:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1135
+	JZ         noTwo1140
 	VMOVUPD    X1, (R9)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, R9
 
-noTwo1135:
+noTwo1140:
 	TESTQ  $0x00000001, BX
-	JZ     stored1136
+	JZ     stored1141
 	VMOVSD X1, (R9)
 
-stored1136:
+stored1141:
 	ADDQ $0x40, DI
 	ADDQ $0x08, R8
 	INCQ AX
 	CMPQ AX, CX
-	JL   node1132
+	JL   node1137
 
-done1130:
+done1135:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VPMAXUQ    Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -14880,12 +14946,12 @@ TEXT ·regularNodes512(SB), $0-80
 	MOVQ   u+0(FP), BX
 	MOVQ   (BX), SI
 	CMPQ   SI, $0x08
-	JNE    few1137
+	JNE    few1142
 	VXORPD Z1, Z1, Z1
 	CMPQ   CX, $0x04
-	JLT    rest1140
+	JLT    rest1145
 
-group1139:
+group1144:
 	MOVQ              488(BX), SI
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), DI
@@ -15035,13 +15101,13 @@ group1139:
 	ADDQ              $0x04, AX
 	SUBQ              $0x04, CX
 	CMPQ              CX, $0x04
-	JGE               group1139
+	JGE               group1144
 
-rest1140:
+rest1145:
 	CMPQ CX, $0x01
-	JLT  rest1142
+	JLT  rest1147
 
-group1141:
+group1146:
 	MOVQ              488(BX), SI
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), DI
@@ -15083,16 +15149,16 @@ group1141:
 	ADDQ              $0x01, AX
 	SUBQ              $0x01, CX
 	CMPQ              CX, $0x01
-	JGE               group1141
+	JGE               group1146
 
-rest1142:
+rest1147:
 	MOVQ    sum_base+32(FP), AX
 	VMOVUPD (AX), Z2
 	VADDPD  Z2, Z1, Z1
 	VMOVUPD Z1, (AX)
-	JMP     done1138
+	JMP     done1143
 
-few1137:
+few1142:
 	MOVQ   $-1, DI
 	BZHIQ  SI, DI, DI
 	KMOVB  DI, K1
@@ -15100,9 +15166,9 @@ few1137:
 	SHLQ   $0x03, DI
 	VXORPD Z1, Z1, Z1
 	CMPQ   CX, $0x04
-	JLT    rest1144
+	JLT    rest1149
 
-group1143:
+group1148:
 	MOVQ              488(BX), R8
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), R9
@@ -15252,13 +15318,13 @@ group1143:
 	ADDQ              $0x04, AX
 	SUBQ              $0x04, CX
 	CMPQ              CX, $0x04
-	JGE               group1143
+	JGE               group1148
 
-rest1144:
+rest1149:
 	CMPQ CX, $0x01
-	JLT  rest1146
+	JLT  rest1151
 
-group1145:
+group1150:
 	MOVQ              488(BX), R8
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), R9
@@ -15300,40 +15366,40 @@ group1145:
 	ADDQ              $0x01, AX
 	SUBQ              $0x01, CX
 	CMPQ              CX, $0x01
-	JGE               group1145
+	JGE               group1150
 
-rest1146:
+rest1151:
 	MOVQ      sum_base+32(FP), AX
 	VMOVUPD.Z (AX), K1, Z2
 	VADDPD    Z2, Z1, Z1
 	TESTQ     $0x00000007, SI
-	JNZ       partial1147
+	JNZ       partial1152
 	VMOVUPD   Z1, (AX)
-	JMP       stored1150
+	JMP       stored1155
 
-partial1147:
+partial1152:
 	LEAQ       (AX), AX
 	VMOVAPD    Z1, Z1
 	TESTQ      $0x00000004, SI
-	JZ         noFour1148
+	JZ         noFour1153
 	VMOVUPD    Y1, (AX)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, AX
 
-noFour1148:
+noFour1153:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo1149
+	JZ         noTwo1154
 	VMOVUPD    X1, (AX)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, AX
 
-noTwo1149:
+noTwo1154:
 	TESTQ  $0x00000001, SI
-	JZ     stored1150
+	JZ     stored1155
 	VMOVSD X1, (AX)
 
-stored1150:
-done1138:
+stored1155:
+done1143:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -15374,11 +15440,11 @@ TEXT ·regularEdges512(SB), $1664-81
 	MOVQ         u+0(FP), SI
 	MOVQ         (SI), DI
 	CMPQ         DI, $0x08
-	JNE          few1152
+	JNE          few1157
 	CMPQ         CX, $0x04
-	JLT          rest1155
+	JLT          rest1160
 
-group1154:
+group1159:
 	LEAQ             (AX), DI
 	MOVQ             416(SI), R8
 	MOVLQSX          (R8)(DI*4), DI
@@ -16166,13 +16232,13 @@ group1154:
 	ADDQ             $0x04, AX
 	SUBQ             $0x04, CX
 	CMPQ             CX, $0x04
-	JGE              group1154
+	JGE              group1159
 
-rest1155:
+rest1160:
 	CMPQ CX, $0x01
-	JLT  rest1165
+	JLT  rest1170
 
-group1164:
+group1169:
 	LEAQ             (AX), DI
 	MOVQ             416(SI), R8
 	MOVLQSX          (R8)(DI*4), DI
@@ -16437,13 +16503,13 @@ group1164:
 	ADDQ             $0x01, AX
 	SUBQ             $0x01, CX
 	CMPQ             CX, $0x01
-	JGE              group1164
+	JGE              group1169
 
-rest1165:
+rest1170:
 	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K1
 	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K2
 	KORTESTB     K2, K1
-	JNZ          unsafe1151
+	JNZ          unsafe1156
 	MOVQ         sum_base+32(FP), AX
 	VMOVUPD      (BX), Z0
 	VMOVUPD      (AX), Z1
@@ -16484,18 +16550,18 @@ rest1165:
 	VMOVUPD      (AX), Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	JMP          done1153
+	JMP          done1158
 
-few1152:
+few1157:
 	MOVQ  $-1, R8
 	BZHIQ DI, R8, R8
 	KMOVB R8, K1
 	MOVQ  DI, R8
 	SHLQ  $0x03, R8
 	CMPQ  CX, $0x04
-	JLT   rest1170
+	JLT   rest1175
 
-group1169:
+group1174:
 	LEAQ             (AX), R9
 	MOVQ             416(SI), R10
 	MOVLQSX          (R10)(R9*4), R9
@@ -16821,49 +16887,49 @@ group1169:
 	VFMADD231PD.BCST 512(BX), Z14, Z9
 	VFMADD231PD.BCST 576(BX), Z14, Z12
 	CMPQ             R8, $0x08
-	JLE              rows1171
+	JLE              rows1176
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z14
 	VFMADD231PD.BCST 520(BX), Z14, Z11
 	VFMADD231PD.BCST 584(BX), Z14, Z13
 	CMPQ             R8, $0x10
-	JLE              rows1171
+	JLE              rows1176
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z14
 	VFMADD231PD.BCST 528(BX), Z14, Z9
 	VFMADD231PD.BCST 592(BX), Z14, Z12
 	CMPQ             R8, $0x18
-	JLE              rows1171
+	JLE              rows1176
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z14
 	VFMADD231PD.BCST 536(BX), Z14, Z11
 	VFMADD231PD.BCST 600(BX), Z14, Z13
 	CMPQ             R8, $0x20
-	JLE              rows1171
+	JLE              rows1176
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z14
 	VFMADD231PD.BCST 544(BX), Z14, Z9
 	VFMADD231PD.BCST 608(BX), Z14, Z12
 	CMPQ             R8, $0x28
-	JLE              rows1171
+	JLE              rows1176
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z14
 	VFMADD231PD.BCST 552(BX), Z14, Z11
 	VFMADD231PD.BCST 616(BX), Z14, Z13
 	CMPQ             R8, $0x30
-	JLE              rows1171
+	JLE              rows1176
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z14
 	VFMADD231PD.BCST 560(BX), Z14, Z9
 	VFMADD231PD.BCST 624(BX), Z14, Z12
 	CMPQ             R8, $0x38
-	JLE              rows1171
+	JLE              rows1176
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z14
 	VFMADD231PD.BCST 568(BX), Z14, Z11
 	VFMADD231PD.BCST 632(BX), Z14, Z13
 
-rows1171:
+rows1176:
 	VADDPD           Z11, Z9, Z9
 	VADDPD           Z13, Z12, Z12
 	VMOVUPD          640(BX), Z11
@@ -16883,49 +16949,49 @@ rows1171:
 	VFMADD231PD.BCST 768(BX), Z16, Z11
 	VFMADD231PD.BCST 832(BX), Z16, Z14
 	CMPQ             R8, $0x08
-	JLE              rows1172
+	JLE              rows1177
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z16
 	VFMADD231PD.BCST 776(BX), Z16, Z13
 	VFMADD231PD.BCST 840(BX), Z16, Z15
 	CMPQ             R8, $0x10
-	JLE              rows1172
+	JLE              rows1177
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z16
 	VFMADD231PD.BCST 784(BX), Z16, Z11
 	VFMADD231PD.BCST 848(BX), Z16, Z14
 	CMPQ             R8, $0x18
-	JLE              rows1172
+	JLE              rows1177
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z16
 	VFMADD231PD.BCST 792(BX), Z16, Z13
 	VFMADD231PD.BCST 856(BX), Z16, Z15
 	CMPQ             R8, $0x20
-	JLE              rows1172
+	JLE              rows1177
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z16
 	VFMADD231PD.BCST 800(BX), Z16, Z11
 	VFMADD231PD.BCST 864(BX), Z16, Z14
 	CMPQ             R8, $0x28
-	JLE              rows1172
+	JLE              rows1177
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z16
 	VFMADD231PD.BCST 808(BX), Z16, Z13
 	VFMADD231PD.BCST 872(BX), Z16, Z15
 	CMPQ             R8, $0x30
-	JLE              rows1172
+	JLE              rows1177
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z16
 	VFMADD231PD.BCST 816(BX), Z16, Z11
 	VFMADD231PD.BCST 880(BX), Z16, Z14
 	CMPQ             R8, $0x38
-	JLE              rows1172
+	JLE              rows1177
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z16
 	VFMADD231PD.BCST 824(BX), Z16, Z13
 	VFMADD231PD.BCST 888(BX), Z16, Z15
 
-rows1172:
+rows1177:
 	VADDPD           Z13, Z11, Z11
 	VADDPD           Z15, Z14, Z14
 	VMOVUPD          896(BX), Z13
@@ -16945,49 +17011,49 @@ rows1172:
 	VFMADD231PD.BCST 1024(BX), Z18, Z13
 	VFMADD231PD.BCST 1088(BX), Z18, Z16
 	CMPQ             R8, $0x08
-	JLE              rows1173
+	JLE              rows1178
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VFMADD231PD.BCST 1032(BX), Z18, Z15
 	VFMADD231PD.BCST 1096(BX), Z18, Z17
 	CMPQ             R8, $0x10
-	JLE              rows1173
+	JLE              rows1178
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VFMADD231PD.BCST 1040(BX), Z18, Z13
 	VFMADD231PD.BCST 1104(BX), Z18, Z16
 	CMPQ             R8, $0x18
-	JLE              rows1173
+	JLE              rows1178
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VFMADD231PD.BCST 1048(BX), Z18, Z15
 	VFMADD231PD.BCST 1112(BX), Z18, Z17
 	CMPQ             R8, $0x20
-	JLE              rows1173
+	JLE              rows1178
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VFMADD231PD.BCST 1056(BX), Z18, Z13
 	VFMADD231PD.BCST 1120(BX), Z18, Z16
 	CMPQ             R8, $0x28
-	JLE              rows1173
+	JLE              rows1178
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VFMADD231PD.BCST 1064(BX), Z18, Z15
 	VFMADD231PD.BCST 1128(BX), Z18, Z17
 	CMPQ             R8, $0x30
-	JLE              rows1173
+	JLE              rows1178
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VFMADD231PD.BCST 1072(BX), Z18, Z13
 	VFMADD231PD.BCST 1136(BX), Z18, Z16
 	CMPQ             R8, $0x38
-	JLE              rows1173
+	JLE              rows1178
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VFMADD231PD.BCST 1080(BX), Z18, Z15
 	VFMADD231PD.BCST 1144(BX), Z18, Z17
 
-rows1173:
+rows1178:
 	VADDPD           Z15, Z13, Z13
 	VADDPD           Z17, Z16, Z16
 	VMOVUPD          1152(BX), Z15
@@ -17007,49 +17073,49 @@ rows1173:
 	VFMADD231PD.BCST 1280(BX), Z20, Z15
 	VFMADD231PD.BCST 1344(BX), Z20, Z18
 	CMPQ             R8, $0x08
-	JLE              rows1174
+	JLE              rows1179
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z20
 	VFMADD231PD.BCST 1288(BX), Z20, Z17
 	VFMADD231PD.BCST 1352(BX), Z20, Z19
 	CMPQ             R8, $0x10
-	JLE              rows1174
+	JLE              rows1179
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z20
 	VFMADD231PD.BCST 1296(BX), Z20, Z15
 	VFMADD231PD.BCST 1360(BX), Z20, Z18
 	CMPQ             R8, $0x18
-	JLE              rows1174
+	JLE              rows1179
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z20
 	VFMADD231PD.BCST 1304(BX), Z20, Z17
 	VFMADD231PD.BCST 1368(BX), Z20, Z19
 	CMPQ             R8, $0x20
-	JLE              rows1174
+	JLE              rows1179
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z20
 	VFMADD231PD.BCST 1312(BX), Z20, Z15
 	VFMADD231PD.BCST 1376(BX), Z20, Z18
 	CMPQ             R8, $0x28
-	JLE              rows1174
+	JLE              rows1179
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z20
 	VFMADD231PD.BCST 1320(BX), Z20, Z17
 	VFMADD231PD.BCST 1384(BX), Z20, Z19
 	CMPQ             R8, $0x30
-	JLE              rows1174
+	JLE              rows1179
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z20
 	VFMADD231PD.BCST 1328(BX), Z20, Z15
 	VFMADD231PD.BCST 1392(BX), Z20, Z18
 	CMPQ             R8, $0x38
-	JLE              rows1174
+	JLE              rows1179
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z20
 	VFMADD231PD.BCST 1336(BX), Z20, Z17
 	VFMADD231PD.BCST 1400(BX), Z20, Z19
 
-rows1174:
+rows1179:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z19, Z18, Z18
 	VMOVUPD          1408(BX), Z17
@@ -17158,7 +17224,7 @@ rows1174:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x08
-	JLE              rows1175
+	JLE              rows1180
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -17167,7 +17233,7 @@ rows1174:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x10
-	JLE              rows1175
+	JLE              rows1180
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -17176,7 +17242,7 @@ rows1174:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x18
-	JLE              rows1175
+	JLE              rows1180
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -17185,7 +17251,7 @@ rows1174:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x20
-	JLE              rows1175
+	JLE              rows1180
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -17194,7 +17260,7 @@ rows1174:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x28
-	JLE              rows1175
+	JLE              rows1180
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -17203,7 +17269,7 @@ rows1174:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x30
-	JLE              rows1175
+	JLE              rows1180
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -17212,7 +17278,7 @@ rows1174:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x38
-	JLE              rows1175
+	JLE              rows1180
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -17221,7 +17287,7 @@ rows1174:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R8, DX
 
-rows1175:
+rows1180:
 	LEAQ         1(AX), R9
 	MOVQ         96(SI), R10
 	MOVQ         (R10)(R9*8), R9
@@ -17236,7 +17302,7 @@ rows1175:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x08
-	JLE          rows1176
+	JLE          rows1181
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17245,7 +17311,7 @@ rows1175:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x10
-	JLE          rows1176
+	JLE          rows1181
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17254,7 +17320,7 @@ rows1175:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x18
-	JLE          rows1176
+	JLE          rows1181
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17263,7 +17329,7 @@ rows1175:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x20
-	JLE          rows1176
+	JLE          rows1181
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17272,7 +17338,7 @@ rows1175:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x28
-	JLE          rows1176
+	JLE          rows1181
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17281,7 +17347,7 @@ rows1175:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x30
-	JLE          rows1176
+	JLE          rows1181
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17290,7 +17356,7 @@ rows1175:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x38
-	JLE          rows1176
+	JLE          rows1181
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17299,7 +17365,7 @@ rows1175:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 
-rows1176:
+rows1181:
 	LEAQ         2(AX), R9
 	MOVQ         96(SI), R10
 	MOVQ         (R10)(R9*8), R9
@@ -17314,7 +17380,7 @@ rows1176:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x08
-	JLE          rows1177
+	JLE          rows1182
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17323,7 +17389,7 @@ rows1176:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x10
-	JLE          rows1177
+	JLE          rows1182
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17332,7 +17398,7 @@ rows1176:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x18
-	JLE          rows1177
+	JLE          rows1182
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17341,7 +17407,7 @@ rows1176:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x20
-	JLE          rows1177
+	JLE          rows1182
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17350,7 +17416,7 @@ rows1176:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x28
-	JLE          rows1177
+	JLE          rows1182
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17359,7 +17425,7 @@ rows1176:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x30
-	JLE          rows1177
+	JLE          rows1182
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17368,7 +17434,7 @@ rows1176:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x38
-	JLE          rows1177
+	JLE          rows1182
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17377,7 +17443,7 @@ rows1176:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 
-rows1177:
+rows1182:
 	LEAQ         3(AX), R9
 	MOVQ         96(SI), R10
 	MOVQ         (R10)(R9*8), R9
@@ -17392,7 +17458,7 @@ rows1177:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x08
-	JLE          rows1178
+	JLE          rows1183
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17401,7 +17467,7 @@ rows1177:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x10
-	JLE          rows1178
+	JLE          rows1183
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17410,7 +17476,7 @@ rows1177:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x18
-	JLE          rows1178
+	JLE          rows1183
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17419,7 +17485,7 @@ rows1177:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x20
-	JLE          rows1178
+	JLE          rows1183
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17428,7 +17494,7 @@ rows1177:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x28
-	JLE          rows1178
+	JLE          rows1183
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17437,7 +17503,7 @@ rows1177:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x30
-	JLE          rows1178
+	JLE          rows1183
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17446,7 +17512,7 @@ rows1177:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 	CMPQ         R8, $0x38
-	JLE          rows1178
+	JLE          rows1183
 	ADDQ         R8, R10
 	VMOVUPD.Z    (R10), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -17455,7 +17521,7 @@ rows1177:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R8, DX
 
-rows1178:
+rows1183:
 	VMOVUPD Z9, (BX)
 	VMOVUPD Z11, 64(BX)
 	VMOVUPD Z12, 128(BX)
@@ -17467,13 +17533,13 @@ rows1178:
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group1169
+	JGE     group1174
 
-rest1170:
+rest1175:
 	CMPQ CX, $0x01
-	JLT  rest1180
+	JLT  rest1185
 
-group1179:
+group1184:
 	LEAQ             (AX), R9
 	MOVQ             416(SI), R10
 	MOVLQSX          (R10)(R9*4), R9
@@ -17565,49 +17631,49 @@ group1179:
 	VFMADD231PD.BCST 512(BX), Z11, Z15
 	VFMADD231PD.BCST 576(BX), Z11, Z16
 	CMPQ             R8, $0x08
-	JLE              rows1181
+	JLE              rows1186
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z11
 	VFMADD231PD.BCST 520(BX), Z11, Z9
 	VFMADD231PD.BCST 584(BX), Z11, Z10
 	CMPQ             R8, $0x10
-	JLE              rows1181
+	JLE              rows1186
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z11
 	VFMADD231PD.BCST 528(BX), Z11, Z15
 	VFMADD231PD.BCST 592(BX), Z11, Z16
 	CMPQ             R8, $0x18
-	JLE              rows1181
+	JLE              rows1186
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z11
 	VFMADD231PD.BCST 536(BX), Z11, Z9
 	VFMADD231PD.BCST 600(BX), Z11, Z10
 	CMPQ             R8, $0x20
-	JLE              rows1181
+	JLE              rows1186
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z11
 	VFMADD231PD.BCST 544(BX), Z11, Z15
 	VFMADD231PD.BCST 608(BX), Z11, Z16
 	CMPQ             R8, $0x28
-	JLE              rows1181
+	JLE              rows1186
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z11
 	VFMADD231PD.BCST 552(BX), Z11, Z9
 	VFMADD231PD.BCST 616(BX), Z11, Z10
 	CMPQ             R8, $0x30
-	JLE              rows1181
+	JLE              rows1186
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z11
 	VFMADD231PD.BCST 560(BX), Z11, Z15
 	VFMADD231PD.BCST 624(BX), Z11, Z16
 	CMPQ             R8, $0x38
-	JLE              rows1181
+	JLE              rows1186
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z11
 	VFMADD231PD.BCST 568(BX), Z11, Z9
 	VFMADD231PD.BCST 632(BX), Z11, Z10
 
-rows1181:
+rows1186:
 	VADDPD           Z9, Z15, Z15
 	VADDPD           Z10, Z16, Z16
 	VMOVUPD          640(BX), Z9
@@ -17709,7 +17775,7 @@ rows1181:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x08
-	JLE              rows1182
+	JLE              rows1187
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -17718,7 +17784,7 @@ rows1181:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x10
-	JLE              rows1182
+	JLE              rows1187
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -17727,7 +17793,7 @@ rows1181:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x18
-	JLE              rows1182
+	JLE              rows1187
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -17736,7 +17802,7 @@ rows1181:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x20
-	JLE              rows1182
+	JLE              rows1187
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -17745,7 +17811,7 @@ rows1181:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x28
-	JLE              rows1182
+	JLE              rows1187
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -17754,7 +17820,7 @@ rows1181:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x30
-	JLE              rows1182
+	JLE              rows1187
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -17763,7 +17829,7 @@ rows1181:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 	CMPQ             R8, $0x38
-	JLE              rows1182
+	JLE              rows1187
 	ADDQ             R8, R10
 	VMOVUPD.Z        (R10), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -17772,7 +17838,7 @@ rows1181:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R8, DX
 
-rows1182:
+rows1187:
 	VMOVUPD Z9, (BX)
 	VMOVUPD Z10, 64(BX)
 	VMOVUPD Z11, 128(BX)
@@ -17784,277 +17850,277 @@ rows1182:
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group1179
+	JGE     group1184
 
-rest1180:
+rest1185:
 	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K2
 	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K3
 	KORTESTB     K3, K2
-	JNZ          unsafe1151
+	JNZ          unsafe1156
 	MOVQ         sum_base+32(FP), AX
 	VMOVUPD      (BX), Z0
 	VMOVUPD.Z    (AX), K1, Z1
 	VADDPD       Z1, Z0, Z0
 	TESTQ        $0x00000007, DI
-	JNZ          partial1184
+	JNZ          partial1189
 	VMOVUPD      Z0, (AX)
-	JMP          stored1187
+	JMP          stored1192
 
-partial1184:
+partial1189:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1185
+	JZ         noFour1190
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1185:
+noFour1190:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1186
+	JZ         noTwo1191
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1186:
+noTwo1191:
 	TESTQ  $0x00000001, DI
-	JZ     stored1187
+	JZ     stored1192
 	VMOVSD X0, (CX)
 
-stored1187:
+stored1192:
 	CMPQ      R8, $0x08
-	JLE       rows1183
+	JLE       rows1188
 	ADDQ      R8, AX
 	VMOVUPD   64(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, DI
-	JNZ       partial1188
+	JNZ       partial1193
 	VMOVUPD   Z0, (AX)
-	JMP       stored1191
+	JMP       stored1196
 
-partial1188:
+partial1193:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1189
+	JZ         noFour1194
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1189:
+noFour1194:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1190
+	JZ         noTwo1195
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1190:
+noTwo1195:
 	TESTQ  $0x00000001, DI
-	JZ     stored1191
+	JZ     stored1196
 	VMOVSD X0, (CX)
 
-stored1191:
+stored1196:
 	CMPQ      R8, $0x10
-	JLE       rows1183
+	JLE       rows1188
 	ADDQ      R8, AX
 	VMOVUPD   128(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, DI
-	JNZ       partial1192
+	JNZ       partial1197
 	VMOVUPD   Z0, (AX)
-	JMP       stored1195
+	JMP       stored1200
 
-partial1192:
+partial1197:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1193
+	JZ         noFour1198
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1193:
+noFour1198:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1194
+	JZ         noTwo1199
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1194:
+noTwo1199:
 	TESTQ  $0x00000001, DI
-	JZ     stored1195
+	JZ     stored1200
 	VMOVSD X0, (CX)
 
-stored1195:
+stored1200:
 	CMPQ      R8, $0x18
-	JLE       rows1183
+	JLE       rows1188
 	ADDQ      R8, AX
 	VMOVUPD   192(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, DI
-	JNZ       partial1196
+	JNZ       partial1201
 	VMOVUPD   Z0, (AX)
-	JMP       stored1199
+	JMP       stored1204
 
-partial1196:
+partial1201:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1197
+	JZ         noFour1202
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1197:
+noFour1202:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1198
+	JZ         noTwo1203
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1198:
+noTwo1203:
 	TESTQ  $0x00000001, DI
-	JZ     stored1199
+	JZ     stored1204
 	VMOVSD X0, (CX)
 
-stored1199:
+stored1204:
 	CMPQ      R8, $0x20
-	JLE       rows1183
+	JLE       rows1188
 	ADDQ      R8, AX
 	VMOVUPD   256(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, DI
-	JNZ       partial1200
+	JNZ       partial1205
 	VMOVUPD   Z0, (AX)
-	JMP       stored1203
+	JMP       stored1208
 
-partial1200:
+partial1205:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1201
+	JZ         noFour1206
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1201:
+noFour1206:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1202
+	JZ         noTwo1207
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1202:
+noTwo1207:
 	TESTQ  $0x00000001, DI
-	JZ     stored1203
+	JZ     stored1208
 	VMOVSD X0, (CX)
 
-stored1203:
+stored1208:
 	CMPQ      R8, $0x28
-	JLE       rows1183
+	JLE       rows1188
 	ADDQ      R8, AX
 	VMOVUPD   320(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, DI
-	JNZ       partial1204
+	JNZ       partial1209
 	VMOVUPD   Z0, (AX)
-	JMP       stored1207
+	JMP       stored1212
 
-partial1204:
+partial1209:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1205
+	JZ         noFour1210
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1205:
+noFour1210:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1206
+	JZ         noTwo1211
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1206:
+noTwo1211:
 	TESTQ  $0x00000001, DI
-	JZ     stored1207
+	JZ     stored1212
 	VMOVSD X0, (CX)
 
-stored1207:
+stored1212:
 	CMPQ      R8, $0x30
-	JLE       rows1183
+	JLE       rows1188
 	ADDQ      R8, AX
 	VMOVUPD   384(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, DI
-	JNZ       partial1208
+	JNZ       partial1213
 	VMOVUPD   Z0, (AX)
-	JMP       stored1211
+	JMP       stored1216
 
-partial1208:
+partial1213:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1209
+	JZ         noFour1214
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1209:
+noFour1214:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1210
+	JZ         noTwo1215
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1210:
+noTwo1215:
 	TESTQ  $0x00000001, DI
-	JZ     stored1211
+	JZ     stored1216
 	VMOVSD X0, (CX)
 
-stored1211:
+stored1216:
 	CMPQ      R8, $0x38
-	JLE       rows1183
+	JLE       rows1188
 	ADDQ      R8, AX
 	VMOVUPD   448(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, DI
-	JNZ       partial1212
+	JNZ       partial1217
 	VMOVUPD   Z0, (AX)
-	JMP       stored1215
+	JMP       stored1220
 
-partial1212:
+partial1217:
 	LEAQ       (AX), AX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, DI
-	JZ         noFour1213
+	JZ         noFour1218
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour1213:
+noFour1218:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1214
+	JZ         noTwo1219
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo1214:
+noTwo1219:
 	TESTQ  $0x00000001, DI
-	JZ     stored1215
+	JZ     stored1220
 	VMOVSD X0, (AX)
 
-stored1215:
-rows1183:
-done1153:
+stored1220:
+rows1188:
+done1158:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VADDPD     Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -18067,7 +18133,7 @@ done1153:
 	VZEROUPPER
 	RET
 
-unsafe1151:
+unsafe1156:
 	MOVB $0x00, AL
 	MOVB AL, safe+80(FP)
 	VZEROUPPER
@@ -18082,109 +18148,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1216:
+group1221:
 	CMPQ              DX, $0x04
-	JLT               done1217
+	JLT               done1222
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              (AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              8(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              16(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              24(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              32(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              40(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              48(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              56(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              64(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              72(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              80(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              88(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              96(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              104(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              112(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              120(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              128(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              136(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              144(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1217
+	JLT               done1222
 	CMPQ              152(AX), SI
-	JHI               done1217
+	JHI               done1222
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -18695,7 +18761,7 @@ group1216:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1217
+	JNZ               done1222
 	VMOVUPD           constants<>+2000(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -18869,9 +18935,9 @@ group1216:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1216
+	JMP               group1221
 
-done1217:
+done1222:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -18890,15 +18956,15 @@ TEXT ·exp256(SB), $0-48
 	VMOVUPD constants<>+1968(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1219
+	JLT     rest1224
 
-whole1218:
+whole1223:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1220
+	JZ           quick1225
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -18937,9 +19003,9 @@ whole1218:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1221
+	JMP          done1226
 
-quick1220:
+quick1225:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -18966,14 +19032,14 @@ quick1220:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1221:
+done1226:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1222
+	JZ           quick1227
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -19012,9 +19078,9 @@ done1221:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1223
+	JMP          done1228
 
-quick1222:
+quick1227:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -19041,24 +19107,24 @@ quick1222:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1223:
+done1228:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1218
+	JGE     whole1223
 
-rest1219:
+rest1224:
 	CMPQ DX, $0x00000004
-	JLT  rest1225
+	JLT  rest1230
 
-whole1224:
+whole1229:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1226
+	JZ           quick1231
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -19097,9 +19163,9 @@ whole1224:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1227
+	JMP          done1232
 
-quick1226:
+quick1231:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -19126,16 +19192,16 @@ quick1226:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1227:
+done1232:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1224
+	JGE     whole1229
 
-rest1225:
+rest1230:
 	TESTQ        DX, DX
-	JZ           done1228
+	JZ           done1233
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -19145,7 +19211,7 @@ rest1225:
 	VCMPPD       $0x06, constants<>+2096(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick1229
+	JZ           quick1234
 	VMOVUPD      constants<>+2160(SB), Y5
 	VMAXPD       Y6, Y5, Y6
 	VMOVUPD      constants<>+2192(SB), Y5
@@ -19184,9 +19250,9 @@ rest1225:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done1230
+	JMP          done1235
 
-quick1229:
+quick1234:
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -19213,26 +19279,26 @@ quick1229:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y0
 
-done1230:
+done1235:
 	CMPQ    DX, $0x04
-	JLT     partial1231
+	JLT     partial1236
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1233
+	JMP     stored1238
 
-partial1231:
+partial1236:
 	CMPQ         DX, $0x02
-	JLT          single1232
+	JLT          single1237
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1233
+	JEQ          stored1238
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1233
+	JMP          stored1238
 
-single1232:
+single1237:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1233:
-done1228:
+stored1238:
+done1233:
 	VZEROUPPER
 	RET
 
@@ -19248,16 +19314,16 @@ TEXT ·log256(SB), $0-48
 	VMOVUPD constants<>+2064(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1235
+	JLT     rest1240
 
-whole1234:
+whole1239:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1236
+	JZ          quick1241
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -19300,9 +19366,9 @@ whole1234:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1237
+	JMP         done1242
 
-quick1236:
+quick1241:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -19333,7 +19399,7 @@ quick1236:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1237:
+done1242:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
@@ -19341,7 +19407,7 @@ done1237:
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1238
+	JZ          quick1243
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -19384,9 +19450,9 @@ done1237:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1239
+	JMP         done1244
 
-quick1238:
+quick1243:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -19417,25 +19483,25 @@ quick1238:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1239:
+done1244:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1234
+	JGE     whole1239
 
-rest1235:
+rest1240:
 	CMPQ DX, $0x00000004
-	JLT  rest1241
+	JLT  rest1246
 
-whole1240:
+whole1245:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1242
+	JZ          quick1247
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -19478,9 +19544,9 @@ whole1240:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1243
+	JMP         done1248
 
-quick1242:
+quick1247:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -19511,16 +19577,16 @@ quick1242:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1243:
+done1248:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1240
+	JGE     whole1245
 
-rest1241:
+rest1246:
 	TESTQ       DX, DX
-	JZ          done1244
+	JZ          done1249
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -19533,7 +19599,7 @@ rest1241:
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick1245
+	JZ          quick1250
 	VMOVAPD     Y5, Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y5, Y7
 	VMULPD      constants<>+2448(SB), Y5, Y6
@@ -19576,9 +19642,9 @@ rest1241:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y0, Y0
-	JMP         done1246
+	JMP         done1251
 
-quick1245:
+quick1250:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
@@ -19609,26 +19675,26 @@ quick1245:
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1246:
+done1251:
 	CMPQ    DX, $0x04
-	JLT     partial1247
+	JLT     partial1252
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1249
+	JMP     stored1254
 
-partial1247:
+partial1252:
 	CMPQ         DX, $0x02
-	JLT          single1248
+	JLT          single1253
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1249
+	JEQ          stored1254
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1249
+	JMP          stored1254
 
-single1248:
+single1253:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1249:
-done1244:
+stored1254:
+done1249:
 	VZEROUPPER
 	RET
 
@@ -19642,16 +19708,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest1251
+	JLT          rest1256
 
-whole1250:
+whole1255:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1968(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick1252
+	JZ           quick1257
 	VMOVUPD      constants<>+2160(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2192(SB), Y3
@@ -19690,9 +19756,9 @@ whole1250:
 	VPADDQ       constants<>+2000(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done1253
+	JMP          done1258
 
-quick1252:
+quick1257:
 	VMOVUPD      constants<>+2256(SB), Y3
 	VFMADD231PD  constants<>+2224(SB), Y2, Y3
 	VSUBPD       constants<>+2256(SB), Y3, Y4
@@ -19719,17 +19785,17 @@ quick1252:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
-done1253:
+done1258:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1250
+	JGE     whole1255
 
-rest1251:
+rest1256:
 	TESTQ        DX, DX
-	JZ           done1254
+	JZ           done1259
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -19741,7 +19807,7 @@ rest1251:
 	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick1255
+	JZ           quick1260
 	VMOVUPD      constants<>+2160(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2192(SB), Y0
@@ -19780,9 +19846,9 @@ rest1251:
 	VPADDQ       constants<>+2000(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done1256
+	JMP          done1261
 
-quick1255:
+quick1260:
 	VMOVUPD      constants<>+2256(SB), Y0
 	VFMADD231PD  constants<>+2224(SB), Y3, Y0
 	VSUBPD       constants<>+2256(SB), Y0, Y4
@@ -19809,29 +19875,29 @@ quick1255:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
-done1256:
+done1261:
 	CMPQ    DX, $0x04
-	JLT     partial1257
+	JLT     partial1262
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1259
+	JMP     stored1264
 
-partial1257:
+partial1262:
 	CMPQ         DX, $0x02
-	JLT          single1258
+	JLT          single1263
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1259
+	JEQ          stored1264
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored1259
+	JMP          stored1264
 
-single1258:
+single1263:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1259:
+stored1264:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done1254:
+done1259:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -19849,9 +19915,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest1261
+	JLT     rest1266
 
-whole1260:
+whole1265:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -19859,11 +19925,11 @@ whole1260:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1260
+	JGE     whole1265
 
-rest1261:
+rest1266:
 	TESTQ      CX, CX
-	JZ         done1262
+	JZ         done1267
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -19874,17 +19940,17 @@ rest1261:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done1262:
+done1267:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers1263
+	JZ         numbers1268
 	VMOVUPD    constants<>+1840(SB), Y0
 
-numbers1263:
+numbers1268:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -19898,9 +19964,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1265
+	JLT          rest1270
 
-whole1264:
+whole1269:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -19916,24 +19982,24 @@ whole1264:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1264
+	JGE         whole1269
 
-rest1265:
+rest1270:
 	CMPQ DX, $0x00000004
-	JLT  rest1267
+	JLT  rest1272
 
-whole1266:
+whole1271:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1266
+	JGE         whole1271
 
-rest1267:
+rest1272:
 	TESTQ       DX, DX
-	JZ          done1268
+	JZ          done1273
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -19942,24 +20008,91 @@ rest1267:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1269
+	JLT         partial1274
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1271
+	JMP         stored1276
 
-partial1269:
+partial1274:
 	CMPQ         DX, $0x02
-	JLT          single1270
+	JLT          single1275
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1271
+	JEQ          stored1276
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1271
+	JMP          stored1276
 
-single1270:
+single1275:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1271:
-done1268:
+stored1276:
+done1273:
+	VZEROUPPER
+	RET
+
+// func dot256(x []float64, y []float64) float64
+// Requires: AVX, FMA3, SSE2
+TEXT ·dot256(SB), $0-56
+	MOVQ   x_base+0(FP), AX
+	MOVQ   y_base+24(FP), CX
+	MOVQ   x_len+8(FP), DX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	XORQ   BX, BX
+	CMPQ   DX, $0x00000010
+	JLT    rest1278
+
+whole1277:
+	VMOVUPD     (CX)(BX*8), Y4
+	VMOVUPD     (AX)(BX*8), Y5
+	VFMADD231PD Y4, Y5, Y0
+	VMOVUPD     32(CX)(BX*8), Y4
+	VMOVUPD     32(AX)(BX*8), Y5
+	VFMADD231PD Y4, Y5, Y1
+	VMOVUPD     64(CX)(BX*8), Y4
+	VMOVUPD     64(AX)(BX*8), Y5
+	VFMADD231PD Y4, Y5, Y2
+	VMOVUPD     96(CX)(BX*8), Y4
+	VMOVUPD     96(AX)(BX*8), Y5
+	VFMADD231PD Y4, Y5, Y3
+	ADDQ        $0x00000010, BX
+	SUBQ        $0x00000010, DX
+	CMPQ        DX, $0x00000010
+	JGE         whole1277
+
+rest1278:
+	CMPQ DX, $0x00000004
+	JLT  rest1280
+
+whole1279:
+	VMOVUPD     (CX)(BX*8), Y4
+	VMOVUPD     (AX)(BX*8), Y5
+	VFMADD231PD Y4, Y5, Y0
+	ADDQ        $0x00000004, BX
+	SUBQ        $0x00000004, DX
+	CMPQ        DX, $0x00000004
+	JGE         whole1279
+
+rest1280:
+	TESTQ       DX, DX
+	JZ          done1281
+	LEAQ        constants<>+672(SB), SI
+	NEGQ        DX
+	VMOVUPD     (SI)(DX*8), Y4
+	VMASKMOVPD  (CX)(BX*8), Y4, Y5
+	VMASKMOVPD  (AX)(BX*8), Y4, Y4
+	VFMADD231PD Y5, Y4, Y0
+
+done1281:
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y3, Y2, Y2
+	VADDPD       Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDSD       X0, X1, X1
+	MOVSD        X1, ret+48(FP)
 	VZEROUPPER
 	RET
 
@@ -19977,9 +20110,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1273
+	JLT  rest1283
 
-panel1272:
+panel1282:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -19992,9 +20125,9 @@ panel1272:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1276
+	JLT    rows1286
 
-row1275:
+row1285:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -20008,9 +20141,9 @@ row1275:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1275
+	JGE          row1285
 
-rows1276:
+rows1286:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -20022,13 +20155,13 @@ rows1276:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1272
+	JGE     panel1282
 
-rest1273:
+rest1283:
 	TESTQ   R11, R11
-	JZ      done1274
+	JZ      done1284
 	CMPQ    R11, $0x00000004
-	JGT     wider1277
+	JGT     wider1287
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -20041,9 +20174,9 @@ rest1273:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1279
+	JLT     rows1289
 
-row1278:
+row1288:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -20060,13 +20193,13 @@ row1278:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1278
+	JGE          row1288
 
-rows1279:
+rows1289:
 	CMPQ DX, $0x00000001
-	JLT  rows1281
+	JLT  rows1291
 
-row1280:
+row1290:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -20074,35 +20207,35 @@ row1280:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1280
+	JGE          row1290
 
-rows1281:
+rows1291:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1282
+	JLT     partial1292
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1284
+	JMP     stored1294
 
-partial1282:
+partial1292:
 	CMPQ         R11, $0x02
-	JLT          single1283
+	JLT          single1293
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1284
+	JEQ          stored1294
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1284
+	JMP          stored1294
 
-single1283:
+single1293:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1284:
-	JMP done1274
+stored1294:
+	JMP done1284
 
-wider1277:
+wider1287:
 	CMPQ    R11, $0x00000008
-	JGT     wider1285
+	JGT     wider1295
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -20120,9 +20253,9 @@ wider1277:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1287
+	JLT     rows1297
 
-row1286:
+row1296:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -20143,13 +20276,13 @@ row1286:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1286
+	JGE          row1296
 
-rows1287:
+rows1297:
 	CMPQ DX, $0x00000001
-	JLT  rows1289
+	JLT  rows1299
 
-row1288:
+row1298:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -20158,9 +20291,9 @@ row1288:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1288
+	JGE          row1298
 
-rows1289:
+rows1299:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -20169,28 +20302,28 @@ rows1289:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1290
+	JLT     partial1300
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1292
+	JMP     stored1302
 
-partial1290:
+partial1300:
 	CMPQ         R11, $0x02
-	JLT          single1291
+	JLT          single1301
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1292
+	JEQ          stored1302
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1292
+	JMP          stored1302
 
-single1291:
+single1301:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1292:
-	JMP done1274
+stored1302:
+	JMP done1284
 
-wider1285:
+wider1295:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1293
+	JGT     wider1303
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20206,9 +20339,9 @@ wider1285:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1295
+	JLT     rows1305
 
-row1294:
+row1304:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -20223,13 +20356,13 @@ row1294:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1294
+	JGE          row1304
 
-rows1295:
+rows1305:
 	CMPQ DX, $0x00000001
-	JLT  rows1297
+	JLT  rows1307
 
-row1296:
+row1306:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -20239,37 +20372,37 @@ row1296:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1296
+	JGE          row1306
 
-rows1297:
+rows1307:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1298
+	JLT     partial1308
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1300
+	JMP     stored1310
 
-partial1298:
+partial1308:
 	CMPQ         R11, $0x02
-	JLT          single1299
+	JLT          single1309
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1300
+	JEQ          stored1310
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1300
+	JMP          stored1310
 
-single1299:
+single1309:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1300:
-	JMP done1274
+stored1310:
+	JMP done1284
 
-wider1293:
+wider1303:
 	CMPQ    R11, $0x00000010
-	JGT     wider1301
+	JGT     wider1311
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20287,9 +20420,9 @@ wider1293:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1303
+	JLT     rows1313
 
-row1302:
+row1312:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -20306,13 +20439,13 @@ row1302:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1302
+	JGE          row1312
 
-rows1303:
+rows1313:
 	CMPQ DX, $0x00000001
-	JLT  rows1305
+	JLT  rows1315
 
-row1304:
+row1314:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -20323,9 +20456,9 @@ row1304:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1304
+	JGE          row1314
 
-rows1305:
+rows1315:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -20334,28 +20467,28 @@ rows1305:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1306
+	JLT     partial1316
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1308
+	JMP     stored1318
 
-partial1306:
+partial1316:
 	CMPQ         R11, $0x02
-	JLT          single1307
+	JLT          single1317
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1308
+	JEQ          stored1318
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1308
+	JMP          stored1318
 
-single1307:
+single1317:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1308:
-	JMP done1274
+stored1318:
+	JMP done1284
 
-wider1301:
+wider1311:
 	CMPQ    R11, $0x00000014
-	JGT     wider1309
+	JGT     wider1319
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20370,9 +20503,9 @@ wider1301:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1311
+	JLT     rows1321
 
-row1310:
+row1320:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -20384,36 +20517,36 @@ row1310:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1310
+	JGE          row1320
 
-rows1311:
+rows1321:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1312
+	JLT     partial1322
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1314
+	JMP     stored1324
 
-partial1312:
+partial1322:
 	CMPQ         R11, $0x02
-	JLT          single1313
+	JLT          single1323
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1314
+	JEQ          stored1324
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1314
+	JMP          stored1324
 
-single1313:
+single1323:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1314:
-	JMP done1274
+stored1324:
+	JMP done1284
 
-wider1309:
+wider1319:
 	CMPQ    R11, $0x00000018
-	JGT     wider1315
+	JGT     wider1325
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20429,9 +20562,9 @@ wider1309:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1317
+	JLT     rows1327
 
-row1316:
+row1326:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -20444,37 +20577,37 @@ row1316:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1316
+	JGE          row1326
 
-rows1317:
+rows1327:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1318
+	JLT     partial1328
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1320
+	JMP     stored1330
 
-partial1318:
+partial1328:
 	CMPQ         R11, $0x02
-	JLT          single1319
+	JLT          single1329
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1320
+	JEQ          stored1330
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1320
+	JMP          stored1330
 
-single1319:
+single1329:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1320:
-	JMP done1274
+stored1330:
+	JMP done1284
 
-wider1315:
+wider1325:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1321
+	JGT     wider1331
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20491,9 +20624,9 @@ wider1315:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1323
+	JLT     rows1333
 
-row1322:
+row1332:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -20507,9 +20640,9 @@ row1322:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1322
+	JGE          row1332
 
-rows1323:
+rows1333:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -20517,26 +20650,26 @@ rows1323:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1324
+	JLT     partial1334
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1326
+	JMP     stored1336
 
-partial1324:
+partial1334:
 	CMPQ         R11, $0x02
-	JLT          single1325
+	JLT          single1335
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1326
+	JEQ          stored1336
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1326
+	JMP          stored1336
 
-single1325:
+single1335:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1326:
-	JMP done1274
+stored1336:
+	JMP done1284
 
-wider1321:
+wider1331:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20554,9 +20687,9 @@ wider1321:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1329
+	JLT     rows1339
 
-row1328:
+row1338:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -20571,9 +20704,9 @@ row1328:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1328
+	JGE          row1338
 
-rows1329:
+rows1339:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -20582,24 +20715,24 @@ rows1329:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1330
+	JLT     partial1340
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1332
+	JMP     stored1342
 
-partial1330:
+partial1340:
 	CMPQ         R11, $0x02
-	JLT          single1331
+	JLT          single1341
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1332
+	JEQ          stored1342
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1332
+	JMP          stored1342
 
-single1331:
+single1341:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1332:
-done1274:
+stored1342:
+done1284:
 	VZEROUPPER
 	RET
 
@@ -20617,9 +20750,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1334
+	JLT  rest1344
 
-block1333:
+block1343:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -20633,9 +20766,9 @@ block1333:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1338
+	JLT    rest1348
 
-whole1337:
+whole1347:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -20650,11 +20783,11 @@ whole1337:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1337
+	JGE         whole1347
 
-rest1338:
+rest1348:
 	TESTQ       R14, R14
-	JZ          done1340
+	JZ          done1350
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -20676,7 +20809,7 @@ rest1338:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1340:
+done1350:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -20701,11 +20834,11 @@ done1340:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1333
+	JGE        block1343
 
-rest1334:
+rest1344:
 	TESTQ  CX, CX
-	JZ     done1336
+	JZ     done1346
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -20718,44 +20851,44 @@ rest1334:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1343
+	JLT    rest1353
 
-whole1342:
+whole1352:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1344
+	JLE         column1354
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1344
+	JLE         column1354
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1344
+	JLE         column1354
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1344
+	JLE         column1354
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1344
+	JLE         column1354
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1344
+	JLE         column1354
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1344
+	JLE         column1354
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1344:
+column1354:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1342
+	JGE  whole1352
 
-rest1343:
+rest1353:
 	TESTQ       BX, BX
-	JZ          done1345
+	JZ          done1355
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -20763,36 +20896,36 @@ rest1343:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1346
+	JLE         column1356
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1346
+	JLE         column1356
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1346
+	JLE         column1356
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1346
+	JLE         column1356
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1346
+	JLE         column1356
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1346
+	JLE         column1356
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1346
+	JLE         column1356
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1346:
-done1345:
+column1356:
+done1355:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -20812,32 +20945,32 @@ done1345:
 	VPERM2F128 $0x20, Y6, Y4, Y4
 	VADDPD     Y1, Y4, Y4
 	CMPQ       CX, $0x00000004
-	JLE        few1335
+	JLE        few1345
 	VMOVUPD    Y0, (AX)
 	VMOVAPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1335:
+few1345:
 	CMPQ    CX, $0x04
-	JLT     partial1347
+	JLT     partial1357
 	VMOVUPD Y0, (AX)
-	JMP     stored1349
+	JMP     stored1359
 
-partial1347:
+partial1357:
 	CMPQ         CX, $0x02
-	JLT          single1348
+	JLT          single1358
 	VMOVUPD      X0, (AX)
-	JEQ          stored1349
+	JEQ          stored1359
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1349
+	JMP          stored1359
 
-single1348:
+single1358:
 	VMOVSD X0, (AX)
 
-stored1349:
-done1336:
+stored1359:
+done1346:
 	VZEROUPPER
 	RET
 
@@ -20854,9 +20987,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1351
+	JLT  rest1361
 
-panel1350:
+panel1360:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -20869,9 +21002,9 @@ panel1350:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1354
+	JLT     rows1364
 
-row1353:
+row1363:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -20901,19 +21034,19 @@ row1353:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1353
+	JGE          row1363
 
-rows1354:
+rows1364:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1350
+	JGE  panel1360
 
-rest1351:
+rest1361:
 	TESTQ      R10, R10
-	JZ         done1352
+	JZ         done1362
 	CMPQ       R10, $0x00000004
-	JGT        wider1355
+	JGT        wider1365
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -20923,50 +21056,50 @@ rest1351:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1357
+	JLT        rows1367
 
-row1356:
+row1366:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1358
+	JLT          partial1368
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1360
+	JMP          added1370
 
-partial1358:
+partial1368:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1359
+	JLT          single1369
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1360
+	JEQ          added1370
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1360
+	JMP          added1370
 
-single1359:
+single1369:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1360:
+added1370:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1356
+	JGE  row1366
 
-rows1357:
-	JMP done1352
+rows1367:
+	JMP done1362
 
-wider1355:
+wider1365:
 	CMPQ       R10, $0x00000008
-	JGT        wider1361
+	JGT        wider1371
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -20978,53 +21111,53 @@ wider1355:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1363
+	JLT        rows1373
 
-row1362:
+row1372:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1364
+	JLT          partial1374
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1366
+	JMP          added1376
 
-partial1364:
+partial1374:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1365
+	JLT          single1375
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1366
+	JEQ          added1376
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1366
+	JMP          added1376
 
-single1365:
+single1375:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1366:
+added1376:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1362
+	JGE  row1372
 
-rows1363:
-	JMP done1352
+rows1373:
+	JMP done1362
 
-wider1361:
+wider1371:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1367
+	JGT        wider1377
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -21037,9 +21170,9 @@ wider1361:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1369
+	JLT        rows1379
 
-row1368:
+row1378:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -21048,45 +21181,45 @@ row1368:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1370
+	JLT          partial1380
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1372
+	JMP          added1382
 
-partial1370:
+partial1380:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1371
+	JLT          single1381
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1372
+	JEQ          added1382
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1372
+	JMP          added1382
 
-single1371:
+single1381:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1372:
+added1382:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1368
+	JGE  row1378
 
-rows1369:
-	JMP done1352
+rows1379:
+	JMP done1362
 
-wider1367:
+wider1377:
 	CMPQ       R10, $0x00000010
-	JGT        wider1373
+	JGT        wider1383
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -21100,9 +21233,9 @@ wider1367:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1375
+	JLT        rows1385
 
-row1374:
+row1384:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -21114,45 +21247,45 @@ row1374:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1376
+	JLT          partial1386
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1378
+	JMP          added1388
 
-partial1376:
+partial1386:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1377
+	JLT          single1387
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1378
+	JEQ          added1388
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1378
+	JMP          added1388
 
-single1377:
+single1387:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1378:
+added1388:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1374
+	JGE  row1384
 
-rows1375:
-	JMP done1352
+rows1385:
+	JMP done1362
 
-wider1373:
+wider1383:
 	CMPQ       R10, $0x00000014
-	JGT        wider1379
+	JGT        wider1389
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -21167,9 +21300,9 @@ wider1373:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1381
+	JLT        rows1391
 
-row1380:
+row1390:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -21184,45 +21317,45 @@ row1380:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1382
+	JLT          partial1392
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1384
+	JMP          added1394
 
-partial1382:
+partial1392:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1383
+	JLT          single1393
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1384
+	JEQ          added1394
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1384
+	JMP          added1394
 
-single1383:
+single1393:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1384:
+added1394:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1380
+	JGE  row1390
 
-rows1381:
-	JMP done1352
+rows1391:
+	JMP done1362
 
-wider1379:
+wider1389:
 	CMPQ       R10, $0x00000018
-	JGT        wider1385
+	JGT        wider1395
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -21238,9 +21371,9 @@ wider1379:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1387
+	JLT        rows1397
 
-row1386:
+row1396:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -21258,45 +21391,45 @@ row1386:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1388
+	JLT          partial1398
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1390
+	JMP          added1400
 
-partial1388:
+partial1398:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1389
+	JLT          single1399
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1390
+	JEQ          added1400
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1390
+	JMP          added1400
 
-single1389:
+single1399:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1390:
+added1400:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1386
+	JGE  row1396
 
-rows1387:
-	JMP done1352
+rows1397:
+	JMP done1362
 
-wider1385:
+wider1395:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1391
+	JGT        wider1401
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -21313,9 +21446,9 @@ wider1385:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1393
+	JLT        rows1403
 
-row1392:
+row1402:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -21336,43 +21469,43 @@ row1392:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1394
+	JLT          partial1404
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1396
+	JMP          added1406
 
-partial1394:
+partial1404:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1395
+	JLT          single1405
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1396
+	JEQ          added1406
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1396
+	JMP          added1406
 
-single1395:
+single1405:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1396:
+added1406:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1392
+	JGE  row1402
 
-rows1393:
-	JMP done1352
+rows1403:
+	JMP done1362
 
-wider1391:
+wider1401:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -21390,9 +21523,9 @@ wider1391:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1399
+	JLT        rows1409
 
-row1398:
+row1408:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -21416,41 +21549,41 @@ row1398:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1400
+	JLT          partial1410
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1402
+	JMP          added1412
 
-partial1400:
+partial1410:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1401
+	JLT          single1411
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1402
+	JEQ          added1412
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1402
+	JMP          added1412
 
-single1401:
+single1411:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1402:
+added1412:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1398
+	JGE  row1408
 
-rows1399:
-done1352:
+rows1409:
+done1362:
 	VZEROUPPER
 	RET
 
@@ -21469,9 +21602,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1404
+	JLT    rest1414
 
-panel1403:
+panel1413:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -21485,9 +21618,9 @@ panel1403:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1407
+	JLT     rows1417
 
-row1406:
+row1416:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -21527,13 +21660,13 @@ row1406:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1406
+	JGE          row1416
 
-rows1407:
+rows1417:
 	CMPQ R13, $0x00000001
-	JLT  rows1409
+	JLT  rows1419
 
-row1408:
+row1418:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -21556,9 +21689,9 @@ row1408:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1408
+	JGE          row1418
 
-rows1409:
+rows1419:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -21566,13 +21699,13 @@ rows1409:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1403
+	JGE    panel1413
 
-rest1404:
+rest1414:
 	TESTQ      R12, R12
-	JZ         done1405
+	JZ         done1415
 	CMPQ       R12, $0x00000004
-	JGT        wider1410
+	JGT        wider1420
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -21585,31 +21718,31 @@ rest1404:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1412
+	JLT        rows1422
 
-row1411:
+row1421:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1413
+	JLT          partial1423
 	VMOVUPD      Y5, (R11)
-	JMP          stored1415
+	JMP          stored1425
 
-partial1413:
+partial1423:
 	CMPQ         R12, $0x02
-	JLT          single1414
+	JLT          single1424
 	VMOVUPD      X5, (R11)
-	JEQ          stored1415
+	JEQ          stored1425
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1415
+	JMP          stored1425
 
-single1414:
+single1424:
 	VMOVSD X5, (R11)
 
-stored1415:
+stored1425:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -21617,23 +21750,23 @@ stored1415:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1416
+	JLT          partial1426
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1418
+	JMP          stored1428
 
-partial1416:
+partial1426:
 	CMPQ         R12, $0x02
-	JLT          single1417
+	JLT          single1427
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1418
+	JEQ          stored1428
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1418
+	JMP          stored1428
 
-single1417:
+single1427:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1418:
+stored1428:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -21641,35 +21774,35 @@ stored1418:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1411
+	JGE    row1421
 
-rows1412:
+rows1422:
 	CMPQ AX, $0x00000001
-	JLT  rows1420
+	JLT  rows1430
 
-row1419:
+row1429:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1421
+	JLT          partial1431
 	VMOVUPD      Y5, (R11)
-	JMP          stored1423
+	JMP          stored1433
 
-partial1421:
+partial1431:
 	CMPQ         R12, $0x02
-	JLT          single1422
+	JLT          single1432
 	VMOVUPD      X5, (R11)
-	JEQ          stored1423
+	JEQ          stored1433
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1423
+	JMP          stored1433
 
-single1422:
+single1432:
 	VMOVSD X5, (R11)
 
-stored1423:
+stored1433:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -21677,16 +21810,16 @@ stored1423:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1419
+	JGE    row1429
 
-rows1420:
+rows1430:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1405
+	JMP    done1415
 
-wider1410:
+wider1420:
 	CMPQ       R12, $0x00000008
-	JGT        wider1424
+	JGT        wider1434
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -21701,9 +21834,9 @@ wider1410:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1426
+	JLT        rows1436
 
-row1425:
+row1435:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -21713,23 +21846,23 @@ row1425:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1427
+	JLT          partial1437
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1429
+	JMP          stored1439
 
-partial1427:
+partial1437:
 	CMPQ         R12, $0x02
-	JLT          single1428
+	JLT          single1438
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1429
+	JEQ          stored1439
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1429
+	JMP          stored1439
 
-single1428:
+single1438:
 	VMOVSD X6, 32(R11)
 
-stored1429:
+stored1439:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -21741,23 +21874,23 @@ stored1429:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1430
+	JLT          partial1440
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1432
+	JMP          stored1442
 
-partial1430:
+partial1440:
 	CMPQ         R12, $0x02
-	JLT          single1431
+	JLT          single1441
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1432
+	JEQ          stored1442
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1432
+	JMP          stored1442
 
-single1431:
+single1441:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1432:
+stored1442:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -21765,13 +21898,13 @@ stored1432:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1425
+	JGE    row1435
 
-rows1426:
+rows1436:
 	CMPQ AX, $0x00000001
-	JLT  rows1434
+	JLT  rows1444
 
-row1433:
+row1443:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -21781,23 +21914,23 @@ row1433:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1435
+	JLT          partial1445
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1437
+	JMP          stored1447
 
-partial1435:
+partial1445:
 	CMPQ         R12, $0x02
-	JLT          single1436
+	JLT          single1446
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1437
+	JEQ          stored1447
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1437
+	JMP          stored1447
 
-single1436:
+single1446:
 	VMOVSD X6, 32(R11)
 
-stored1437:
+stored1447:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -21805,16 +21938,16 @@ stored1437:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1433
+	JGE    row1443
 
-rows1434:
+rows1444:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1405
+	JMP    done1415
 
-wider1424:
+wider1434:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1438
+	JGT        wider1448
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -21831,9 +21964,9 @@ wider1424:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1440
+	JLT        rows1450
 
-row1439:
+row1449:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -21847,23 +21980,23 @@ row1439:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1441
+	JLT          partial1451
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1443
+	JMP          stored1453
 
-partial1441:
+partial1451:
 	CMPQ         R12, $0x02
-	JLT          single1442
+	JLT          single1452
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1443
+	JEQ          stored1453
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1443
+	JMP          stored1453
 
-single1442:
+single1452:
 	VMOVSD X8, 64(R11)
 
-stored1443:
+stored1453:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -21879,23 +22012,23 @@ stored1443:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1444
+	JLT          partial1454
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1446
+	JMP          stored1456
 
-partial1444:
+partial1454:
 	CMPQ         R12, $0x02
-	JLT          single1445
+	JLT          single1455
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1446
+	JEQ          stored1456
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1446
+	JMP          stored1456
 
-single1445:
+single1455:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1446:
+stored1456:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -21903,13 +22036,13 @@ stored1446:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1439
+	JGE    row1449
 
-rows1440:
+rows1450:
 	CMPQ AX, $0x00000001
-	JLT  rows1448
+	JLT  rows1458
 
-row1447:
+row1457:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -21923,23 +22056,23 @@ row1447:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1449
+	JLT          partial1459
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1451
+	JMP          stored1461
 
-partial1449:
+partial1459:
 	CMPQ         R12, $0x02
-	JLT          single1450
+	JLT          single1460
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1451
+	JEQ          stored1461
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1451
+	JMP          stored1461
 
-single1450:
+single1460:
 	VMOVSD X8, 64(R11)
 
-stored1451:
+stored1461:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -21947,15 +22080,15 @@ stored1451:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1447
+	JGE    row1457
 
-rows1448:
+rows1458:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1405
+	JMP    done1415
 
-wider1438:
+wider1448:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -21974,9 +22107,9 @@ wider1438:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1454
+	JLT        rows1464
 
-row1453:
+row1463:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -21994,23 +22127,23 @@ row1453:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1455
+	JLT          partial1465
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1457
+	JMP          stored1467
 
-partial1455:
+partial1465:
 	CMPQ         R12, $0x02
-	JLT          single1456
+	JLT          single1466
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1457
+	JEQ          stored1467
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1457
+	JMP          stored1467
 
-single1456:
+single1466:
 	VMOVSD X10, 96(R11)
 
-stored1457:
+stored1467:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -22030,23 +22163,23 @@ stored1457:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1458
+	JLT          partial1468
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1460
+	JMP          stored1470
 
-partial1458:
+partial1468:
 	CMPQ         R12, $0x02
-	JLT          single1459
+	JLT          single1469
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1460
+	JEQ          stored1470
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1460
+	JMP          stored1470
 
-single1459:
+single1469:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1460:
+stored1470:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -22054,13 +22187,13 @@ stored1460:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1453
+	JGE    row1463
 
-rows1454:
+rows1464:
 	CMPQ AX, $0x00000001
-	JLT  rows1462
+	JLT  rows1472
 
-row1461:
+row1471:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -22078,23 +22211,23 @@ row1461:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1463
+	JLT          partial1473
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1465
+	JMP          stored1475
 
-partial1463:
+partial1473:
 	CMPQ         R12, $0x02
-	JLT          single1464
+	JLT          single1474
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1465
+	JEQ          stored1475
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1465
+	JMP          stored1475
 
-single1464:
+single1474:
 	VMOVSD X10, 96(R11)
 
-stored1465:
+stored1475:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -22102,15 +22235,15 @@ stored1465:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1461
+	JGE    row1471
 
-rows1462:
+rows1472:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1405:
+done1415:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -22133,9 +22266,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1467
+	JLT     rest1477
 
-whole1466:
+whole1476:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -22146,11 +22279,11 @@ whole1466:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1466
+	JGE       whole1476
 
-rest1467:
+rest1477:
 	TESTQ      SI, SI
-	JZ         done1468
+	JZ         done1478
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -22163,7 +22296,7 @@ rest1467:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1468:
+done1478:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -22174,7 +22307,7 @@ done1468:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1470
+	JNZ          nan1480
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1968(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
@@ -22185,14 +22318,14 @@ done1468:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1469
+	JNZ          unsafe1479
 	VMOVUPD      constants<>+2256(SB), Y1
 	VMOVUPD      constants<>+2000(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1472
+	JLT          rest1482
 
-whole1471:
+whole1481:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -22264,13 +22397,13 @@ whole1471:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1471
+	JGE          whole1481
 
-rest1472:
+rest1482:
 	CMPQ DX, $0x00000004
-	JLT  rest1474
+	JLT  rest1484
 
-whole1473:
+whole1483:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -22308,11 +22441,11 @@ whole1473:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1473
+	JGE          whole1483
 
-rest1474:
+rest1484:
 	TESTQ        DX, DX
-	JZ           done1475
+	JZ           done1485
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -22351,34 +22484,34 @@ rest1474:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y2, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1476
+	JLT          partial1486
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1478
+	JMP          stored1488
 
-partial1476:
+partial1486:
 	CMPQ         DX, $0x02
-	JLT          single1477
+	JLT          single1487
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1478
+	JEQ          stored1488
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1478
+	JMP          stored1488
 
-single1477:
+single1487:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1478:
-done1475:
+stored1488:
+done1485:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1470:
+nan1480:
 	VMOVUPD constants<>+1840(SB), Y0
 
-unsafe1469:
+unsafe1479:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -22400,20 +22533,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1480
+	JLT          rest1490
 
-whole1479:
+whole1489:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1481
+	JBE       undamped1491
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1481:
+undamped1491:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1968(SB), Y5, Y5
@@ -22427,11 +22560,11 @@ undamped1481:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1479
+	JGE         whole1489
 
-rest1480:
+rest1490:
 	TESTQ      BX, BX
-	JZ         done1482
+	JZ         done1492
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -22439,14 +22572,14 @@ rest1480:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1483
+	JBE        undamped1493
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1483:
+undamped1493:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1968(SB), Y2, Y2
@@ -22454,44 +22587,44 @@ undamped1483:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1484
+	JLT       partial1494
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1486
+	JMP       stored1496
 
-partial1484:
+partial1494:
 	CMPQ         BX, $0x02
-	JLT          single1485
+	JLT          single1495
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1486
+	JEQ          stored1496
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1486
+	JMP          stored1496
 
-single1485:
+single1495:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1486:
+stored1496:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1487
+	JLT         partial1497
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1489
+	JMP         stored1499
 
-partial1487:
+partial1497:
 	CMPQ         BX, $0x02
-	JLT          single1488
+	JLT          single1498
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1489
+	JEQ          stored1499
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1489
+	JMP          stored1499
 
-single1488:
+single1498:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1489:
-done1482:
+stored1499:
+done1492:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -22520,9 +22653,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1492
+	JLT     rest1502
 
-whole1491:
+whole1501:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -22533,11 +22666,11 @@ whole1491:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1491
+	JGE       whole1501
 
-rest1492:
+rest1502:
 	TESTQ      R12, R12
-	JZ         done1493
+	JZ         done1503
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -22550,7 +22683,7 @@ rest1492:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1493:
+done1503:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -22560,9 +22693,9 @@ done1493:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1495
+	JLT        rest1505
 
-whole1494:
+whole1504:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -22573,11 +22706,11 @@ whole1494:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1494
+	JGE       whole1504
 
-rest1495:
+rest1505:
 	TESTQ      DX, DX
-	JZ         done1496
+	JZ         done1506
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -22590,14 +22723,14 @@ rest1495:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1496:
+done1506:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1497:
+vector1507:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -22637,10 +22770,10 @@ vector1497:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1497
+	JLT          vector1507
 	XORQ         CX, CX
 
-vector1498:
+vector1508:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -22680,7 +22813,7 @@ vector1498:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1498
+	JLT          vector1508
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -22689,9 +22822,9 @@ vector1498:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1500
+	JLT          rest1510
 
-panel1499:
+panel1509:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -22704,9 +22837,9 @@ panel1499:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1503
+	JLT    rows1513
 
-row1502:
+row1512:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -22725,9 +22858,9 @@ row1502:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1502
+	JGE          row1512
 
-rows1503:
+rows1513:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -22743,13 +22876,13 @@ rows1503:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1499
+	JGE         panel1509
 
-rest1500:
+rest1510:
 	TESTQ   R11, R11
-	JZ      done1501
+	JZ      done1511
 	CMPQ    R11, $0x00000004
-	JGT     wider1504
+	JGT     wider1514
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -22760,9 +22893,9 @@ rest1500:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1506
+	JLT     rows1516
 
-row1505:
+row1515:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -22772,17 +22905,17 @@ row1505:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1505
+	JGE          row1515
 
-rows1506:
+rows1516:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1501
+	JMP         done1511
 
-wider1504:
+wider1514:
 	CMPQ    R11, $0x00000008
-	JGT     wider1507
+	JGT     wider1517
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -22796,9 +22929,9 @@ wider1504:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1509
+	JLT     rows1519
 
-row1508:
+row1518:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -22811,20 +22944,20 @@ row1508:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1508
+	JGE          row1518
 
-rows1509:
+rows1519:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1501
+	JMP         done1511
 
-wider1507:
+wider1517:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1510
+	JGT     wider1520
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -22840,9 +22973,9 @@ wider1507:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1512
+	JLT     rows1522
 
-row1511:
+row1521:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -22858,9 +22991,9 @@ row1511:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1511
+	JGE          row1521
 
-rows1512:
+rows1522:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -22870,9 +23003,9 @@ rows1512:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1501
+	JMP         done1511
 
-wider1510:
+wider1520:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -22890,9 +23023,9 @@ wider1510:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1515
+	JLT     rows1525
 
-row1514:
+row1524:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -22911,9 +23044,9 @@ row1514:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1514
+	JGE          row1524
 
-rows1515:
+rows1525:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -22927,7 +23060,7 @@ rows1515:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1501:
+done1511:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -22937,10 +23070,10 @@ done1501:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe1490
+	JCS         unsafe1500
 	VMOVUPD     constants<>+1936(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1490
+	JCS         unsafe1500
 	VMOVUPD     constants<>+2000(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -22950,7 +23083,7 @@ done1501:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JZ          quick1516
+	JZ          quick1526
 	VMOVAPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
 	VMULPD      constants<>+2448(SB), Y1, Y4
@@ -22993,9 +23126,9 @@ done1501:
 	VBLENDVPD   Y5, constants<>+1808(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
-	JMP         done1517
+	JMP         done1527
 
-quick1516:
+quick1526:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2608(SB), Y2, Y2
@@ -23026,7 +23159,7 @@ quick1516:
 	VFMSUB132PD constants<>+2352(SB), Y9, Y2
 	VMOVAPD     Y2, Y1
 
-done1517:
+done1527:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -23035,15 +23168,15 @@ done1517:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1518:
+row1528:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1520
+	JLT          rest1530
 
-whole1519:
+whole1529:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -23051,11 +23184,11 @@ whole1519:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1519
+	JGE     whole1529
 
-rest1520:
+rest1530:
 	TESTQ      R11, R11
-	JZ         done1521
+	JZ         done1531
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -23065,42 +23198,42 @@ rest1520:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1522
+	JGT        pieces1532
 	VMOVUPD    Y1, (R8)
-	JMP        written1523
+	JMP        written1533
 
-pieces1522:
+pieces1532:
 	CMPQ    R11, $0x04
-	JLT     partial1524
+	JLT     partial1534
 	VMOVUPD Y1, (R8)
-	JMP     stored1526
+	JMP     stored1536
 
-partial1524:
+partial1534:
 	CMPQ         R11, $0x02
-	JLT          single1525
+	JLT          single1535
 	VMOVUPD      X1, (R8)
-	JEQ          stored1526
+	JEQ          stored1536
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1526
+	JMP          stored1536
 
-single1525:
+single1535:
 	VMOVSD X1, (R8)
 
-stored1526:
-written1523:
-done1521:
+stored1536:
+written1533:
+done1531:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1518
+	JNZ  row1528
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1490:
+unsafe1500:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -23117,17 +23250,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1528
+	JLT  rest1538
 
-panel1527:
+panel1537:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1531
+	JLT  tiles1541
 
-tile1530:
+tile1540:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -23144,9 +23277,9 @@ tile1530:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1533
+	JLE    done1543
 
-again1532:
+again1542:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -23176,9 +23309,9 @@ again1532:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1532
+	JNZ          again1542
 
-done1533:
+done1543:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -23202,13 +23335,13 @@ done1533:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1530
+	JGE     tile1540
 
-tiles1531:
+tiles1541:
 	CMPQ R10, $0x00000002
-	JLT  tiles1535
+	JLT  tiles1545
 
-tile1534:
+tile1544:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -23217,9 +23350,9 @@ tile1534:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1537
+	JLE    done1547
 
-again1536:
+again1546:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -23233,9 +23366,9 @@ again1536:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1536
+	JNZ          again1546
 
-done1537:
+done1547:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -23247,22 +23380,22 @@ done1537:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1534
+	JGE     tile1544
 
-tiles1535:
+tiles1545:
 	CMPQ R10, $0x00000001
-	JLT  tiles1539
+	JLT  tiles1549
 
-tile1538:
+tile1548:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1541
+	JLE    done1551
 
-again1540:
+again1550:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -23272,27 +23405,27 @@ again1540:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1540
+	JNZ          again1550
 
-done1541:
+done1551:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1538
+	JGE     tile1548
 
-tiles1539:
+tiles1549:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1527
+	JGE  panel1537
 
-rest1528:
+rest1538:
 	TESTQ   R9, R9
-	JZ      done1529
+	JZ      done1539
 	CMPQ    R9, $0x00000004
-	JGT     wider1542
+	JGT     wider1552
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -23302,9 +23435,9 @@ rest1528:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1544
+	JLT     tiles1554
 
-tile1543:
+tile1553:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -23315,9 +23448,9 @@ tile1543:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1546
+	JLE    done1556
 
-again1545:
+again1555:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -23340,144 +23473,144 @@ again1545:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1545
+	JNZ          again1555
 
-done1546:
+done1556:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1547
+	JLT     partial1557
 	VMOVUPD Y1, (DI)
-	JMP     stored1549
+	JMP     stored1559
 
-partial1547:
+partial1557:
 	CMPQ         R9, $0x02
-	JLT          single1548
+	JLT          single1558
 	VMOVUPD      X1, (DI)
-	JEQ          stored1549
+	JEQ          stored1559
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1549
+	JMP          stored1559
 
-single1548:
+single1558:
 	VMOVSD X1, (DI)
 
-stored1549:
+stored1559:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1550
+	JLT     partial1560
 	VMOVUPD Y2, (DI)
-	JMP     stored1552
+	JMP     stored1562
 
-partial1550:
+partial1560:
 	CMPQ         R9, $0x02
-	JLT          single1551
+	JLT          single1561
 	VMOVUPD      X2, (DI)
-	JEQ          stored1552
+	JEQ          stored1562
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1552
+	JMP          stored1562
 
-single1551:
+single1561:
 	VMOVSD X2, (DI)
 
-stored1552:
+stored1562:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1553
+	JLT     partial1563
 	VMOVUPD Y3, (DI)
-	JMP     stored1555
+	JMP     stored1565
 
-partial1553:
+partial1563:
 	CMPQ         R9, $0x02
-	JLT          single1554
+	JLT          single1564
 	VMOVUPD      X3, (DI)
-	JEQ          stored1555
+	JEQ          stored1565
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1555
+	JMP          stored1565
 
-single1554:
+single1564:
 	VMOVSD X3, (DI)
 
-stored1555:
+stored1565:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1556
+	JLT     partial1566
 	VMOVUPD Y4, (DI)
-	JMP     stored1558
+	JMP     stored1568
 
-partial1556:
+partial1566:
 	CMPQ         R9, $0x02
-	JLT          single1557
+	JLT          single1567
 	VMOVUPD      X4, (DI)
-	JEQ          stored1558
+	JEQ          stored1568
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1558
+	JMP          stored1568
 
-single1557:
+single1567:
 	VMOVSD X4, (DI)
 
-stored1558:
+stored1568:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1559
+	JLT     partial1569
 	VMOVUPD Y5, (DI)
-	JMP     stored1561
+	JMP     stored1571
 
-partial1559:
+partial1569:
 	CMPQ         R9, $0x02
-	JLT          single1560
+	JLT          single1570
 	VMOVUPD      X5, (DI)
-	JEQ          stored1561
+	JEQ          stored1571
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1561
+	JMP          stored1571
 
-single1560:
+single1570:
 	VMOVSD X5, (DI)
 
-stored1561:
+stored1571:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1562
+	JLT     partial1572
 	VMOVUPD Y6, (DI)
-	JMP     stored1564
+	JMP     stored1574
 
-partial1562:
+partial1572:
 	CMPQ         R9, $0x02
-	JLT          single1563
+	JLT          single1573
 	VMOVUPD      X6, (DI)
-	JEQ          stored1564
+	JEQ          stored1574
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1564
+	JMP          stored1574
 
-single1563:
+single1573:
 	VMOVSD X6, (DI)
 
-stored1564:
+stored1574:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1543
+	JGE  tile1553
 
-tiles1544:
+tiles1554:
 	CMPQ R10, $0x00000002
-	JLT  tiles1566
+	JLT  tiles1576
 
-tile1565:
+tile1575:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1568
+	JLE    done1578
 
-again1567:
+again1577:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -23488,77 +23621,12 @@ again1567:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1567
-
-done1568:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	CMPQ    R9, $0x04
-	JLT     partial1569
-	VMOVUPD Y1, (DI)
-	JMP     stored1571
-
-partial1569:
-	CMPQ         R9, $0x02
-	JLT          single1570
-	VMOVUPD      X1, (DI)
-	JEQ          stored1571
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1571
-
-single1570:
-	VMOVSD X1, (DI)
-
-stored1571:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x04
-	JLT     partial1572
-	VMOVUPD Y2, (DI)
-	JMP     stored1574
-
-partial1572:
-	CMPQ         R9, $0x02
-	JLT          single1573
-	VMOVUPD      X2, (DI)
-	JEQ          stored1574
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1574
-
-single1573:
-	VMOVSD X2, (DI)
-
-stored1574:
-	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile1565
-
-tiles1566:
-	CMPQ R10, $0x00000001
-	JLT  tiles1576
-
-tile1575:
-	VXORPD Y1, Y1, Y1
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), CX
-	TESTQ  CX, CX
-	JLE    done1578
-
-again1577:
-	VMASKMOVPD   (BX), Y0, Y2
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y3
-	VFMADD231PD  Y2, Y3, Y1
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         CX
 	JNZ          again1577
 
 done1578:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
 	CMPQ    R9, $0x04
 	JLT     partial1579
 	VMOVUPD Y1, (DI)
@@ -23577,15 +23645,80 @@ single1580:
 	VMOVSD X1, (DI)
 
 stored1581:
+	ADDQ    AX, DI
+	CMPQ    R9, $0x04
+	JLT     partial1582
+	VMOVUPD Y2, (DI)
+	JMP     stored1584
+
+partial1582:
+	CMPQ         R9, $0x02
+	JLT          single1583
+	VMOVUPD      X2, (DI)
+	JEQ          stored1584
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1584
+
+single1583:
+	VMOVSD X2, (DI)
+
+stored1584:
 	ADDQ AX, DI
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
 	JGE  tile1575
 
 tiles1576:
-	JMP done1529
+	CMPQ R10, $0x00000001
+	JLT  tiles1586
 
-wider1542:
+tile1585:
+	VXORPD Y1, Y1, Y1
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), CX
+	TESTQ  CX, CX
+	JLE    done1588
+
+again1587:
+	VMASKMOVPD   (BX), Y0, Y2
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         CX
+	JNZ          again1587
+
+done1588:
+	CMPQ    R9, $0x04
+	JLT     partial1589
+	VMOVUPD Y1, (DI)
+	JMP     stored1591
+
+partial1589:
+	CMPQ         R9, $0x02
+	JLT          single1590
+	VMOVUPD      X1, (DI)
+	JEQ          stored1591
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1591
+
+single1590:
+	VMOVSD X1, (DI)
+
+stored1591:
+	ADDQ AX, DI
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile1585
+
+tiles1586:
+	JMP done1539
+
+wider1552:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -23596,9 +23729,9 @@ wider1542:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1584
+	JLT     tiles1594
 
-tile1583:
+tile1593:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -23615,9 +23748,9 @@ tile1583:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1586
+	JLE    done1596
 
-again1585:
+again1595:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -23647,141 +23780,141 @@ again1585:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1585
+	JNZ          again1595
 
-done1586:
+done1596:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1587
+	JLT     partial1597
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1589
+	JMP     stored1599
 
-partial1587:
+partial1597:
 	CMPQ         R9, $0x02
-	JLT          single1588
+	JLT          single1598
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1589
+	JEQ          stored1599
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1589
+	JMP          stored1599
 
-single1588:
+single1598:
 	VMOVSD X2, 32(DI)
 
-stored1589:
+stored1599:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1590
+	JLT     partial1600
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1592
+	JMP     stored1602
 
-partial1590:
+partial1600:
 	CMPQ         R9, $0x02
-	JLT          single1591
+	JLT          single1601
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1592
+	JEQ          stored1602
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1592
+	JMP          stored1602
 
-single1591:
+single1601:
 	VMOVSD X4, 32(DI)
 
-stored1592:
+stored1602:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1593
+	JLT     partial1603
 	VMOVUPD Y6, 32(DI)
-	JMP     stored1595
+	JMP     stored1605
 
-partial1593:
+partial1603:
 	CMPQ         R9, $0x02
-	JLT          single1594
+	JLT          single1604
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1595
+	JEQ          stored1605
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1595
+	JMP          stored1605
 
-single1594:
+single1604:
 	VMOVSD X6, 32(DI)
 
-stored1595:
+stored1605:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1596
+	JLT     partial1606
 	VMOVUPD Y8, 32(DI)
-	JMP     stored1598
+	JMP     stored1608
 
-partial1596:
+partial1606:
 	CMPQ         R9, $0x02
-	JLT          single1597
+	JLT          single1607
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1598
+	JEQ          stored1608
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1598
+	JMP          stored1608
 
-single1597:
+single1607:
 	VMOVSD X8, 32(DI)
 
-stored1598:
+stored1608:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1599
+	JLT     partial1609
 	VMOVUPD Y10, 32(DI)
-	JMP     stored1601
+	JMP     stored1611
 
-partial1599:
+partial1609:
 	CMPQ         R9, $0x02
-	JLT          single1600
+	JLT          single1610
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1601
+	JEQ          stored1611
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1601
+	JMP          stored1611
 
-single1600:
+single1610:
 	VMOVSD X10, 32(DI)
 
-stored1601:
+stored1611:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1602
+	JLT     partial1612
 	VMOVUPD Y12, 32(DI)
-	JMP     stored1604
+	JMP     stored1614
 
-partial1602:
+partial1612:
 	CMPQ         R9, $0x02
-	JLT          single1603
+	JLT          single1613
 	VMOVUPD      X12, 32(DI)
-	JEQ          stored1604
+	JEQ          stored1614
 	VEXTRACTF128 $0x01, Y12, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1604
+	JMP          stored1614
 
-single1603:
+single1613:
 	VMOVSD X12, 32(DI)
 
-stored1604:
+stored1614:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1583
+	JGE  tile1593
 
-tiles1584:
+tiles1594:
 	CMPQ R10, $0x00000002
-	JLT  tiles1606
+	JLT  tiles1616
 
-tile1605:
+tile1615:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -23790,9 +23923,9 @@ tile1605:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1608
+	JLE    done1618
 
-again1607:
+again1617:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -23806,82 +23939,12 @@ again1607:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1607
-
-done1608:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPD Y1, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1609
-	VMOVUPD Y2, 32(DI)
-	JMP     stored1611
-
-partial1609:
-	CMPQ         R9, $0x02
-	JLT          single1610
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored1611
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1611
-
-single1610:
-	VMOVSD X2, 32(DI)
-
-stored1611:
-	ADDQ    AX, DI
-	VMOVUPD Y3, (DI)
-	CMPQ    R9, $0x04
-	JLT     partial1612
-	VMOVUPD Y4, 32(DI)
-	JMP     stored1614
-
-partial1612:
-	CMPQ         R9, $0x02
-	JLT          single1613
-	VMOVUPD      X4, 32(DI)
-	JEQ          stored1614
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1614
-
-single1613:
-	VMOVSD X4, 32(DI)
-
-stored1614:
-	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile1605
-
-tiles1606:
-	CMPQ R10, $0x00000001
-	JLT  tiles1616
-
-tile1615:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), CX
-	TESTQ  CX, CX
-	JLE    done1618
-
-again1617:
-	VMOVUPD      (BX), Y3
-	VMASKMOVPD   32(BX), Y0, Y4
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Y5
-	VFMADD231PD  Y3, Y5, Y1
-	VFMADD231PD  Y4, Y5, Y2
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         CX
 	JNZ          again1617
 
 done1618:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
 	JLT     partial1619
@@ -23901,13 +23964,83 @@ single1620:
 	VMOVSD X2, 32(DI)
 
 stored1621:
+	ADDQ    AX, DI
+	VMOVUPD Y3, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1622
+	VMOVUPD Y4, 32(DI)
+	JMP     stored1624
+
+partial1622:
+	CMPQ         R9, $0x02
+	JLT          single1623
+	VMOVUPD      X4, 32(DI)
+	JEQ          stored1624
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1624
+
+single1623:
+	VMOVSD X4, 32(DI)
+
+stored1624:
 	ADDQ AX, DI
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
 	JGE  tile1615
 
 tiles1616:
-done1529:
+	CMPQ R10, $0x00000001
+	JLT  tiles1626
+
+tile1625:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), CX
+	TESTQ  CX, CX
+	JLE    done1628
+
+again1627:
+	VMOVUPD      (BX), Y3
+	VMASKMOVPD   32(BX), Y0, Y4
+	MOVQ         DX, SI
+	VBROADCASTSD (SI), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         $0x08, DX
+	ADDQ         AX, BX
+	DECQ         CX
+	JNZ          again1627
+
+done1628:
+	VMOVUPD Y1, (DI)
+	CMPQ    R9, $0x04
+	JLT     partial1629
+	VMOVUPD Y2, 32(DI)
+	JMP     stored1631
+
+partial1629:
+	CMPQ         R9, $0x02
+	JLT          single1630
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1631
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1631
+
+single1630:
+	VMOVSD X2, 32(DI)
+
+stored1631:
+	ADDQ AX, DI
+	SUBQ $0x00000001, R10
+	CMPQ R10, $0x00000001
+	JGE  tile1625
+
+tiles1626:
+done1539:
 	VZEROUPPER
 	RET
 
@@ -23922,17 +24055,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1623
+	JLT  rest1633
 
-panel1622:
+panel1632:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1626
+	JLT  tiles1636
 
-tile1625:
+tile1635:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -23948,9 +24081,9 @@ tile1625:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1628
+	JLE    done1638
 
-again1627:
+again1637:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -23971,9 +24104,9 @@ again1627:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1627
+	JNZ          again1637
 
-done1628:
+done1638:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -24012,13 +24145,13 @@ done1628:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1625
+	JGE     tile1635
 
-tiles1626:
+tiles1636:
 	CMPQ R10, $0x00000002
-	JLT  tiles1630
+	JLT  tiles1640
 
-tile1629:
+tile1639:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -24028,9 +24161,9 @@ tile1629:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1632
+	JLE    done1642
 
-again1631:
+again1641:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -24042,9 +24175,9 @@ again1631:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1631
+	JNZ          again1641
 
-done1632:
+done1642:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -24062,13 +24195,13 @@ done1632:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1629
+	JGE     tile1639
 
-tiles1630:
+tiles1640:
 	CMPQ R10, $0x00000001
-	JLT  tiles1634
+	JLT  tiles1644
 
-tile1633:
+tile1643:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -24076,9 +24209,9 @@ tile1633:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1636
+	JLE    done1646
 
-again1635:
+again1645:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -24087,9 +24220,9 @@ again1635:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1635
+	JNZ          again1645
 
-done1636:
+done1646:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -24100,19 +24233,19 @@ done1636:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1633
+	JGE     tile1643
 
-tiles1634:
+tiles1644:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1622
+	JGE  panel1632
 
-rest1623:
+rest1633:
 	TESTQ   R9, R9
-	JZ      done1624
+	JZ      done1634
 	CMPQ    R9, $0x00000004
-	JGT     wider1637
+	JGT     wider1647
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -24122,9 +24255,9 @@ rest1623:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1639
+	JLT     tiles1649
 
-tile1638:
+tile1648:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -24135,9 +24268,9 @@ tile1638:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1641
+	JLE    done1651
 
-again1640:
+again1650:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -24152,198 +24285,126 @@ again1640:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1640
+	JNZ          again1650
 
-done1641:
+done1651:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1642
+	JLT        partial1652
 	VMOVUPD    Y1, (DI)
-	JMP        stored1644
+	JMP        stored1654
 
-partial1642:
+partial1652:
 	CMPQ         R9, $0x02
-	JLT          single1643
+	JLT          single1653
 	VMOVUPD      X1, (DI)
-	JEQ          stored1644
+	JEQ          stored1654
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1644
+	JMP          stored1654
 
-single1643:
+single1653:
 	VMOVSD X1, (DI)
 
-stored1644:
+stored1654:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1645
+	JLT        partial1655
 	VMOVUPD    Y2, (DI)
-	JMP        stored1647
+	JMP        stored1657
 
-partial1645:
+partial1655:
 	CMPQ         R9, $0x02
-	JLT          single1646
+	JLT          single1656
 	VMOVUPD      X2, (DI)
-	JEQ          stored1647
+	JEQ          stored1657
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1647
+	JMP          stored1657
 
-single1646:
+single1656:
 	VMOVSD X2, (DI)
 
-stored1647:
+stored1657:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial1648
+	JLT        partial1658
 	VMOVUPD    Y3, (DI)
-	JMP        stored1650
+	JMP        stored1660
 
-partial1648:
+partial1658:
 	CMPQ         R9, $0x02
-	JLT          single1649
+	JLT          single1659
 	VMOVUPD      X3, (DI)
-	JEQ          stored1650
+	JEQ          stored1660
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1650
+	JMP          stored1660
 
-single1649:
+single1659:
 	VMOVSD X3, (DI)
 
-stored1650:
+stored1660:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1651
-	VMOVUPD    Y4, (DI)
-	JMP        stored1653
-
-partial1651:
-	CMPQ         R9, $0x02
-	JLT          single1652
-	VMOVUPD      X4, (DI)
-	JEQ          stored1653
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1653
-
-single1652:
-	VMOVSD X4, (DI)
-
-stored1653:
-	ADDQ       AX, DI
-	VMASKMOVPD (DI), Y0, Y1
-	VADDPD     Y1, Y5, Y5
-	CMPQ       R9, $0x04
-	JLT        partial1654
-	VMOVUPD    Y5, (DI)
-	JMP        stored1656
-
-partial1654:
-	CMPQ         R9, $0x02
-	JLT          single1655
-	VMOVUPD      X5, (DI)
-	JEQ          stored1656
-	VEXTRACTF128 $0x01, Y5, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored1656
-
-single1655:
-	VMOVSD X5, (DI)
-
-stored1656:
-	ADDQ AX, DI
-	ADDQ $0x00000028, DX
-	SUBQ $0x00000005, R10
-	CMPQ R10, $0x00000005
-	JGE  tile1638
-
-tiles1639:
-	CMPQ R10, $0x00000002
-	JLT  tiles1658
-
-tile1657:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done1660
-
-again1659:
-	VMASKMOVPD   (SI), Y0, Y3
-	VBROADCASTSD (BX), Y4
-	VFMADD231PD  Y3, Y4, Y1
-	VBROADCASTSD 8(BX), Y4
-	VFMADD231PD  Y3, Y4, Y2
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again1659
-
-done1660:
-	VMASKMOVPD (DI), Y0, Y3
-	VADDPD     Y3, Y1, Y1
-	CMPQ       R9, $0x04
 	JLT        partial1661
-	VMOVUPD    Y1, (DI)
+	VMOVUPD    Y4, (DI)
 	JMP        stored1663
 
 partial1661:
 	CMPQ         R9, $0x02
 	JLT          single1662
-	VMOVUPD      X1, (DI)
+	VMOVUPD      X4, (DI)
 	JEQ          stored1663
-	VEXTRACTF128 $0x01, Y1, X1
+	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
 	JMP          stored1663
 
 single1662:
-	VMOVSD X1, (DI)
+	VMOVSD X4, (DI)
 
 stored1663:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
-	VADDPD     Y1, Y2, Y2
+	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
 	JLT        partial1664
-	VMOVUPD    Y2, (DI)
+	VMOVUPD    Y5, (DI)
 	JMP        stored1666
 
 partial1664:
 	CMPQ         R9, $0x02
 	JLT          single1665
-	VMOVUPD      X2, (DI)
+	VMOVUPD      X5, (DI)
 	JEQ          stored1666
-	VEXTRACTF128 $0x01, Y2, X1
+	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
 	JMP          stored1666
 
 single1665:
-	VMOVSD X2, (DI)
+	VMOVSD X5, (DI)
 
 stored1666:
 	ADDQ AX, DI
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile1657
+	ADDQ $0x00000028, DX
+	SUBQ $0x00000005, R10
+	CMPQ R10, $0x00000005
+	JGE  tile1648
 
-tiles1658:
-	CMPQ R10, $0x00000001
+tiles1649:
+	CMPQ R10, $0x00000002
 	JLT  tiles1668
 
 tile1667:
 	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
@@ -24352,17 +24413,19 @@ tile1667:
 	JLE    done1670
 
 again1669:
-	VMASKMOVPD   (SI), Y0, Y2
-	VBROADCASTSD (BX), Y3
-	VFMADD231PD  Y2, Y3, Y1
+	VMASKMOVPD   (SI), Y0, Y3
+	VBROADCASTSD (BX), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VBROADCASTSD 8(BX), Y4
+	VFMADD231PD  Y3, Y4, Y2
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
 	JNZ          again1669
 
 done1670:
-	VMASKMOVPD (DI), Y0, Y2
-	VADDPD     Y2, Y1, Y1
+	VMASKMOVPD (DI), Y0, Y3
+	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
 	JLT        partial1671
 	VMOVUPD    Y1, (DI)
@@ -24381,16 +24444,86 @@ single1672:
 	VMOVSD X1, (DI)
 
 stored1673:
+	ADDQ       AX, DI
+	VMASKMOVPD (DI), Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	CMPQ       R9, $0x04
+	JLT        partial1674
+	VMOVUPD    Y2, (DI)
+	JMP        stored1676
+
+partial1674:
+	CMPQ         R9, $0x02
+	JLT          single1675
+	VMOVUPD      X2, (DI)
+	JEQ          stored1676
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1676
+
+single1675:
+	VMOVSD X2, (DI)
+
+stored1676:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile1667
+
+tiles1668:
+	CMPQ R10, $0x00000001
+	JLT  tiles1678
+
+tile1677:
+	VXORPD Y1, Y1, Y1
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1680
+
+again1679:
+	VMASKMOVPD   (SI), Y0, Y2
+	VBROADCASTSD (BX), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1679
+
+done1680:
+	VMASKMOVPD (DI), Y0, Y2
+	VADDPD     Y2, Y1, Y1
+	CMPQ       R9, $0x04
+	JLT        partial1681
+	VMOVUPD    Y1, (DI)
+	JMP        stored1683
+
+partial1681:
+	CMPQ         R9, $0x02
+	JLT          single1682
+	VMOVUPD      X1, (DI)
+	JEQ          stored1683
+	VEXTRACTF128 $0x01, Y1, X1
+	VMOVSD       X1, 16(DI)
+	JMP          stored1683
+
+single1682:
+	VMOVSD X1, (DI)
+
+stored1683:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1667
+	JGE  tile1677
 
-tiles1668:
-	JMP done1624
+tiles1678:
+	JMP done1634
 
-wider1637:
+wider1647:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -24401,9 +24534,9 @@ wider1637:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1676
+	JLT     tiles1686
 
-tile1675:
+tile1685:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -24419,9 +24552,9 @@ tile1675:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1678
+	JLE    done1688
 
-again1677:
+again1687:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -24442,32 +24575,32 @@ again1677:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1677
+	JNZ          again1687
 
-done1678:
+done1688:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1679
+	JLT        partial1689
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1681
+	JMP        stored1691
 
-partial1679:
+partial1689:
 	CMPQ         R9, $0x02
-	JLT          single1680
+	JLT          single1690
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1681
+	JEQ          stored1691
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1681
+	JMP          stored1691
 
-single1680:
+single1690:
 	VMOVSD X2, 32(DI)
 
-stored1681:
+stored1691:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -24475,23 +24608,23 @@ stored1681:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1682
+	JLT        partial1692
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1684
+	JMP        stored1694
 
-partial1682:
+partial1692:
 	CMPQ         R9, $0x02
-	JLT          single1683
+	JLT          single1693
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1684
+	JEQ          stored1694
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1684
+	JMP          stored1694
 
-single1683:
+single1693:
 	VMOVSD X4, 32(DI)
 
-stored1684:
+stored1694:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -24499,23 +24632,23 @@ stored1684:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1685
+	JLT        partial1695
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1687
+	JMP        stored1697
 
-partial1685:
+partial1695:
 	CMPQ         R9, $0x02
-	JLT          single1686
+	JLT          single1696
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1687
+	JEQ          stored1697
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1687
+	JMP          stored1697
 
-single1686:
+single1696:
 	VMOVSD X6, 32(DI)
 
-stored1687:
+stored1697:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -24523,23 +24656,23 @@ stored1687:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1688
+	JLT        partial1698
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1690
+	JMP        stored1700
 
-partial1688:
+partial1698:
 	CMPQ         R9, $0x02
-	JLT          single1689
+	JLT          single1699
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1690
+	JEQ          stored1700
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1690
+	JMP          stored1700
 
-single1689:
+single1699:
 	VMOVSD X8, 32(DI)
 
-stored1690:
+stored1700:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -24547,34 +24680,34 @@ stored1690:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1691
+	JLT        partial1701
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1693
+	JMP        stored1703
 
-partial1691:
+partial1701:
 	CMPQ         R9, $0x02
-	JLT          single1692
+	JLT          single1702
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1693
+	JEQ          stored1703
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1693
+	JMP          stored1703
 
-single1692:
+single1702:
 	VMOVSD X10, 32(DI)
 
-stored1693:
+stored1703:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1675
+	JGE  tile1685
 
-tiles1676:
+tiles1686:
 	CMPQ R10, $0x00000002
-	JLT  tiles1695
+	JLT  tiles1705
 
-tile1694:
+tile1704:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -24584,9 +24717,9 @@ tile1694:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1697
+	JLE    done1707
 
-again1696:
+again1706:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -24598,90 +24731,11 @@ again1696:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1696
-
-done1697:
-	VMOVUPD    (DI), Y5
-	VADDPD     Y5, Y1, Y1
-	VMOVUPD    Y1, (DI)
-	VMASKMOVPD 32(DI), Y0, Y1
-	VADDPD     Y1, Y2, Y2
-	CMPQ       R9, $0x04
-	JLT        partial1698
-	VMOVUPD    Y2, 32(DI)
-	JMP        stored1700
-
-partial1698:
-	CMPQ         R9, $0x02
-	JLT          single1699
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored1700
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1700
-
-single1699:
-	VMOVSD X2, 32(DI)
-
-stored1700:
-	ADDQ       AX, DI
-	VMOVUPD    (DI), Y1
-	VADDPD     Y1, Y3, Y3
-	VMOVUPD    Y3, (DI)
-	VMASKMOVPD 32(DI), Y0, Y1
-	VADDPD     Y1, Y4, Y4
-	CMPQ       R9, $0x04
-	JLT        partial1701
-	VMOVUPD    Y4, 32(DI)
-	JMP        stored1703
-
-partial1701:
-	CMPQ         R9, $0x02
-	JLT          single1702
-	VMOVUPD      X4, 32(DI)
-	JEQ          stored1703
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored1703
-
-single1702:
-	VMOVSD X4, 32(DI)
-
-stored1703:
-	ADDQ AX, DI
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile1694
-
-tiles1695:
-	CMPQ R10, $0x00000001
-	JLT  tiles1705
-
-tile1704:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done1707
-
-again1706:
-	VMOVUPD      (SI), Y3
-	VMASKMOVPD   32(SI), Y0, Y4
-	VBROADCASTSD (BX), Y5
-	VFMADD231PD  Y3, Y5, Y1
-	VFMADD231PD  Y4, Y5, Y2
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
 	JNZ          again1706
 
 done1707:
-	VMOVUPD    (DI), Y3
-	VADDPD     Y3, Y1, Y1
+	VMOVUPD    (DI), Y5
+	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
@@ -24703,14 +24757,93 @@ single1709:
 	VMOVSD X2, 32(DI)
 
 stored1710:
+	ADDQ       AX, DI
+	VMOVUPD    (DI), Y1
+	VADDPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y4, Y4
+	CMPQ       R9, $0x04
+	JLT        partial1711
+	VMOVUPD    Y4, 32(DI)
+	JMP        stored1713
+
+partial1711:
+	CMPQ         R9, $0x02
+	JLT          single1712
+	VMOVUPD      X4, 32(DI)
+	JEQ          stored1713
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1713
+
+single1712:
+	VMOVSD X4, 32(DI)
+
+stored1713:
+	ADDQ AX, DI
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile1704
+
+tiles1705:
+	CMPQ R10, $0x00000001
+	JLT  tiles1715
+
+tile1714:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R11
+	TESTQ  R11, R11
+	JLE    done1717
+
+again1716:
+	VMOVUPD      (SI), Y3
+	VMASKMOVPD   32(SI), Y0, Y4
+	VBROADCASTSD (BX), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R11
+	JNZ          again1716
+
+done1717:
+	VMOVUPD    (DI), Y3
+	VADDPD     Y3, Y1, Y1
+	VMOVUPD    Y1, (DI)
+	VMASKMOVPD 32(DI), Y0, Y1
+	VADDPD     Y1, Y2, Y2
+	CMPQ       R9, $0x04
+	JLT        partial1718
+	VMOVUPD    Y2, 32(DI)
+	JMP        stored1720
+
+partial1718:
+	CMPQ         R9, $0x02
+	JLT          single1719
+	VMOVUPD      X2, 32(DI)
+	JEQ          stored1720
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 48(DI)
+	JMP          stored1720
+
+single1719:
+	VMOVSD X2, 32(DI)
+
+stored1720:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1704
+	JGE  tile1714
 
-tiles1705:
-done1624:
+tiles1715:
+done1634:
 	VZEROUPPER
 	RET
 
@@ -24724,9 +24857,9 @@ TEXT ·cavities256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done1712
+	JLE     done1722
 
-item1711:
+item1721:
 	MOVLQSX 40(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVQ    (BX), R8
@@ -24736,9 +24869,9 @@ item1711:
 	MOVLQSX 52(BX), R10
 	XORQ    R11, R11
 	CMPQ    R10, $0x00000004
-	JLT     rest1714
+	JLT     rest1724
 
-whole1713:
+whole1723:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -24748,11 +24881,11 @@ whole1713:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1713
+	JGE       whole1723
 
-rest1714:
+rest1724:
 	TESTQ      R10, R10
-	JZ         done1715
+	JZ         done1725
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -24763,12 +24896,12 @@ rest1714:
 	VBLENDVPD  Y3, Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)(R11*8)
 
-done1715:
+done1725:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1711
+	JNZ  item1721
 
-done1712:
+done1722:
 	VZEROUPPER
 	RET
 
@@ -24781,9 +24914,9 @@ TEXT ·products256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1718
+	JLE   done1728
 
-item1716:
+item1726:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 40(BX), R8
@@ -24793,10 +24926,10 @@ item1716:
 	MOVLQSX 52(BX), R10
 	MOVLQSX 56(BX), R11
 	CMPL    60(BX), $0x00
-	JNE     backward1719
+	JNE     backward1729
 	CMPQ    R11, $0x00000008
-	JLT     part1720
-	JG      done1718
+	JLT     part1730
+	JG      done1728
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -24804,9 +24937,9 @@ item1716:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1723
+	JLT     rows1733
 
-row1722:
+row1732:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -24817,13 +24950,13 @@ row1722:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1722
+	JGE          row1732
 
-rows1723:
+rows1733:
 	CMPQ R10, $0x00000001
-	JLT  rows1725
+	JLT  rows1735
 
-row1724:
+row1734:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -24831,19 +24964,19 @@ row1724:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1724
+	JGE          row1734
 
-rows1725:
+rows1735:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
-	JMP     next1717
+	JMP     next1727
 
-part1720:
+part1730:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1721
+	JLE     fewer1731
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -24854,9 +24987,9 @@ part1720:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1727
+	JLT     rows1737
 
-row1726:
+row1736:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -24869,13 +25002,13 @@ row1726:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1726
+	JGE          row1736
 
-rows1727:
+rows1737:
 	CMPQ R10, $0x00000001
-	JLT  rows1729
+	JLT  rows1739
 
-row1728:
+row1738:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -24884,26 +25017,26 @@ row1728:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1728
+	JGE          row1738
 
-rows1729:
+rows1739:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
-	JMP     next1717
+	JMP     next1727
 
-fewer1721:
+fewer1731:
 	CMPQ   R11, $0x00000004
-	JLT    part1730
+	JLT    part1740
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1733
+	JLT    rows1743
 
-row1732:
+row1742:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -24912,27 +25045,27 @@ row1732:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1732
+	JGE          row1742
 
-rows1733:
+rows1743:
 	CMPQ R10, $0x00000001
-	JLT  rows1735
+	JLT  rows1745
 
-row1734:
+row1744:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1734
+	JGE          row1744
 
-rows1735:
+rows1745:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
-	JMP     next1717
+	JMP     next1727
 
-part1730:
+part1740:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -24942,9 +25075,9 @@ part1730:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1737
+	JLT     rows1747
 
-row1736:
+row1746:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -24955,13 +25088,13 @@ row1736:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1736
+	JGE          row1746
 
-rows1737:
+rows1747:
 	CMPQ R10, $0x00000001
-	JLT  rows1739
+	JLT  rows1749
 
-row1738:
+row1748:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -24969,17 +25102,17 @@ row1738:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1738
+	JGE          row1748
 
-rows1739:
+rows1749:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
-	JMP     next1717
+	JMP     next1727
 
-backward1719:
+backward1729:
 	CMPQ    R10, $0x00000008
-	JLT     part1740
-	JG      done1718
+	JLT     part1750
+	JG      done1728
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
@@ -24987,9 +25120,9 @@ backward1719:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1743
+	JLT     few1753
 
-rows1742:
+rows1752:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -25016,11 +25149,11 @@ rows1742:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1742
+	JGE         rows1752
 	TESTQ       R9, R9
-	JZ          products1744
+	JZ          products1754
 
-few1743:
+few1753:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -25028,19 +25161,19 @@ few1743:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1746
+	JLE         end1756
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1746
+	JLE         end1756
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1746
+	JLE         end1756
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1746:
+end1756:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -25052,13 +25185,13 @@ end1746:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1744:
-	JMP next1717
+products1754:
+	JMP next1727
 
-part1740:
+part1750:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1741
+	JLE        fewer1751
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -25069,9 +25202,9 @@ part1740:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1748
+	JLT        few1758
 
-rows1747:
+rows1757:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -25102,11 +25235,11 @@ rows1747:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1747
+	JGE         rows1757
 	TESTQ       R9, R9
-	JZ          products1749
+	JZ          products1759
 
-few1748:
+few1758:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -25115,22 +25248,22 @@ few1748:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1751
+	JLE         end1761
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1751
+	JLE         end1761
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1751
+	JLE         end1761
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1751:
+end1761:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -25142,21 +25275,21 @@ end1751:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1749:
-	JMP next1717
+products1759:
+	JMP next1727
 
-fewer1741:
+fewer1751:
 	CMPQ    R10, $0x00000004
-	JLT     part1752
+	JLT     part1762
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1755
+	JLT     few1765
 
-rows1754:
+rows1764:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -25179,27 +25312,27 @@ rows1754:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1754
+	JGE        rows1764
 	TESTQ      R9, R9
-	JZ         products1756
+	JZ         products1766
 
-few1755:
+few1765:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1758
+	JLE    end1768
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1758
+	JLE    end1768
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1758
+	JLE    end1768
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1758:
+end1768:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -25211,10 +25344,10 @@ end1758:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1756:
-	JMP next1717
+products1766:
+	JMP next1727
 
-part1752:
+part1762:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -25225,9 +25358,9 @@ part1752:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1760
+	JLT        few1770
 
-rows1759:
+rows1769:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -25254,11 +25387,11 @@ rows1759:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1759
+	JGE         rows1769
 	TESTQ       R9, R9
-	JZ          products1761
+	JZ          products1771
 
-few1760:
+few1770:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -25266,19 +25399,19 @@ few1760:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1763
+	JLE         end1773
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1763
+	JLE         end1773
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1763
+	JLE         end1773
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1763:
+end1773:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -25290,13 +25423,13 @@ end1763:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1761:
-next1717:
+products1771:
+next1727:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1716
+	JNZ  item1726
 
-done1718:
+done1728:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -25317,9 +25450,9 @@ TEXT ·allSafe256(SB), $0-25
 	VMOVUPD constants<>+1872(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1765
+	JLT     rest1775
 
-whole1764:
+whole1774:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -25339,13 +25472,13 @@ whole1764:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1764
+	JGE     whole1774
 
-rest1765:
+rest1775:
 	CMPQ CX, $0x00000004
-	JLT  rest1767
+	JLT  rest1777
 
-whole1766:
+whole1776:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -25353,11 +25486,11 @@ whole1766:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1766
+	JGE     whole1776
 
-rest1767:
+rest1777:
 	TESTQ      CX, CX
-	JZ         done1768
+	JZ         done1778
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -25367,7 +25500,7 @@ rest1767:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1768:
+done1778:
 	VCMPPD    $0x1e, constants<>+1936(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
@@ -25382,13 +25515,13 @@ done1768:
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JZ        safe1769
+	JZ        safe1779
 	MOVB      $0x00, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1769:
+safe1779:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -25408,9 +25541,9 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1771
+	JLE          done1781
 
-item1770:
+item1780:
 	MOVQ    16(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 48(BX), R8
@@ -25422,19 +25555,19 @@ item1770:
 	XORQ    R11, R11
 	MOVQ    R10, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1773
+	JLT     rest1783
 
-whole1772:
+whole1782:
 	VMOVUPD (R9)(R11*8), Y5
 	VMAXPD  Y5, Y4, Y4
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R12
 	CMPQ    R12, $0x00000004
-	JGE     whole1772
+	JGE     whole1782
 
-rest1773:
+rest1783:
 	TESTQ      R12, R12
-	JZ         done1774
+	JZ         done1784
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y5
@@ -25443,7 +25576,7 @@ rest1773:
 	VBLENDVPD  Y5, Y6, Y7, Y6
 	VMAXPD     Y6, Y4, Y4
 
-done1774:
+done1784:
 	VPERM2F128   $0x01, Y4, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VPERMILPD    $0x05, Y4, Y5
@@ -25451,21 +25584,21 @@ done1774:
 	VBROADCASTSD 32(BX), Y5
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1776
+	JLT          rest1786
 
-whole1775:
+whole1785:
 	VMOVUPD   (R9)(R11*8), Y6
 	VMOVUPD   (DI)(R11*8), Y7
 	VSUBPD    Y4, Y6, Y6
 	VUCOMISD  X3, X0
-	JBE       undamped1777
+	JBE       undamped1787
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped1777:
+undamped1787:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1968(SB), Y7, Y7
@@ -25479,11 +25612,11 @@ undamped1777:
 	ADDQ        $0x00000004, R11
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole1775
+	JGE         whole1785
 
-rest1776:
+rest1786:
 	TESTQ      R10, R10
-	JZ         done1778
+	JZ         done1788
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -25493,14 +25626,14 @@ rest1776:
 	VSUBPD     Y4, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X3, X0
-	JBE        undamped1779
+	JBE        undamped1789
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y4
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y4, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped1779:
+undamped1789:
 	VCMPPD    $0x04, Y8, Y7, Y4
 	VSUBPD    Y8, Y7, Y8
 	VANDPD    constants<>+1968(SB), Y8, Y8
@@ -25508,49 +25641,49 @@ undamped1779:
 	VPCMPGTQ  Y2, Y8, Y4
 	VBLENDVPD Y4, Y8, Y2, Y2
 	CMPQ      R10, $0x04
-	JLT       partial1780
+	JLT       partial1790
 	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored1782
+	JMP       stored1792
 
-partial1780:
+partial1790:
 	CMPQ         R10, $0x02
-	JLT          single1781
+	JLT          single1791
 	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored1782
+	JEQ          stored1792
 	VEXTRACTF128 $0x01, Y7, X4
 	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored1782
+	JMP          stored1792
 
-single1781:
+single1791:
 	VMOVSD X7, (DI)(R11*8)
 
-stored1782:
+stored1792:
 	VMASKMOVPD  (R8)(R11*8), Y6, Y4
 	VFMADD231PD Y7, Y5, Y4
 	CMPQ        R10, $0x04
-	JLT         partial1783
+	JLT         partial1793
 	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored1785
+	JMP         stored1795
 
-partial1783:
+partial1793:
 	CMPQ         R10, $0x02
-	JLT          single1784
+	JLT          single1794
 	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored1785
+	JEQ          stored1795
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored1785
+	JMP          stored1795
 
-single1784:
+single1794:
 	VMOVSD X4, (R8)(R11*8)
 
-stored1785:
-done1778:
+stored1795:
+done1788:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1770
+	JNZ  item1780
 
-done1771:
+done1781:
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VPCMPGTQ   Y2, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y2, Y2
@@ -25568,9 +25701,9 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1787
+	JLE   done1797
 
-item1786:
+item1796:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
@@ -25579,9 +25712,9 @@ item1786:
 	XORQ    DI, DI
 	MOVQ    SI, R8
 	CMPQ    R8, $0x00000004
-	JLT     rest1789
+	JLT     rest1799
 
-whole1788:
+whole1798:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -25589,11 +25722,11 @@ whole1788:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1788
+	JGE     whole1798
 
-rest1789:
+rest1799:
 	TESTQ      R8, R8
-	JZ         done1790
+	JZ         done1800
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
@@ -25604,7 +25737,7 @@ rest1789:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1790:
+done1800:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
@@ -25614,13 +25747,13 @@ done1790:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1787
+	JNZ          done1797
 	VBROADCASTSD 8(CX), Y1
 	XORQ         DI, DI
 	CMPQ         SI, $0x00000004
-	JLT          rest1792
+	JLT          rest1802
 
-whole1791:
+whole1801:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -25628,11 +25761,11 @@ whole1791:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1791
+	JGE     whole1801
 
-rest1792:
+rest1802:
 	TESTQ      SI, SI
-	JZ         done1793
+	JZ         done1803
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -25641,29 +25774,29 @@ rest1792:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1794
+	JLT        partial1804
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1796
+	JMP        stored1806
 
-partial1794:
+partial1804:
 	CMPQ         SI, $0x02
-	JLT          single1795
+	JLT          single1805
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1796
+	JEQ          stored1806
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1796
+	JMP          stored1806
 
-single1795:
+single1805:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1796:
-done1793:
+stored1806:
+done1803:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1786
+	JNZ  item1796
 
-done1787:
+done1797:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -25676,35 +25809,35 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1798
+	JLE   done1808
 
-item1797:
+item1807:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x00000004
-	JLT     rest1800
+	JLT     rest1810
 
-whole1799:
+whole1809:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1799
+	JGE     whole1809
 
-rest1800:
+rest1810:
 	TESTQ      DI, DI
-	JZ         done1801
+	JZ         done1811
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1801:
+done1811:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -25713,9 +25846,9 @@ done1801:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1797
+	JNZ        item1807
 
-done1798:
+done1808:
 	VZEROUPPER
 	RET
 
@@ -25729,9 +25862,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1803
+	JLE    done1813
 
-item1802:
+item1812:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -25741,9 +25874,9 @@ item1802:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x00000004
-	JLT          rest1805
+	JLT          rest1815
 
-whole1804:
+whole1814:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -25757,11 +25890,11 @@ whole1804:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1804
+	JGE       whole1814
 
-rest1805:
+rest1815:
 	TESTQ      R9, R9
-	JZ         done1806
+	JZ         done1816
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -25777,29 +25910,29 @@ rest1805:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1807
+	JLT        partial1817
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1809
+	JMP        stored1819
 
-partial1807:
+partial1817:
 	CMPQ         R9, $0x02
-	JLT          single1808
+	JLT          single1818
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1809
+	JEQ          stored1819
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1809
+	JMP          stored1819
 
-single1808:
+single1818:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1809:
-done1806:
+stored1819:
+done1816:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1802
+	JNZ  item1812
 
-done1803:
+done1813:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -25821,17 +25954,17 @@ TEXT ·exponentials256(SB), $0-64
 	VMOVUPD constants<>+2000(SB), Y1
 	VMOVUPD constants<>+1968(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1811
+	JLE     done1821
 
-table1810:
+table1820:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1813
+	JLT          rest1823
 
-whole1812:
+whole1822:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -25845,13 +25978,13 @@ whole1812:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1812
+	JGE     whole1822
 
-rest1813:
+rest1823:
 	CMPQ DI, $0x00000004
-	JLT  rest1815
+	JLT  rest1825
 
-whole1814:
+whole1824:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -25860,11 +25993,11 @@ whole1814:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1814
+	JGE     whole1824
 
-rest1815:
+rest1825:
 	TESTQ      DI, DI
-	JZ         done1816
+	JZ         done1826
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -25874,16 +26007,16 @@ rest1815:
 	VCMPPD     $0x06, constants<>+1904(SB), Y5, Y5
 	VORPD      Y5, Y4, Y4
 
-done1816:
+done1826:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1811
+	JNZ       done1821
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1818
+	JLT       rest1828
 
-whole1817:
+whole1827:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2128(SB), Y6
@@ -25953,13 +26086,13 @@ whole1817:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1817
+	JGE          whole1827
 
-rest1818:
+rest1828:
 	CMPQ DI, $0x00000004
-	JLT  rest1820
+	JLT  rest1830
 
-whole1819:
+whole1829:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2128(SB), Y6
@@ -25996,11 +26129,11 @@ whole1819:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1819
+	JGE          whole1829
 
-rest1820:
+rest1830:
 	TESTQ        DI, DI
-	JZ           done1821
+	JZ           done1831
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -26038,30 +26171,30 @@ rest1820:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1822
+	JLT          partial1832
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1824
+	JMP          stored1834
 
-partial1822:
+partial1832:
 	CMPQ         DI, $0x02
-	JLT          single1823
+	JLT          single1833
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1824
+	JEQ          stored1834
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1824
+	JMP          stored1834
 
-single1823:
+single1833:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1824:
-done1821:
+stored1834:
+done1831:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1810
+	JNZ  table1820
 
-done1811:
+done1821:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -26084,9 +26217,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2672(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1826
+	JLT          rest1836
 
-whole1825:
+whole1835:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -26154,13 +26287,13 @@ whole1825:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole1825
+	JGE          whole1835
 
-rest1826:
+rest1836:
 	CMPQ DX, $0x00000010
-	JLT  rest1828
+	JLT  rest1838
 
-whole1827:
+whole1837:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -26180,11 +26313,11 @@ whole1827:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole1827
+	JGE          whole1837
 
-rest1828:
+rest1838:
 	TESTQ        DX, DX
-	JZ           done1829
+	JZ           done1839
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -26204,41 +26337,41 @@ rest1828:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial1830
+	JNZ          partial1840
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored1831
+	JMP          stored1841
 
-partial1830:
+partial1840:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1832
+	JZ         without1842
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1832:
+without1842:
 	TESTQ      $0x00000004, DX
-	JZ         without1833
+	JZ         without1843
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1833:
+without1843:
 	TESTQ     $0x00000002, DX
-	JZ        without1834
+	JZ        without1844
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1834:
+without1844:
 	TESTQ  $0x00000001, DX
-	JZ     without1835
+	JZ     without1845
 	VMOVSS X0, (AX)
 
-without1835:
-stored1831:
-done1829:
+without1845:
+stored1841:
+done1839:
 	VZEROUPPER
 	RET
 
@@ -26259,9 +26392,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2800(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1837
+	JLT          rest1847
 
-whole1836:
+whole1846:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -26341,13 +26474,13 @@ whole1836:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole1836
+	JGE         whole1846
 
-rest1837:
+rest1847:
 	CMPQ DX, $0x00000010
-	JLT  rest1839
+	JLT  rest1849
 
-whole1838:
+whole1848:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -26370,11 +26503,11 @@ whole1838:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1838
+	JGE         whole1848
 
-rest1839:
+rest1849:
 	TESTQ       DX, DX
-	JZ          done1840
+	JZ          done1850
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -26397,41 +26530,41 @@ rest1839:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial1841
+	JNZ         partial1851
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored1842
+	JMP         stored1852
 
-partial1841:
+partial1851:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1843
+	JZ         without1853
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1843:
+without1853:
 	TESTQ      $0x00000004, DX
-	JZ         without1844
+	JZ         without1854
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1844:
+without1854:
 	TESTQ     $0x00000002, DX
-	JZ        without1845
+	JZ        without1855
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1845:
+without1855:
 	TESTQ  $0x00000001, DX
-	JZ     without1846
+	JZ     without1856
 	VMOVSS X0, (AX)
 
-without1846:
-stored1842:
-done1840:
+without1856:
+stored1852:
+done1850:
 	VZEROUPPER
 	RET
 
@@ -26444,9 +26577,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3256(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest1848
+	JLT          rest1858
 
-whole1847:
+whole1857:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -26462,24 +26595,24 @@ whole1847:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole1847
+	JGE     whole1857
 
-rest1848:
+rest1858:
 	CMPQ CX, $0x00000010
-	JLT  rest1850
+	JLT  rest1860
 
-whole1849:
+whole1859:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1849
+	JGE     whole1859
 
-rest1850:
+rest1860:
 	TESTQ   CX, CX
-	JZ      done1851
+	JZ      done1861
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -26488,16 +26621,16 @@ rest1850:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done1851:
+done1861:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe1852
+	JZ           safe1862
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1852:
+safe1862:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -26512,9 +26645,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1854
+	JLE   done1864
 
-item1853:
+item1863:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -26524,7 +26657,7 @@ item1853:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1855
+	JNE          wide1865
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -26532,13 +26665,13 @@ item1853:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row1858
+	JMP          row1868
 
-wide1855:
+wide1865:
 	CMPQ R10, $0x08
-	JLE  rest1857
+	JLE  rest1867
 
-vector1856:
+vector1866:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -26549,9 +26682,9 @@ vector1856:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector1856
+	JG           vector1866
 
-rest1857:
+rest1867:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -26563,12 +26696,12 @@ rest1857:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row1858:
+row1868:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1853
+	JNZ  item1863
 
-done1854:
+done1864:
 	VZEROUPPER
 	RET
 
@@ -26586,9 +26719,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1860
+	JLT  rest1870
 
-panel1859:
+panel1869:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -26601,9 +26734,9 @@ panel1859:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1863
+	JLT    rows1873
 
-row1862:
+row1872:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -26618,13 +26751,13 @@ row1862:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row1862
+	JGE          row1872
 
-rows1863:
+rows1873:
 	CMPQ R12, $0x00000001
-	JLT  rows1865
+	JLT  rows1875
 
-row1864:
+row1874:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -26634,9 +26767,9 @@ row1864:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1864
+	JGE          row1874
 
-rows1865:
+rows1875:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -26648,13 +26781,13 @@ rows1865:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1859
+	JGE     panel1869
 
-rest1860:
+rest1870:
 	TESTQ  R11, R11
-	JZ     done1861
+	JZ     done1871
 	CMPQ   R11, $0x00000010
-	JGT    wider1866
+	JGT    wider1876
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -26666,9 +26799,9 @@ rest1860:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1868
+	JLT    rows1878
 
-row1867:
+row1877:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -26681,65 +26814,65 @@ row1867:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1867
+	JGE          row1877
 
-rows1868:
+rows1878:
 	CMPQ DX, $0x00000001
-	JLT  rows1870
+	JLT  rows1880
 
-row1869:
+row1879:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1869
+	JGE          row1879
 
-rows1870:
+rows1880:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1871
+	JNZ     partial1881
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored1872
+	JMP     stored1882
 
-partial1871:
+partial1881:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1873
+	JZ         without1883
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1873:
+without1883:
 	TESTQ      $0x00000004, R11
-	JZ         without1874
+	JZ         without1884
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1874:
+without1884:
 	TESTQ     $0x00000002, R11
-	JZ        without1875
+	JZ        without1885
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1875:
+without1885:
 	TESTQ  $0x00000001, R11
-	JZ     without1876
+	JZ     without1886
 	VMOVSS X0, (AX)
 
-without1876:
-stored1872:
-	JMP done1861
+without1886:
+stored1882:
+	JMP done1871
 
-wider1866:
+wider1876:
 	CMPQ   R11, $0x00000020
-	JGT    wider1877
+	JGT    wider1887
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -26756,9 +26889,9 @@ wider1866:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1879
+	JLT    rows1889
 
-row1878:
+row1888:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -26775,13 +26908,13 @@ row1878:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1878
+	JGE          row1888
 
-rows1879:
+rows1889:
 	CMPQ DX, $0x00000001
-	JLT  rows1881
+	JLT  rows1891
 
-row1880:
+row1890:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -26789,9 +26922,9 @@ row1880:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1880
+	JGE          row1890
 
-rows1881:
+rows1891:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -26800,45 +26933,45 @@ rows1881:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1882
+	JNZ     partial1892
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored1883
+	JMP     stored1893
 
-partial1882:
+partial1892:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1884
+	JZ         without1894
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1884:
+without1894:
 	TESTQ      $0x00000004, R11
-	JZ         without1885
+	JZ         without1895
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1885:
+without1895:
 	TESTQ     $0x00000002, R11
-	JZ        without1886
+	JZ        without1896
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1886:
+without1896:
 	TESTQ  $0x00000001, R11
-	JZ     without1887
+	JZ     without1897
 	VMOVSS X0, (AX)
 
-without1887:
-stored1883:
-	JMP done1861
+without1897:
+stored1893:
+	JMP done1871
 
-wider1877:
+wider1887:
 	CMPQ   R11, $0x00000030
-	JGT    wider1888
+	JGT    wider1898
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -26853,9 +26986,9 @@ wider1877:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1890
+	JLT    rows1900
 
-row1889:
+row1899:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -26868,13 +27001,13 @@ row1889:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1889
+	JGE          row1899
 
-rows1890:
+rows1900:
 	CMPQ DX, $0x00000001
-	JLT  rows1892
+	JLT  rows1902
 
-row1891:
+row1901:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -26883,52 +27016,52 @@ row1891:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1891
+	JGE          row1901
 
-rows1892:
+rows1902:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1893
+	JNZ     partial1903
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored1894
+	JMP     stored1904
 
-partial1893:
+partial1903:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1895
+	JZ         without1905
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1895:
+without1905:
 	TESTQ      $0x00000004, R11
-	JZ         without1896
+	JZ         without1906
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1896:
+without1906:
 	TESTQ     $0x00000002, R11
-	JZ        without1897
+	JZ        without1907
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1897:
+without1907:
 	TESTQ  $0x00000001, R11
-	JZ     without1898
+	JZ     without1908
 	VMOVSS X0, (AX)
 
-without1898:
-stored1894:
-	JMP done1861
+without1908:
+stored1904:
+	JMP done1871
 
-wider1888:
+wider1898:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -26945,9 +27078,9 @@ wider1888:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1901
+	JLT    rows1911
 
-row1900:
+row1910:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -26962,13 +27095,13 @@ row1900:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1900
+	JGE          row1910
 
-rows1901:
+rows1911:
 	CMPQ DX, $0x00000001
-	JLT  rows1903
+	JLT  rows1913
 
-row1902:
+row1912:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -26978,9 +27111,9 @@ row1902:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1902
+	JGE          row1912
 
-rows1903:
+rows1913:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -26989,41 +27122,41 @@ rows1903:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1904
+	JNZ     partial1914
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored1905
+	JMP     stored1915
 
-partial1904:
+partial1914:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1906
+	JZ         without1916
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1906:
+without1916:
 	TESTQ      $0x00000004, R11
-	JZ         without1907
+	JZ         without1917
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1907:
+without1917:
 	TESTQ     $0x00000002, R11
-	JZ        without1908
+	JZ        without1918
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1908:
+without1918:
 	TESTQ  $0x00000001, R11
-	JZ     without1909
+	JZ     without1919
 	VMOVSS X0, (AX)
 
-without1909:
-stored1905:
-done1861:
+without1919:
+stored1915:
+done1871:
 	VZEROUPPER
 	RET
 
@@ -27041,9 +27174,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1911
+	JLT  rest1921
 
-block1910:
+block1920:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27057,9 +27190,9 @@ block1910:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest1914
+	JLT    rest1924
 
-whole1913:
+whole1923:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -27074,11 +27207,11 @@ whole1913:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole1913
+	JGE         whole1923
 
-rest1914:
+rest1924:
 	TESTQ       R14, R14
-	JZ          done1916
+	JZ          done1926
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -27092,7 +27225,7 @@ rest1914:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done1916:
+done1926:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -27122,11 +27255,11 @@ done1916:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1910
+	JGE        block1920
 
-rest1911:
+rest1921:
 	TESTQ  CX, CX
-	JZ     done1912
+	JZ     done1922
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -27141,73 +27274,73 @@ rest1911:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest1919
+	JLT    rest1929
 
-whole1918:
+whole1928:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1920
+	JLE         column1930
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1920
+	JLE         column1930
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1920
+	JLE         column1930
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1920
+	JLE         column1930
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1920
+	JLE         column1930
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1920
+	JLE         column1930
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1920
+	JLE         column1930
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column1920:
+column1930:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole1918
+	JGE  whole1928
 
-rest1919:
+rest1929:
 	TESTQ       BX, BX
-	JZ          done1921
+	JZ          done1931
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1922
+	JLE         column1932
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1922
+	JLE         column1932
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1922
+	JLE         column1932
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1922
+	JLE         column1932
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1922
+	JLE         column1932
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1922
+	JLE         column1932
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1922
+	JLE         column1932
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column1922:
-done1921:
+column1932:
+done1931:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -27233,41 +27366,41 @@ done1921:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial1923
+	JNZ        partial1933
 	VMOVUPS    Z0, (AX)
-	JMP        stored1924
+	JMP        stored1934
 
-partial1923:
+partial1933:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without1925
+	JZ         without1935
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1925:
+without1935:
 	TESTQ      $0x00000004, CX
-	JZ         without1926
+	JZ         without1936
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1926:
+without1936:
 	TESTQ     $0x00000002, CX
-	JZ        without1927
+	JZ        without1937
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1927:
+without1937:
 	TESTQ  $0x00000001, CX
-	JZ     without1928
+	JZ     without1938
 	VMOVSS X0, (AX)
 
-without1928:
-stored1924:
-done1912:
+without1938:
+stored1934:
+done1922:
 	VZEROUPPER
 	RET
 
@@ -27287,9 +27420,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3056(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done1931
+	JLE     done1941
 
-item1929:
+item1939:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -27297,9 +27430,9 @@ item1929:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some1932
+	JNE           some1942
 	CMPL          60(BX), $0x00
-	JNE           backward1933
+	JNE           backward1943
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -27313,9 +27446,9 @@ item1929:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next1930
+	JMP           next1940
 
-backward1933:
+backward1943:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -27334,17 +27467,17 @@ backward1933:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next1930
+	JMP             next1940
 
-some1932:
+some1942:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done1931
+	JG           done1941
 	CMPQ         R12, $0x08
-	JG           done1931
+	JG           done1941
 	CMPL         60(BX), $0x00
-	JNE          fewBackward1934
+	JNE          fewBackward1944
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -27357,40 +27490,40 @@ some1932:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end1935
+	JLE          end1945
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end1935
+	JLE          end1945
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end1935
+	JLE          end1945
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end1935
+	JLE          end1945
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end1935
+	JLE          end1945
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end1935
+	JLE          end1945
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end1935
+	JLE          end1945
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end1935:
+end1945:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next1930
+	JMP     next1940
 
-fewBackward1934:
+fewBackward1944:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -27409,28 +27542,28 @@ fewBackward1934:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end1936
+	JLE       end1946
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end1936
+	JLE       end1946
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end1936
+	JLE       end1946
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end1936
+	JLE       end1946
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end1936
+	JLE       end1946
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end1936
+	JLE       end1946
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end1936
+	JLE       end1946
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end1936:
+end1946:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -27454,12 +27587,12 @@ end1936:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next1930:
+next1940:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1929
+	JNZ  item1939
 
-done1931:
+done1941:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -27478,9 +27611,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1938
+	JLE          done1948
 
-item1937:
+item1947:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -27491,25 +27624,25 @@ item1937:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1939
+	JNE          wide1949
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row1942
+	JMP          row1952
 
-wide1939:
+wide1949:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest1941
+	JLE  rest1951
 
-vector1940:
+vector1950:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector1940
+	JG        vector1950
 
-rest1941:
+rest1951:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -27518,7 +27651,7 @@ rest1941:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row1942:
+row1952:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -27528,18 +27661,18 @@ row1942:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1943
+	JNE          wide1953
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped1947
+	JBE          undamped1957
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped1947:
+undamped1957:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -27548,24 +27681,24 @@ undamped1947:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row1946
+	JMP         row1956
 
-wide1943:
+wide1953:
 	CMPQ R10, $0x08
-	JLE  rest1945
+	JLE  rest1955
 
-vector1944:
+vector1954:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped1948
+	JBE       undamped1958
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped1948:
+undamped1958:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -27577,9 +27710,9 @@ undamped1948:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector1944
+	JG          vector1954
 
-rest1945:
+rest1955:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -27587,79 +27720,79 @@ rest1945:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped1949
+	JBE         undamped1959
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped1949:
+undamped1959:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial1950
+	JNZ         partial1960
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored1953
+	JMP         stored1963
 
-partial1950:
+partial1960:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1951
+	JZ         noFour1961
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1951:
+noFour1961:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1952
+	JZ         noTwo1962
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1952:
+noTwo1962:
 	TESTQ  $0x00000001, R10
-	JZ     stored1953
+	JZ     stored1963
 	VMOVSD X4, (DI)
 
-stored1953:
+stored1963:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial1954
+	JNZ         partial1964
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored1957
+	JMP         stored1967
 
-partial1954:
+partial1964:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1955
+	JZ         noFour1965
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1955:
+noFour1965:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1956
+	JZ         noTwo1966
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1956:
+noTwo1966:
 	TESTQ  $0x00000001, R10
-	JZ     stored1957
+	JZ     stored1967
 	VMOVSD X4, (DI)
 
-stored1957:
-row1946:
+stored1967:
+row1956:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1937
+	JNZ  item1947
 
-done1938:
+done1948:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -27690,18 +27823,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3288(SB), Z9
 	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done1959
+	JLE          done1969
 
-table1958:
+table1968:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest1961
+	JLT          rest1971
 
-whole1960:
+whole1970:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -27721,13 +27854,13 @@ whole1960:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole1960
+	JGE     whole1970
 
-rest1961:
+rest1971:
 	CMPQ DI, $0x00000010
-	JLT  rest1963
+	JLT  rest1973
 
-whole1962:
+whole1972:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -27735,11 +27868,11 @@ whole1962:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole1962
+	JGE     whole1972
 
-rest1963:
+rest1973:
 	TESTQ     DI, DI
-	JZ        done1964
+	JZ        done1974
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -27749,16 +27882,16 @@ rest1963:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done1964:
+done1974:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done1959
+	JNZ      done1969
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest1966
+	JLT      rest1976
 
-whole1965:
+whole1975:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -27822,13 +27955,13 @@ whole1965:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole1965
+	JGE          whole1975
 
-rest1966:
+rest1976:
 	CMPQ DI, $0x00000010
-	JLT  rest1968
+	JLT  rest1978
 
-whole1967:
+whole1977:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -27847,11 +27980,11 @@ whole1967:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole1967
+	JGE          whole1977
 
-rest1968:
+rest1978:
 	TESTQ        DI, DI
-	JZ           done1969
+	JZ           done1979
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -27870,47 +28003,47 @@ rest1968:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial1970
+	JNZ          partial1980
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored1971
+	JMP          stored1981
 
-partial1970:
+partial1980:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without1972
+	JZ         without1982
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without1972:
+without1982:
 	TESTQ      $0x00000004, DI
-	JZ         without1973
+	JZ         without1983
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without1973:
+without1983:
 	TESTQ     $0x00000002, DI
-	JZ        without1974
+	JZ        without1984
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without1974:
+without1984:
 	TESTQ  $0x00000001, DI
-	JZ     without1975
+	JZ     without1985
 	VMOVSS X11, (SI)
 
-without1975:
-stored1971:
-done1969:
+without1985:
+stored1981:
+done1979:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1958
+	JNZ  table1968
 
-done1959:
+done1969:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -27925,153 +28058,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done1978
+	JLT  done1988
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done1978
+	JLT  done1988
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done1978
+	JLT  done1988
 	MOVQ BX, 32(SI)
 
-chunk1976:
+chunk1986:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done1978
+	JZ   done1988
 	CMPQ BX, $0x40
-	JLE  whole1977
+	JLE  whole1987
 	MOVQ $0x00000040, BX
 
-whole1977:
+whole1987:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1979:
+pass1989:
 	CMPQ          R9, BX
-	JGE           passed1981
+	JGE           passed1991
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1980
+	JHI           stop1990
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -28317,13 +28450,13 @@ pass1979:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass1979
+	JMP           pass1989
 
-stop1980:
+stop1990:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1981:
+passed1991:
 	VBROADCASTSD constants<>+3304(SB), Z0
 	VBROADCASTSD constants<>+3336(SB), Z1
 	VMOVUPS      constants<>+2672(SB), Z2
@@ -28331,9 +28464,9 @@ passed1981:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass1982:
+pass1992:
 	CMPQ              R9, BX
-	JGE               passed1984
+	JGE               passed1994
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -28409,18 +28542,18 @@ pass1982:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass1982
+	JMP               pass1992
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1984:
+passed1994:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1985:
+pass1995:
 	CMPQ            R9, BX
-	JGE             passed1987
+	JGE             passed1997
 	VMOVUPS         constants<>+2864(SB), Z0
 	VMOVUPS         constants<>+2928(SB), Z1
 	VMOVUPS         constants<>+2992(SB), Z2
@@ -28774,26 +28907,26 @@ pass1985:
 	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop1986
+	JNZ             stop1996
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass1985
+	JMP             pass1995
 
-stop1986:
+stop1996:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1987:
+passed1997:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1988:
+pass1998:
 	CMPQ             R9, BX
-	JGE              passed1990
+	JGE              passed2000
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3264(SB), Y3
@@ -28841,18 +28974,18 @@ pass1988:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass1988
+	JMP              pass1998
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1990:
+passed2000:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1991:
+pass2001:
 	CMPQ            R9, BX
-	JGE             passed1993
+	JGE             passed2003
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -28882,17 +29015,17 @@ pass1991:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass1991
+	JMP             pass2001
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1993:
+passed2003:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk1976
+	JMP  chunk1986
 
-done1978:
+done1988:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -28913,9 +29046,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest1996
+	JLT          rest2006
 
-whole1995:
+whole2005:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -28926,11 +29059,11 @@ whole1995:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1995
+	JGE          whole2005
 
-rest1996:
+rest2006:
 	TESTQ        R11, R11
-	JZ           done1997
+	JZ           done2007
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -28942,7 +29075,7 @@ rest1996:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done1997:
+done2007:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -28955,7 +29088,7 @@ done1997:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector1998:
+vector2008:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -28982,7 +29115,7 @@ vector1998:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector1998
+	JLT               vector2008
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -28990,9 +29123,9 @@ vector1998:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2000
+	JLT               rest2010
 
-whole1999:
+whole2009:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -29003,11 +29136,11 @@ whole1999:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1999
+	JGE          whole2009
 
-rest2000:
+rest2010:
 	TESTQ        R11, R11
-	JZ           done2001
+	JZ           done2011
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -29019,7 +29152,7 @@ rest2000:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2001:
+done2011:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -29032,7 +29165,7 @@ done2001:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2002:
+vector2012:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -29059,7 +29192,7 @@ vector2002:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2002
+	JLT               vector2012
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -29068,9 +29201,9 @@ vector2002:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2004
+	JLT               rest2014
 
-panel2003:
+panel2013:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -29091,9 +29224,9 @@ panel2003:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2007
+	JLT    rows2017
 
-row2006:
+row2016:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -29122,13 +29255,13 @@ row2006:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2006
+	JGE              row2016
 
-rows2007:
+rows2017:
 	CMPQ R12, $0x00000001
-	JLT  rows2009
+	JLT  rows2019
 
-row2008:
+row2018:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -29145,9 +29278,9 @@ row2008:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2008
+	JGE              row2018
 
-rows2009:
+rows2019:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -29171,13 +29304,13 @@ rows2009:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2003
+	JGE         panel2013
 
-rest2004:
+rest2014:
 	TESTQ  R11, R11
-	JZ     done2005
+	JZ     done2015
 	CMPQ   R11, $0x00000010
-	JGT    wider2010
+	JGT    wider2020
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -29189,9 +29322,9 @@ rest2004:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2012
+	JLT    rows2022
 
-row2011:
+row2021:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -29202,13 +29335,13 @@ row2011:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2011
+	JGE              row2021
 
-rows2012:
+rows2022:
 	CMPQ R11, $0x00000001
-	JLT  rows2014
+	JLT  rows2024
 
-row2013:
+row2023:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -29216,19 +29349,19 @@ row2013:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2013
+	JGE              row2023
 
-rows2014:
+rows2024:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2005
+	JMP         done2015
 
-wider2010:
+wider2020:
 	CMPQ   R11, $0x00000020
-	JGT    wider2015
+	JGT    wider2025
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -29245,9 +29378,9 @@ wider2010:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2017
+	JLT    rows2027
 
-row2016:
+row2026:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -29264,13 +29397,13 @@ row2016:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2016
+	JGE              row2026
 
-rows2017:
+rows2027:
 	CMPQ R11, $0x00000001
-	JLT  rows2019
+	JLT  rows2029
 
-row2018:
+row2028:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -29281,9 +29414,9 @@ row2018:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2018
+	JGE              row2028
 
-rows2019:
+rows2029:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -29294,11 +29427,11 @@ rows2019:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2005
+	JMP         done2015
 
-wider2015:
+wider2025:
 	CMPQ   R11, $0x00000030
-	JGT    wider2020
+	JGT    wider2030
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -29319,9 +29452,9 @@ wider2015:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2022
+	JLT    rows2032
 
-row2021:
+row2031:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -29344,13 +29477,13 @@ row2021:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2021
+	JGE              row2031
 
-rows2022:
+rows2032:
 	CMPQ R11, $0x00000001
-	JLT  rows2024
+	JLT  rows2034
 
-row2023:
+row2033:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -29364,9 +29497,9 @@ row2023:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2023
+	JGE              row2033
 
-rows2024:
+rows2034:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -29382,9 +29515,9 @@ rows2024:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2005
+	JMP         done2015
 
-wider2020:
+wider2030:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -29409,9 +29542,9 @@ wider2020:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2027
+	JLT    rows2037
 
-row2026:
+row2036:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -29440,13 +29573,13 @@ row2026:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2026
+	JGE              row2036
 
-rows2027:
+rows2037:
 	CMPQ R11, $0x00000001
-	JLT  rows2029
+	JLT  rows2039
 
-row2028:
+row2038:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -29463,9 +29596,9 @@ row2028:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2028
+	JGE              row2038
 
-rows2029:
+rows2039:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -29487,7 +29620,7 @@ rows2029:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2005:
+done2015:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -29507,7 +29640,7 @@ done2005:
 	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe1994
+	JNZ              unsafe2004
 	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -29548,25 +29681,25 @@ done2005:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2030:
+vector2040:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2030
+	JLT     vector2040
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2031:
+row2041:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2033
+	JLT          rest2043
 
-whole2032:
+whole2042:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -29574,11 +29707,11 @@ whole2032:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2032
+	JGE     whole2042
 
-rest2033:
+rest2043:
 	TESTQ     R11, R11
-	JZ        done2034
+	JZ        done2044
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -29587,59 +29720,59 @@ rest2033:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2035
+	JGT       pieces2045
 	VMOVUPS   Z1, (R10)
-	JMP       written2036
+	JMP       written2046
 
-pieces2035:
+pieces2045:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2037
+	JNZ     partial2047
 	VMOVUPS Z1, (R10)
-	JMP     stored2038
+	JMP     stored2048
 
-partial2037:
+partial2047:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2039
+	JZ         without2049
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2039:
+without2049:
 	TESTQ      $0x00000004, R11
-	JZ         without2040
+	JZ         without2050
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2040:
+without2050:
 	TESTQ     $0x00000002, R11
-	JZ        without2041
+	JZ        without2051
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2041:
+without2051:
 	TESTQ  $0x00000001, R11
-	JZ     without2042
+	JZ     without2052
 	VMOVSS X0, (R10)
 
-without2042:
-stored2038:
-written2036:
-done2034:
+without2052:
+stored2048:
+written2046:
+done2044:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2031
+	JNZ  row2041
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1994:
+unsafe2004:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -29656,17 +29789,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2044
+	JLT  rest2054
 
-panel2043:
+panel2053:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2047
+	JLT  tiles2057
 
-tile2046:
+tile2056:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29695,9 +29828,9 @@ tile2046:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2049
+	JLE    done2059
 
-again2048:
+again2058:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -29741,9 +29874,9 @@ again2048:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2048
+	JNZ          again2058
 
-done2049:
+done2059:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -29779,13 +29912,13 @@ done2049:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2046
+	JGE     tile2056
 
-tiles2047:
+tiles2057:
 	CMPQ R10, $0x00000002
-	JLT  tiles2051
+	JLT  tiles2061
 
-tile2050:
+tile2060:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29798,9 +29931,9 @@ tile2050:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2053
+	JLE    done2063
 
-again2052:
+again2062:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -29820,9 +29953,9 @@ again2052:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2052
+	JNZ          again2062
 
-done2053:
+done2063:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -29838,13 +29971,13 @@ done2053:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2050
+	JGE     tile2060
 
-tiles2051:
+tiles2061:
 	CMPQ R10, $0x00000001
-	JLT  tiles2055
+	JLT  tiles2065
 
-tile2054:
+tile2064:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29853,9 +29986,9 @@ tile2054:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2057
+	JLE    done2067
 
-again2056:
+again2066:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -29869,9 +30002,9 @@ again2056:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2056
+	JNZ          again2066
 
-done2057:
+done2067:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -29879,19 +30012,19 @@ done2057:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2054
+	JGE     tile2064
 
-tiles2055:
+tiles2065:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2043
+	JGE  panel2053
 
-rest2044:
+rest2054:
 	TESTQ R9, R9
-	JZ    done2045
+	JZ    done2055
 	CMPQ  R9, $0x00000010
-	JGT   wider2058
+	JGT   wider2068
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -29900,9 +30033,9 @@ rest2044:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2060
+	JLT   tiles2070
 
-tile2059:
+tile2069:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29919,9 +30052,9 @@ tile2059:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2062
+	JLE    done2072
 
-again2061:
+again2071:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -29962,494 +30095,416 @@ again2061:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2061
+	JNZ          again2071
 
-done2062:
+done2072:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2063
+	JNZ     partial2073
 	VMOVUPS Z0, (DI)
-	JMP     stored2064
+	JMP     stored2074
 
-partial2063:
+partial2073:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2065
+	JZ         without2075
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2065:
+without2075:
 	TESTQ      $0x00000004, R9
-	JZ         without2066
+	JZ         without2076
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2066:
+without2076:
 	TESTQ     $0x00000002, R9
-	JZ        without2067
+	JZ        without2077
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2067:
+without2077:
 	TESTQ  $0x00000001, R9
-	JZ     without2068
+	JZ     without2078
 	VMOVSS X0, (BX)
 
-without2068:
-stored2064:
+without2078:
+stored2074:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2069
+	JNZ     partial2079
 	VMOVUPS Z1, (DI)
-	JMP     stored2070
+	JMP     stored2080
 
-partial2069:
+partial2079:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2071
+	JZ         without2081
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2071:
+without2081:
 	TESTQ      $0x00000004, R9
-	JZ         without2072
+	JZ         without2082
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2072:
+without2082:
 	TESTQ     $0x00000002, R9
-	JZ        without2073
+	JZ        without2083
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2073:
+without2083:
 	TESTQ  $0x00000001, R9
-	JZ     without2074
+	JZ     without2084
 	VMOVSS X0, (BX)
 
-without2074:
-stored2070:
+without2084:
+stored2080:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2075
+	JNZ     partial2085
 	VMOVUPS Z2, (DI)
-	JMP     stored2076
+	JMP     stored2086
 
-partial2075:
+partial2085:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2077
+	JZ         without2087
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2077:
+without2087:
 	TESTQ      $0x00000004, R9
-	JZ         without2078
+	JZ         without2088
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2078:
+without2088:
 	TESTQ     $0x00000002, R9
-	JZ        without2079
+	JZ        without2089
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2079:
+without2089:
 	TESTQ  $0x00000001, R9
-	JZ     without2080
+	JZ     without2090
 	VMOVSS X0, (BX)
 
-without2080:
-stored2076:
+without2090:
+stored2086:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2081
+	JNZ     partial2091
 	VMOVUPS Z3, (DI)
-	JMP     stored2082
+	JMP     stored2092
 
-partial2081:
+partial2091:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2083
+	JZ         without2093
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2083:
+without2093:
 	TESTQ      $0x00000004, R9
-	JZ         without2084
+	JZ         without2094
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2084:
+without2094:
 	TESTQ     $0x00000002, R9
-	JZ        without2085
+	JZ        without2095
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2085:
+without2095:
 	TESTQ  $0x00000001, R9
-	JZ     without2086
+	JZ     without2096
 	VMOVSS X0, (BX)
 
-without2086:
-stored2082:
+without2096:
+stored2092:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2087
+	JNZ     partial2097
 	VMOVUPS Z4, (DI)
-	JMP     stored2088
+	JMP     stored2098
 
-partial2087:
+partial2097:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2089
+	JZ         without2099
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2089:
+without2099:
 	TESTQ      $0x00000004, R9
-	JZ         without2090
+	JZ         without2100
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2090:
+without2100:
 	TESTQ     $0x00000002, R9
-	JZ        without2091
+	JZ        without2101
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2091:
+without2101:
 	TESTQ  $0x00000001, R9
-	JZ     without2092
+	JZ     without2102
 	VMOVSS X0, (BX)
 
-without2092:
-stored2088:
+without2102:
+stored2098:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2093
+	JNZ     partial2103
 	VMOVUPS Z5, (DI)
-	JMP     stored2094
+	JMP     stored2104
 
-partial2093:
+partial2103:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2095
+	JZ         without2105
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2095:
+without2105:
 	TESTQ      $0x00000004, R9
-	JZ         without2096
+	JZ         without2106
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2096:
+without2106:
 	TESTQ     $0x00000002, R9
-	JZ        without2097
+	JZ        without2107
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2097:
+without2107:
 	TESTQ  $0x00000001, R9
-	JZ     without2098
+	JZ     without2108
 	VMOVSS X0, (BX)
 
-without2098:
-stored2094:
+without2108:
+stored2104:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2099
+	JNZ     partial2109
 	VMOVUPS Z6, (DI)
-	JMP     stored2100
+	JMP     stored2110
 
-partial2099:
+partial2109:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2101
+	JZ         without2111
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2101:
+without2111:
 	TESTQ      $0x00000004, R9
-	JZ         without2102
+	JZ         without2112
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2102:
+without2112:
 	TESTQ     $0x00000002, R9
-	JZ        without2103
+	JZ        without2113
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2103:
+without2113:
 	TESTQ  $0x00000001, R9
-	JZ     without2104
+	JZ     without2114
 	VMOVSS X0, (BX)
 
-without2104:
-stored2100:
+without2114:
+stored2110:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2105
+	JNZ     partial2115
 	VMOVUPS Z7, (DI)
-	JMP     stored2106
+	JMP     stored2116
 
-partial2105:
+partial2115:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2107
+	JZ         without2117
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2107:
+without2117:
 	TESTQ      $0x00000004, R9
-	JZ         without2108
+	JZ         without2118
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2108:
+without2118:
 	TESTQ     $0x00000002, R9
-	JZ        without2109
+	JZ        without2119
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2109:
+without2119:
 	TESTQ  $0x00000001, R9
-	JZ     without2110
+	JZ     without2120
 	VMOVSS X0, (BX)
 
-without2110:
-stored2106:
+without2120:
+stored2116:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2111
+	JNZ     partial2121
 	VMOVUPS Z8, (DI)
-	JMP     stored2112
+	JMP     stored2122
 
-partial2111:
+partial2121:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2113
+	JZ         without2123
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2113:
+without2123:
 	TESTQ      $0x00000004, R9
-	JZ         without2114
+	JZ         without2124
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2114:
+without2124:
 	TESTQ     $0x00000002, R9
-	JZ        without2115
+	JZ        without2125
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2115:
+without2125:
 	TESTQ  $0x00000001, R9
-	JZ     without2116
+	JZ     without2126
 	VMOVSS X0, (BX)
 
-without2116:
-stored2112:
+without2126:
+stored2122:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2117
+	JNZ     partial2127
 	VMOVUPS Z9, (DI)
-	JMP     stored2118
+	JMP     stored2128
 
-partial2117:
+partial2127:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2119
+	JZ         without2129
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2119:
+without2129:
 	TESTQ      $0x00000004, R9
-	JZ         without2120
+	JZ         without2130
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2120:
+without2130:
 	TESTQ     $0x00000002, R9
-	JZ        without2121
+	JZ        without2131
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2121:
+without2131:
 	TESTQ  $0x00000001, R9
-	JZ     without2122
+	JZ     without2132
 	VMOVSS X0, (BX)
 
-without2122:
-stored2118:
+without2132:
+stored2128:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2123
+	JNZ     partial2133
 	VMOVUPS Z10, (DI)
-	JMP     stored2124
+	JMP     stored2134
 
-partial2123:
+partial2133:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2125
+	JZ         without2135
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2125:
+without2135:
 	TESTQ      $0x00000004, R9
-	JZ         without2126
+	JZ         without2136
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2126:
+without2136:
 	TESTQ     $0x00000002, R9
-	JZ        without2127
+	JZ        without2137
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2127:
+without2137:
 	TESTQ  $0x00000001, R9
-	JZ     without2128
+	JZ     without2138
 	VMOVSS X0, (BX)
 
-without2128:
-stored2124:
+without2138:
+stored2134:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2129
-	VMOVUPS Z11, (DI)
-	JMP     stored2130
-
-partial2129:
-	LEAQ       (DI), BX
-	VMOVAPS    Z11, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2131
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2131:
-	TESTQ      $0x00000004, R9
-	JZ         without2132
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2132:
-	TESTQ     $0x00000002, R9
-	JZ        without2133
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2133:
-	TESTQ  $0x00000001, R9
-	JZ     without2134
-	VMOVSS X0, (BX)
-
-without2134:
-stored2130:
-	ADDQ AX, DI
-	SUBQ $0x0000000c, R10
-	CMPQ R10, $0x0000000c
-	JGE  tile2059
-
-tiles2060:
-	CMPQ R10, $0x00000004
-	JLT  tiles2136
-
-tile2135:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done2138
-
-again2137:
-	VMOVUPS.Z    (BX), K1, Z4
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again2137
-
-done2138:
-	MOVQ    CX, SI
-	IMUL3Q  $0x03, SI, SI
-	ADDQ    SI, DX
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2139
-	VMOVUPS Z0, (DI)
+	VMOVUPS Z11, (DI)
 	JMP     stored2140
 
 partial2139:
 	LEAQ       (DI), BX
-	VMOVAPS    Z0, Z0
+	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2141
 	VMOVUPS    Y0, (BX)
@@ -30477,132 +30532,210 @@ without2143:
 
 without2144:
 stored2140:
+	ADDQ AX, DI
+	SUBQ $0x0000000c, R10
+	CMPQ R10, $0x0000000c
+	JGE  tile2069
+
+tiles2070:
+	CMPQ R10, $0x00000004
+	JLT  tiles2146
+
+tile2145:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done2148
+
+again2147:
+	VMOVUPS.Z    (BX), K1, Z4
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again2147
+
+done2148:
+	MOVQ    CX, SI
+	IMUL3Q  $0x03, SI, SI
+	ADDQ    SI, DX
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2149
+	VMOVUPS Z0, (DI)
+	JMP     stored2150
+
+partial2149:
+	LEAQ       (DI), BX
+	VMOVAPS    Z0, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2151
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2151:
+	TESTQ      $0x00000004, R9
+	JZ         without2152
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2152:
+	TESTQ     $0x00000002, R9
+	JZ        without2153
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2153:
+	TESTQ  $0x00000001, R9
+	JZ     without2154
+	VMOVSS X0, (BX)
+
+without2154:
+stored2150:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2145
+	JNZ     partial2155
 	VMOVUPS Z1, (DI)
-	JMP     stored2146
+	JMP     stored2156
 
-partial2145:
+partial2155:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2147
+	JZ         without2157
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2147:
+without2157:
 	TESTQ      $0x00000004, R9
-	JZ         without2148
+	JZ         without2158
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2148:
+without2158:
 	TESTQ     $0x00000002, R9
-	JZ        without2149
+	JZ        without2159
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2149:
+without2159:
 	TESTQ  $0x00000001, R9
-	JZ     without2150
+	JZ     without2160
 	VMOVSS X0, (BX)
 
-without2150:
-stored2146:
+without2160:
+stored2156:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2151
+	JNZ     partial2161
 	VMOVUPS Z2, (DI)
-	JMP     stored2152
+	JMP     stored2162
 
-partial2151:
+partial2161:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2153
+	JZ         without2163
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2153:
+without2163:
 	TESTQ      $0x00000004, R9
-	JZ         without2154
+	JZ         without2164
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2154:
+without2164:
 	TESTQ     $0x00000002, R9
-	JZ        without2155
+	JZ        without2165
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2155:
+without2165:
 	TESTQ  $0x00000001, R9
-	JZ     without2156
+	JZ     without2166
 	VMOVSS X0, (BX)
 
-without2156:
-stored2152:
+without2166:
+stored2162:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2157
+	JNZ     partial2167
 	VMOVUPS Z3, (DI)
-	JMP     stored2158
+	JMP     stored2168
 
-partial2157:
+partial2167:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2159
+	JZ         without2169
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2159:
+without2169:
 	TESTQ      $0x00000004, R9
-	JZ         without2160
+	JZ         without2170
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2160:
+without2170:
 	TESTQ     $0x00000002, R9
-	JZ        without2161
+	JZ        without2171
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2161:
+without2171:
 	TESTQ  $0x00000001, R9
-	JZ     without2162
+	JZ     without2172
 	VMOVSS X0, (BX)
 
-without2162:
-stored2158:
+without2172:
+stored2168:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2135
+	JGE  tile2145
 
-tiles2136:
+tiles2146:
 	CMPQ R10, $0x00000001
-	JLT  tiles2164
+	JLT  tiles2174
 
-tile2163:
+tile2173:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2166
+	JLE    done2176
 
-again2165:
+again2175:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -30610,55 +30743,55 @@ again2165:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2165
+	JNZ          again2175
 
-done2166:
+done2176:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2167
+	JNZ     partial2177
 	VMOVUPS Z0, (DI)
-	JMP     stored2168
+	JMP     stored2178
 
-partial2167:
+partial2177:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2169
+	JZ         without2179
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2169:
+without2179:
 	TESTQ      $0x00000004, R9
-	JZ         without2170
+	JZ         without2180
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2170:
+without2180:
 	TESTQ     $0x00000002, R9
-	JZ        without2171
+	JZ        without2181
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2171:
+without2181:
 	TESTQ  $0x00000001, R9
-	JZ     without2172
+	JZ     without2182
 	VMOVSS X0, (CX)
 
-without2172:
-stored2168:
+without2182:
+stored2178:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2163
+	JGE  tile2173
 
-tiles2164:
-	JMP done2045
+tiles2174:
+	JMP done2055
 
-wider2058:
+wider2068:
 	CMPQ  R9, $0x00000020
-	JGT   wider2173
+	JGT   wider2183
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -30668,9 +30801,9 @@ wider2058:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2175
+	JLT   tiles2185
 
-tile2174:
+tile2184:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -30691,9 +30824,9 @@ tile2174:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2177
+	JLE    done2187
 
-again2176:
+again2186:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -30731,368 +30864,280 @@ again2176:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2176
+	JNZ          again2186
 
-done2177:
+done2187:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2178
+	JNZ     partial2188
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2179
+	JMP     stored2189
 
-partial2178:
+partial2188:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2180
+	JZ         without2190
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2180:
+without2190:
 	TESTQ      $0x00000004, R9
-	JZ         without2181
+	JZ         without2191
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2181:
+without2191:
 	TESTQ     $0x00000002, R9
-	JZ        without2182
+	JZ        without2192
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2182:
+without2192:
 	TESTQ  $0x00000001, R9
-	JZ     without2183
+	JZ     without2193
 	VMOVSS X0, (BX)
 
-without2183:
-stored2179:
+without2193:
+stored2189:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2184
+	JNZ     partial2194
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2185
+	JMP     stored2195
 
-partial2184:
+partial2194:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2186
+	JZ         without2196
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2186:
+without2196:
 	TESTQ      $0x00000004, R9
-	JZ         without2187
+	JZ         without2197
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2187:
+without2197:
 	TESTQ     $0x00000002, R9
-	JZ        without2188
+	JZ        without2198
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2188:
+without2198:
 	TESTQ  $0x00000001, R9
-	JZ     without2189
+	JZ     without2199
 	VMOVSS X0, (BX)
 
-without2189:
-stored2185:
+without2199:
+stored2195:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2190
+	JNZ     partial2200
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2191
+	JMP     stored2201
 
-partial2190:
+partial2200:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2192
+	JZ         without2202
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2192:
+without2202:
 	TESTQ      $0x00000004, R9
-	JZ         without2193
+	JZ         without2203
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2193:
+without2203:
 	TESTQ     $0x00000002, R9
-	JZ        without2194
+	JZ        without2204
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2194:
+without2204:
 	TESTQ  $0x00000001, R9
-	JZ     without2195
+	JZ     without2205
 	VMOVSS X0, (BX)
 
-without2195:
-stored2191:
+without2205:
+stored2201:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2196
+	JNZ     partial2206
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2197
+	JMP     stored2207
 
-partial2196:
+partial2206:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2198
+	JZ         without2208
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2198:
+without2208:
 	TESTQ      $0x00000004, R9
-	JZ         without2199
+	JZ         without2209
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2199:
+without2209:
 	TESTQ     $0x00000002, R9
-	JZ        without2200
+	JZ        without2210
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2200:
+without2210:
 	TESTQ  $0x00000001, R9
-	JZ     without2201
+	JZ     without2211
 	VMOVSS X0, (BX)
 
-without2201:
-stored2197:
+without2211:
+stored2207:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2202
+	JNZ     partial2212
 	VMOVUPS Z9, 64(DI)
-	JMP     stored2203
+	JMP     stored2213
 
-partial2202:
+partial2212:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2204
+	JZ         without2214
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2204:
+without2214:
 	TESTQ      $0x00000004, R9
-	JZ         without2205
+	JZ         without2215
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2205:
+without2215:
 	TESTQ     $0x00000002, R9
-	JZ        without2206
+	JZ        without2216
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2206:
+without2216:
 	TESTQ  $0x00000001, R9
-	JZ     without2207
+	JZ     without2217
 	VMOVSS X0, (BX)
 
-without2207:
-stored2203:
+without2217:
+stored2213:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2208
+	JNZ     partial2218
 	VMOVUPS Z11, 64(DI)
-	JMP     stored2209
+	JMP     stored2219
 
-partial2208:
+partial2218:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2210
+	JZ         without2220
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2210:
+without2220:
 	TESTQ      $0x00000004, R9
-	JZ         without2211
+	JZ         without2221
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2211:
+without2221:
 	TESTQ     $0x00000002, R9
-	JZ        without2212
+	JZ        without2222
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2212:
+without2222:
 	TESTQ  $0x00000001, R9
-	JZ     without2213
+	JZ     without2223
 	VMOVSS X0, (BX)
 
-without2213:
-stored2209:
+without2223:
+stored2219:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2214
+	JNZ     partial2224
 	VMOVUPS Z13, 64(DI)
-	JMP     stored2215
+	JMP     stored2225
 
-partial2214:
+partial2224:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2216
+	JZ         without2226
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2216:
+without2226:
 	TESTQ      $0x00000004, R9
-	JZ         without2217
+	JZ         without2227
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2217:
+without2227:
 	TESTQ     $0x00000002, R9
-	JZ        without2218
+	JZ        without2228
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2218:
+without2228:
 	TESTQ  $0x00000001, R9
-	JZ     without2219
+	JZ     without2229
 	VMOVSS X0, (BX)
 
-without2219:
-stored2215:
+without2229:
+stored2225:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2220
-	VMOVUPS Z15, 64(DI)
-	JMP     stored2221
-
-partial2220:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z15, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2222
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2222:
-	TESTQ      $0x00000004, R9
-	JZ         without2223
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2223:
-	TESTQ     $0x00000002, R9
-	JZ        without2224
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2224:
-	TESTQ  $0x00000001, R9
-	JZ     without2225
-	VMOVSS X0, (BX)
-
-without2225:
-stored2221:
-	ADDQ AX, DI
-	SUBQ $0x00000008, R10
-	CMPQ R10, $0x00000008
-	JGE  tile2174
-
-tiles2175:
-	CMPQ R10, $0x00000004
-	JLT  tiles2227
-
-tile2226:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done2229
-
-again2228:
-	VMOVUPS      (BX), Z8
-	VMOVUPS.Z    64(BX), K1, Z9
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again2228
-
-done2229:
-	MOVQ    CX, SI
-	IMUL3Q  $0x03, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2230
-	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z15, 64(DI)
 	JMP     stored2231
 
 partial2230:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z1, Z0
+	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2232
 	VMOVUPS    Y0, (BX)
@@ -31120,136 +31165,224 @@ without2234:
 
 without2235:
 stored2231:
+	ADDQ AX, DI
+	SUBQ $0x00000008, R10
+	CMPQ R10, $0x00000008
+	JGE  tile2184
+
+tiles2185:
+	CMPQ R10, $0x00000004
+	JLT  tiles2237
+
+tile2236:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done2239
+
+again2238:
+	VMOVUPS      (BX), Z8
+	VMOVUPS.Z    64(BX), K1, Z9
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again2238
+
+done2239:
+	MOVQ    CX, SI
+	IMUL3Q  $0x03, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2240
+	VMOVUPS Z1, 64(DI)
+	JMP     stored2241
+
+partial2240:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z1, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2242
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2242:
+	TESTQ      $0x00000004, R9
+	JZ         without2243
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2243:
+	TESTQ     $0x00000002, R9
+	JZ        without2244
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2244:
+	TESTQ  $0x00000001, R9
+	JZ     without2245
+	VMOVSS X0, (BX)
+
+without2245:
+stored2241:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2236
+	JNZ     partial2246
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2237
+	JMP     stored2247
 
-partial2236:
+partial2246:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2238
+	JZ         without2248
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2238:
+without2248:
 	TESTQ      $0x00000004, R9
-	JZ         without2239
+	JZ         without2249
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2239:
+without2249:
 	TESTQ     $0x00000002, R9
-	JZ        without2240
+	JZ        without2250
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2240:
+without2250:
 	TESTQ  $0x00000001, R9
-	JZ     without2241
+	JZ     without2251
 	VMOVSS X0, (BX)
 
-without2241:
-stored2237:
+without2251:
+stored2247:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2242
+	JNZ     partial2252
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2243
+	JMP     stored2253
 
-partial2242:
+partial2252:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2244
+	JZ         without2254
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2244:
+without2254:
 	TESTQ      $0x00000004, R9
-	JZ         without2245
+	JZ         without2255
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2245:
+without2255:
 	TESTQ     $0x00000002, R9
-	JZ        without2246
+	JZ        without2256
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2246:
+without2256:
 	TESTQ  $0x00000001, R9
-	JZ     without2247
+	JZ     without2257
 	VMOVSS X0, (BX)
 
-without2247:
-stored2243:
+without2257:
+stored2253:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2248
+	JNZ     partial2258
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2249
+	JMP     stored2259
 
-partial2248:
+partial2258:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2250
+	JZ         without2260
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2250:
+without2260:
 	TESTQ      $0x00000004, R9
-	JZ         without2251
+	JZ         without2261
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2251:
+without2261:
 	TESTQ     $0x00000002, R9
-	JZ        without2252
+	JZ        without2262
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2252:
+without2262:
 	TESTQ  $0x00000001, R9
-	JZ     without2253
+	JZ     without2263
 	VMOVSS X0, (BX)
 
-without2253:
-stored2249:
+without2263:
+stored2259:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2226
+	JGE  tile2236
 
-tiles2227:
+tiles2237:
 	CMPQ R10, $0x00000001
-	JLT  tiles2255
+	JLT  tiles2265
 
-tile2254:
+tile2264:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2257
+	JLE    done2267
 
-again2256:
+again2266:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -31259,56 +31392,56 @@ again2256:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2256
+	JNZ          again2266
 
-done2257:
+done2267:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2258
+	JNZ     partial2268
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2259
+	JMP     stored2269
 
-partial2258:
+partial2268:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2260
+	JZ         without2270
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2260:
+without2270:
 	TESTQ      $0x00000004, R9
-	JZ         without2261
+	JZ         without2271
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2261:
+without2271:
 	TESTQ     $0x00000002, R9
-	JZ        without2262
+	JZ        without2272
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2262:
+without2272:
 	TESTQ  $0x00000001, R9
-	JZ     without2263
+	JZ     without2273
 	VMOVSS X0, (CX)
 
-without2263:
-stored2259:
+without2273:
+stored2269:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2254
+	JGE  tile2264
 
-tiles2255:
-	JMP done2045
+tiles2265:
+	JMP done2055
 
-wider2173:
+wider2183:
 	CMPQ  R9, $0x00000030
-	JGT   wider2264
+	JGT   wider2274
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -31318,9 +31451,9 @@ wider2173:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2266
+	JLT   tiles2276
 
-tile2265:
+tile2275:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31349,9 +31482,9 @@ tile2265:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2268
+	JLE    done2278
 
-again2267:
+again2277:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -31398,370 +31531,288 @@ again2267:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2267
+	JNZ          again2277
 
-done2268:
+done2278:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2269
+	JNZ     partial2279
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2270
+	JMP     stored2280
 
-partial2269:
+partial2279:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2271
+	JZ         without2281
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2271:
+without2281:
 	TESTQ      $0x00000004, R9
-	JZ         without2272
+	JZ         without2282
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2272:
+without2282:
 	TESTQ     $0x00000002, R9
-	JZ        without2273
+	JZ        without2283
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2273:
+without2283:
 	TESTQ  $0x00000001, R9
-	JZ     without2274
+	JZ     without2284
 	VMOVSS X0, (BX)
 
-without2274:
-stored2270:
+without2284:
+stored2280:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2275
+	JNZ     partial2285
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2276
+	JMP     stored2286
 
-partial2275:
+partial2285:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2277
+	JZ         without2287
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2277:
+without2287:
 	TESTQ      $0x00000004, R9
-	JZ         without2278
+	JZ         without2288
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2278:
+without2288:
 	TESTQ     $0x00000002, R9
-	JZ        without2279
+	JZ        without2289
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2279:
+without2289:
 	TESTQ  $0x00000001, R9
-	JZ     without2280
+	JZ     without2290
 	VMOVSS X0, (BX)
 
-without2280:
-stored2276:
+without2290:
+stored2286:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2281
+	JNZ     partial2291
 	VMOVUPS Z8, 128(DI)
-	JMP     stored2282
+	JMP     stored2292
 
-partial2281:
+partial2291:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2283
+	JZ         without2293
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2283:
+without2293:
 	TESTQ      $0x00000004, R9
-	JZ         without2284
+	JZ         without2294
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2284:
+without2294:
 	TESTQ     $0x00000002, R9
-	JZ        without2285
+	JZ        without2295
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2285:
+without2295:
 	TESTQ  $0x00000001, R9
-	JZ     without2286
+	JZ     without2296
 	VMOVSS X0, (BX)
 
-without2286:
-stored2282:
+without2296:
+stored2292:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2287
+	JNZ     partial2297
 	VMOVUPS Z11, 128(DI)
-	JMP     stored2288
+	JMP     stored2298
 
-partial2287:
+partial2297:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2289
+	JZ         without2299
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2289:
+without2299:
 	TESTQ      $0x00000004, R9
-	JZ         without2290
+	JZ         without2300
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2290:
+without2300:
 	TESTQ     $0x00000002, R9
-	JZ        without2291
+	JZ        without2301
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2291:
+without2301:
 	TESTQ  $0x00000001, R9
-	JZ     without2292
+	JZ     without2302
 	VMOVSS X0, (BX)
 
-without2292:
-stored2288:
+without2302:
+stored2298:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2293
+	JNZ     partial2303
 	VMOVUPS Z14, 128(DI)
-	JMP     stored2294
+	JMP     stored2304
 
-partial2293:
+partial2303:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2295
+	JZ         without2305
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2295:
+without2305:
 	TESTQ      $0x00000004, R9
-	JZ         without2296
+	JZ         without2306
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2296:
+without2306:
 	TESTQ     $0x00000002, R9
-	JZ        without2297
+	JZ        without2307
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2297:
+without2307:
 	TESTQ  $0x00000001, R9
-	JZ     without2298
+	JZ     without2308
 	VMOVSS X0, (BX)
 
-without2298:
-stored2294:
+without2308:
+stored2304:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2299
+	JNZ     partial2309
 	VMOVUPS Z17, 128(DI)
-	JMP     stored2300
+	JMP     stored2310
 
-partial2299:
+partial2309:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2301
+	JZ         without2311
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2301:
+without2311:
 	TESTQ      $0x00000004, R9
-	JZ         without2302
+	JZ         without2312
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2302:
+without2312:
 	TESTQ     $0x00000002, R9
-	JZ        without2303
+	JZ        without2313
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2303:
+without2313:
 	TESTQ  $0x00000001, R9
-	JZ     without2304
+	JZ     without2314
 	VMOVSS X0, (BX)
 
-without2304:
-stored2300:
+without2314:
+stored2310:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2305
+	JNZ     partial2315
 	VMOVUPS Z20, 128(DI)
-	JMP     stored2306
+	JMP     stored2316
 
-partial2305:
+partial2315:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2307
+	JZ         without2317
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2307:
+without2317:
 	TESTQ      $0x00000004, R9
-	JZ         without2308
+	JZ         without2318
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2308:
+without2318:
 	TESTQ     $0x00000002, R9
-	JZ        without2309
+	JZ        without2319
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2309:
+without2319:
 	TESTQ  $0x00000001, R9
-	JZ     without2310
+	JZ     without2320
 	VMOVSS X0, (BX)
 
-without2310:
-stored2306:
+without2320:
+stored2316:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2311
-	VMOVUPS Z23, 128(DI)
-	JMP     stored2312
-
-partial2311:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z23, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2313
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2313:
-	TESTQ      $0x00000004, R9
-	JZ         without2314
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2314:
-	TESTQ     $0x00000002, R9
-	JZ        without2315
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2315:
-	TESTQ  $0x00000001, R9
-	JZ     without2316
-	VMOVSS X0, (BX)
-
-without2316:
-stored2312:
-	ADDQ AX, DI
-	SUBQ $0x00000008, R10
-	CMPQ R10, $0x00000008
-	JGE  tile2265
-
-tiles2266:
-	CMPQ R10, $0x00000002
-	JLT  tiles2318
-
-tile2317:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done2320
-
-again2319:
-	VMOVUPS      (BX), Z6
-	VMOVUPS      64(BX), Z7
-	VMOVUPS.Z    128(BX), K1, Z8
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z0
-	VFMADD231PS  Z7, Z9, Z1
-	VFMADD231PS  Z8, Z9, Z2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z3
-	VFMADD231PS  Z7, Z9, Z4
-	VFMADD231PS  Z8, Z9, Z5
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again2319
-
-done2320:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2321
-	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z23, 128(DI)
 	JMP     stored2322
 
 partial2321:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z2, Z0
+	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2323
 	VMOVUPS    Y0, (BX)
@@ -31789,54 +31840,136 @@ without2325:
 
 without2326:
 stored2322:
-	ADDQ    AX, DI
-	VMOVUPS Z3, (DI)
-	VMOVUPS Z4, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2327
-	VMOVUPS Z5, 128(DI)
-	JMP     stored2328
+	ADDQ AX, DI
+	SUBQ $0x00000008, R10
+	CMPQ R10, $0x00000008
+	JGE  tile2275
 
-partial2327:
+tiles2276:
+	CMPQ R10, $0x00000002
+	JLT  tiles2328
+
+tile2327:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done2330
+
+again2329:
+	VMOVUPS      (BX), Z6
+	VMOVUPS      64(BX), Z7
+	VMOVUPS.Z    128(BX), K1, Z8
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z0
+	VFMADD231PS  Z7, Z9, Z1
+	VFMADD231PS  Z8, Z9, Z2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z3
+	VFMADD231PS  Z7, Z9, Z4
+	VFMADD231PS  Z8, Z9, Z5
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again2329
+
+done2330:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2331
+	VMOVUPS Z2, 128(DI)
+	JMP     stored2332
+
+partial2331:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z5, Z0
+	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2329
+	JZ         without2333
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2329:
+without2333:
 	TESTQ      $0x00000004, R9
-	JZ         without2330
+	JZ         without2334
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2330:
+without2334:
 	TESTQ     $0x00000002, R9
-	JZ        without2331
+	JZ        without2335
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2331:
+without2335:
 	TESTQ  $0x00000001, R9
-	JZ     without2332
+	JZ     without2336
 	VMOVSS X0, (BX)
 
-without2332:
-stored2328:
+without2336:
+stored2332:
+	ADDQ    AX, DI
+	VMOVUPS Z3, (DI)
+	VMOVUPS Z4, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2337
+	VMOVUPS Z5, 128(DI)
+	JMP     stored2338
+
+partial2337:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z5, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2339
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2339:
+	TESTQ      $0x00000004, R9
+	JZ         without2340
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2340:
+	TESTQ     $0x00000002, R9
+	JZ        without2341
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2341:
+	TESTQ  $0x00000001, R9
+	JZ     without2342
+	VMOVSS X0, (BX)
+
+without2342:
+stored2338:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2317
+	JGE  tile2327
 
-tiles2318:
+tiles2328:
 	CMPQ R10, $0x00000001
-	JLT  tiles2334
+	JLT  tiles2344
 
-tile2333:
+tile2343:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31844,9 +31977,9 @@ tile2333:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2336
+	JLE    done2346
 
-again2335:
+again2345:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -31858,55 +31991,55 @@ again2335:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2335
+	JNZ          again2345
 
-done2336:
+done2346:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2337
+	JNZ     partial2347
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2338
+	JMP     stored2348
 
-partial2337:
+partial2347:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2339
+	JZ         without2349
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2339:
+without2349:
 	TESTQ      $0x00000004, R9
-	JZ         without2340
+	JZ         without2350
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2340:
+without2350:
 	TESTQ     $0x00000002, R9
-	JZ        without2341
+	JZ        without2351
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2341:
+without2351:
 	TESTQ  $0x00000001, R9
-	JZ     without2342
+	JZ     without2352
 	VMOVSS X0, (CX)
 
-without2342:
-stored2338:
+without2352:
+stored2348:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2333
+	JGE  tile2343
 
-tiles2334:
-	JMP done2045
+tiles2344:
+	JMP done2055
 
-wider2264:
+wider2274:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -31916,9 +32049,9 @@ wider2264:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2345
+	JLT   tiles2355
 
-tile2344:
+tile2354:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31947,9 +32080,9 @@ tile2344:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2347
+	JLE    done2357
 
-again2346:
+again2356:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -31993,9 +32126,9 @@ again2346:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2346
+	JNZ          again2356
 
-done2347:
+done2357:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -32003,296 +32136,208 @@ done2347:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2348
+	JNZ     partial2358
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2349
+	JMP     stored2359
 
-partial2348:
+partial2358:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2350
+	JZ         without2360
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2350:
+without2360:
 	TESTQ      $0x00000004, R9
-	JZ         without2351
+	JZ         without2361
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2351:
+without2361:
 	TESTQ     $0x00000002, R9
-	JZ        without2352
+	JZ        without2362
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2352:
+without2362:
 	TESTQ  $0x00000001, R9
-	JZ     without2353
+	JZ     without2363
 	VMOVSS X0, (BX)
 
-without2353:
-stored2349:
+without2363:
+stored2359:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2354
+	JNZ     partial2364
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2355
+	JMP     stored2365
 
-partial2354:
+partial2364:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2356
+	JZ         without2366
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2356:
+without2366:
 	TESTQ      $0x00000004, R9
-	JZ         without2357
+	JZ         without2367
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2357:
+without2367:
 	TESTQ     $0x00000002, R9
-	JZ        without2358
+	JZ        without2368
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2358:
+without2368:
 	TESTQ  $0x00000001, R9
-	JZ     without2359
+	JZ     without2369
 	VMOVSS X0, (BX)
 
-without2359:
-stored2355:
+without2369:
+stored2365:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2360
+	JNZ     partial2370
 	VMOVUPS Z11, 192(DI)
-	JMP     stored2361
+	JMP     stored2371
 
-partial2360:
+partial2370:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2362
+	JZ         without2372
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2362:
+without2372:
 	TESTQ      $0x00000004, R9
-	JZ         without2363
+	JZ         without2373
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2363:
+without2373:
 	TESTQ     $0x00000002, R9
-	JZ        without2364
+	JZ        without2374
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2364:
+without2374:
 	TESTQ  $0x00000001, R9
-	JZ     without2365
+	JZ     without2375
 	VMOVSS X0, (BX)
 
-without2365:
-stored2361:
+without2375:
+stored2371:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2366
+	JNZ     partial2376
 	VMOVUPS Z15, 192(DI)
-	JMP     stored2367
+	JMP     stored2377
 
-partial2366:
+partial2376:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2368
+	JZ         without2378
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2368:
+without2378:
 	TESTQ      $0x00000004, R9
-	JZ         without2369
+	JZ         without2379
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2369:
+without2379:
 	TESTQ     $0x00000002, R9
-	JZ        without2370
+	JZ        without2380
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2370:
+without2380:
 	TESTQ  $0x00000001, R9
-	JZ     without2371
+	JZ     without2381
 	VMOVSS X0, (BX)
 
-without2371:
-stored2367:
+without2381:
+stored2377:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2372
+	JNZ     partial2382
 	VMOVUPS Z19, 192(DI)
-	JMP     stored2373
+	JMP     stored2383
 
-partial2372:
+partial2382:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2374
+	JZ         without2384
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2374:
+without2384:
 	TESTQ      $0x00000004, R9
-	JZ         without2375
+	JZ         without2385
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2375:
+without2385:
 	TESTQ     $0x00000002, R9
-	JZ        without2376
+	JZ        without2386
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2376:
+without2386:
 	TESTQ  $0x00000001, R9
-	JZ     without2377
+	JZ     without2387
 	VMOVSS X0, (BX)
 
-without2377:
-stored2373:
+without2387:
+stored2383:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2378
-	VMOVUPS Z23, 192(DI)
-	JMP     stored2379
-
-partial2378:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z23, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2380
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2380:
-	TESTQ      $0x00000004, R9
-	JZ         without2381
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2381:
-	TESTQ     $0x00000002, R9
-	JZ        without2382
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2382:
-	TESTQ  $0x00000001, R9
-	JZ     without2383
-	VMOVSS X0, (BX)
-
-without2383:
-stored2379:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile2344
-
-tiles2345:
-	CMPQ R10, $0x00000002
-	JLT  tiles2385
-
-tile2384:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done2387
-
-again2386:
-	VMOVUPS      (BX), Z8
-	VMOVUPS      64(BX), Z9
-	VMOVUPS      128(BX), Z10
-	VMOVUPS.Z    192(BX), K1, Z11
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z8, Z12, Z0
-	VFMADD231PS  Z9, Z12, Z1
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Z11, Z12, Z3
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z8, Z12, Z4
-	VFMADD231PS  Z9, Z12, Z5
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again2386
-
-done2387:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	VMOVUPS Z2, 128(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2388
-	VMOVUPS Z3, 192(DI)
+	VMOVUPS Z23, 192(DI)
 	JMP     stored2389
 
 partial2388:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2390
 	VMOVUPS    Y0, (BX)
@@ -32320,55 +32365,143 @@ without2392:
 
 without2393:
 stored2389:
+	ADDQ AX, DI
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile2354
+
+tiles2355:
+	CMPQ R10, $0x00000002
+	JLT  tiles2395
+
+tile2394:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done2397
+
+again2396:
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS.Z    192(BX), K1, Z11
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z8, Z12, Z0
+	VFMADD231PS  Z9, Z12, Z1
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z8, Z12, Z4
+	VFMADD231PS  Z9, Z12, Z5
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again2396
+
+done2397:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2398
+	VMOVUPS Z3, 192(DI)
+	JMP     stored2399
+
+partial2398:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2400
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2400:
+	TESTQ      $0x00000004, R9
+	JZ         without2401
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2401:
+	TESTQ     $0x00000002, R9
+	JZ        without2402
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2402:
+	TESTQ  $0x00000001, R9
+	JZ     without2403
+	VMOVSS X0, (BX)
+
+without2403:
+stored2399:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2394
+	JNZ     partial2404
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2395
+	JMP     stored2405
 
-partial2394:
+partial2404:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2396
+	JZ         without2406
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2396:
+without2406:
 	TESTQ      $0x00000004, R9
-	JZ         without2397
+	JZ         without2407
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2397:
+without2407:
 	TESTQ     $0x00000002, R9
-	JZ        without2398
+	JZ        without2408
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2398:
+without2408:
 	TESTQ  $0x00000001, R9
-	JZ     without2399
+	JZ     without2409
 	VMOVSS X0, (BX)
 
-without2399:
-stored2395:
+without2409:
+stored2405:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2384
+	JGE  tile2394
 
-tiles2385:
+tiles2395:
 	CMPQ R10, $0x00000001
-	JLT  tiles2401
+	JLT  tiles2411
 
-tile2400:
+tile2410:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32377,9 +32510,9 @@ tile2400:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2403
+	JLE    done2413
 
-again2402:
+again2412:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -32393,54 +32526,54 @@ again2402:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2402
+	JNZ          again2412
 
-done2403:
+done2413:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2404
+	JNZ     partial2414
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2405
+	JMP     stored2415
 
-partial2404:
+partial2414:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2406
+	JZ         without2416
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2406:
+without2416:
 	TESTQ      $0x00000004, R9
-	JZ         without2407
+	JZ         without2417
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2407:
+without2417:
 	TESTQ     $0x00000002, R9
-	JZ        without2408
+	JZ        without2418
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2408:
+without2418:
 	TESTQ  $0x00000001, R9
-	JZ     without2409
+	JZ     without2419
 	VMOVSS X0, (CX)
 
-without2409:
-stored2405:
+without2419:
+stored2415:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2400
+	JGE  tile2410
 
-tiles2401:
-done2045:
+tiles2411:
+done2055:
 	VZEROUPPER
 	RET
 
@@ -32457,18 +32590,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest2411
+	JLT  rest2421
 
-panel2410:
+panel2420:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2414
+	JLT  tiles2424
 
-tile2413:
+tile2423:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32494,9 +32627,9 @@ tile2413:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2416
+	JLE    done2426
 
-again2415:
+again2425:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -32529,9 +32662,9 @@ again2415:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2415
+	JNZ          again2425
 
-done2416:
+done2426:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -32680,13 +32813,13 @@ done2416:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile2413
+	JGE           tile2423
 
-tiles2414:
+tiles2424:
 	CMPQ R11, $0x00000002
-	JLT  tiles2418
+	JLT  tiles2428
 
-tile2417:
+tile2427:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32700,9 +32833,9 @@ tile2417:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2420
+	JLE    done2430
 
-again2419:
+again2429:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -32720,9 +32853,9 @@ again2419:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2419
+	JNZ          again2429
 
-done2420:
+done2430:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -32784,13 +32917,13 @@ done2420:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile2417
+	JGE           tile2427
 
-tiles2418:
+tiles2428:
 	CMPQ R11, $0x00000001
-	JLT  tiles2422
+	JLT  tiles2432
 
-tile2421:
+tile2431:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32800,9 +32933,9 @@ tile2421:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2424
+	JLE    done2434
 
-again2423:
+again2433:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -32815,9 +32948,9 @@ again2423:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2423
+	JNZ          again2433
 
-done2424:
+done2434:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -32850,19 +32983,19 @@ done2424:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile2421
+	JGE           tile2431
 
-tiles2422:
+tiles2432:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel2410
+	JGE  panel2420
 
-rest2411:
+rest2421:
 	TESTQ R10, R10
-	JZ    done2412
+	JZ    done2422
 	CMPQ  R10, $0x00000010
-	JGT   wider2425
+	JGT   wider2435
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -32872,9 +33005,9 @@ rest2411:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles2427
+	JLT   tiles2437
 
-tile2426:
+tile2436:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32890,9 +33023,9 @@ tile2426:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2429
+	JLE    done2439
 
-again2428:
+again2438:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -32917,14 +33050,14 @@ again2428:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2428
+	JNZ          again2438
 
-done2429:
+done2439:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2430
+	JLE           few2440
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -32934,90 +33067,13 @@ done2429:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2432
-	VMOVUPD       Z0, 64(R8)
-	JMP           stored2435
-
-partial2432:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2433
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2433:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2434
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2434:
-	TESTQ  $0x00000001, SI
-	JZ     stored2435
-	VMOVSD X0, (DI)
-
-stored2435:
-	JMP added2431
-
-few2430:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z10, Z10
-	TESTQ     $0x00000007, R10
-	JNZ       partial2436
-	VMOVUPD   Z10, (R8)
-	JMP       stored2439
-
-partial2436:
-	LEAQ       (R8), SI
-	VMOVAPD    Z10, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2437
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2437:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2438
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2438:
-	TESTQ  $0x00000001, R10
-	JZ     stored2439
-	VMOVSD X0, (SI)
-
-stored2439:
-added2431:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2440
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
 	JNZ           partial2442
-	VMOVUPD       Z1, 64(R8)
+	VMOVUPD       Z0, 64(R8)
 	JMP           stored2445
 
 partial2442:
 	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
 	JZ         noFour2443
 	VMOVUPD    Y0, (DI)
@@ -33043,16 +33099,16 @@ few2440:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
 	JNZ       partial2446
-	VMOVUPD   Z0, (R8)
+	VMOVUPD   Z10, (R8)
 	JMP       stored2449
 
 partial2446:
 	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
+	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
 	JZ         noFour2447
 	VMOVUPD    Y0, (SI)
@@ -33074,8 +33130,8 @@ noTwo2448:
 stored2449:
 added2441:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2450
@@ -33151,8 +33207,8 @@ noTwo2458:
 stored2459:
 added2451:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2460
@@ -33228,8 +33284,8 @@ noTwo2468:
 stored2469:
 added2461:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2470
@@ -33305,8 +33361,8 @@ noTwo2478:
 stored2479:
 added2471:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2480
@@ -33382,8 +33438,8 @@ noTwo2488:
 stored2489:
 added2481:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y6, Z0
-	VEXTRACTF64X4 $0x01, Z6, Y1
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2490
@@ -33459,8 +33515,8 @@ noTwo2498:
 stored2499:
 added2491:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y7, Z0
-	VEXTRACTF64X4 $0x01, Z7, Y1
+	VCVTPS2PD     Y6, Z0
+	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2500
@@ -33536,8 +33592,8 @@ noTwo2508:
 stored2509:
 added2501:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y8, Z0
-	VEXTRACTF64X4 $0x01, Z8, Y1
+	VCVTPS2PD     Y7, Z0
+	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2510
@@ -33613,8 +33669,8 @@ noTwo2518:
 stored2519:
 added2511:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y9, Z0
-	VEXTRACTF64X4 $0x01, Z9, Y1
+	VCVTPS2PD     Y8, Z0
+	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2520
@@ -33689,17 +33745,94 @@ noTwo2528:
 
 stored2529:
 added2521:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y9, Z0
+	VEXTRACTF64X4 $0x01, Z9, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2530
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2532
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored2535
+
+partial2532:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2533
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2533:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2534
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2534:
+	TESTQ  $0x00000001, SI
+	JZ     stored2535
+	VMOVSD X0, (DI)
+
+stored2535:
+	JMP added2531
+
+few2530:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2536
+	VMOVUPD   Z0, (R8)
+	JMP       stored2539
+
+partial2536:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2537
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2537:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2538
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2538:
+	TESTQ  $0x00000001, R10
+	JZ     stored2539
+	VMOVSD X0, (SI)
+
+stored2539:
+added2531:
 	ADDQ DX, R8
 	ADDQ $0x00000028, BX
 	SUBQ $0x0000000a, R11
 	CMPQ R11, $0x0000000a
-	JGE  tile2426
+	JGE  tile2436
 
-tiles2427:
+tiles2437:
 	CMPQ R11, $0x00000005
-	JLT  tiles2531
+	JLT  tiles2541
 
-tile2530:
+tile2540:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33710,9 +33843,9 @@ tile2530:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2533
+	JLE    done2543
 
-again2532:
+again2542:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -33727,14 +33860,14 @@ again2532:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2532
+	JNZ          again2542
 
-done2533:
+done2543:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2534
+	JLE           few2544
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -33744,90 +33877,13 @@ done2533:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2536
-	VMOVUPD       Z0, 64(R8)
-	JMP           stored2539
-
-partial2536:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2537
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2537:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2538
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2538:
-	TESTQ  $0x00000001, SI
-	JZ     stored2539
-	VMOVSD X0, (DI)
-
-stored2539:
-	JMP added2535
-
-few2534:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z5, Z5
-	TESTQ     $0x00000007, R10
-	JNZ       partial2540
-	VMOVUPD   Z5, (R8)
-	JMP       stored2543
-
-partial2540:
-	LEAQ       (R8), SI
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2541
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2541:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2542
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2542:
-	TESTQ  $0x00000001, R10
-	JZ     stored2543
-	VMOVSD X0, (SI)
-
-stored2543:
-added2535:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2544
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
 	JNZ           partial2546
-	VMOVUPD       Z1, 64(R8)
+	VMOVUPD       Z0, 64(R8)
 	JMP           stored2549
 
 partial2546:
 	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
 	JZ         noFour2547
 	VMOVUPD    Y0, (DI)
@@ -33853,16 +33909,16 @@ few2544:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
 	JNZ       partial2550
-	VMOVUPD   Z0, (R8)
+	VMOVUPD   Z5, (R8)
 	JMP       stored2553
 
 partial2550:
 	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
+	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
 	JZ         noFour2551
 	VMOVUPD    Y0, (SI)
@@ -33884,8 +33940,8 @@ noTwo2552:
 stored2553:
 added2545:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2554
@@ -33961,8 +34017,8 @@ noTwo2562:
 stored2563:
 added2555:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2564
@@ -34038,8 +34094,8 @@ noTwo2572:
 stored2573:
 added2565:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2574
@@ -34114,120 +34170,12 @@ noTwo2582:
 
 stored2583:
 added2575:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile2530
-
-tiles2531:
-	CMPQ R11, $0x00000002
-	JLT  tiles2585
-
-tile2584:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2587
-
-again2586:
-	VMOVUPS.Z    (DI), K1, Z2
-	VBROADCASTSS (SI), Z3
-	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS 4(SI), Z3
-	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2586
-
-done2587:
-	VCVTPS2PD     Y0, Z2
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	CMPQ          R10, $0x08
-	JLE           few2588
-	VADDPD        (R8), Z2, Z2
-	VMOVUPD       Z2, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z2
-	VADDPD        Z2, Z0, Z0
-	TESTQ         $0x00000007, SI
-	JNZ           partial2590
-	VMOVUPD       Z0, 64(R8)
-	JMP           stored2593
-
-partial2590:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2591
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2591:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2592
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2592:
-	TESTQ  $0x00000001, SI
-	JZ     stored2593
-	VMOVSD X0, (DI)
-
-stored2593:
-	JMP added2589
-
-few2588:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z2, Z2
-	TESTQ     $0x00000007, R10
-	JNZ       partial2594
-	VMOVUPD   Z2, (R8)
-	JMP       stored2597
-
-partial2594:
-	LEAQ       (R8), SI
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2595
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2595:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2596
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2596:
-	TESTQ  $0x00000001, R10
-	JZ     stored2597
-	VMOVSD X0, (SI)
-
-stored2597:
-added2589:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2598
+	JLE           few2584
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -34237,13 +34185,121 @@ added2589:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2600
+	JNZ           partial2586
 	VMOVUPD       Z1, 64(R8)
+	JMP           stored2589
+
+partial2586:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2587
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2587:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2588
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2588:
+	TESTQ  $0x00000001, SI
+	JZ     stored2589
+	VMOVSD X0, (DI)
+
+stored2589:
+	JMP added2585
+
+few2584:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2590
+	VMOVUPD   Z0, (R8)
+	JMP       stored2593
+
+partial2590:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2591
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2591:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2592
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2592:
+	TESTQ  $0x00000001, R10
+	JZ     stored2593
+	VMOVSD X0, (SI)
+
+stored2593:
+added2585:
+	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile2540
+
+tiles2541:
+	CMPQ R11, $0x00000002
+	JLT  tiles2595
+
+tile2594:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2597
+
+again2596:
+	VMOVUPS.Z    (DI), K1, Z2
+	VBROADCASTSS (SI), Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VBROADCASTSS 4(SI), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2596
+
+done2597:
+	VCVTPS2PD     Y0, Z2
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	CMPQ          R10, $0x08
+	JLE           few2598
+	VADDPD        (R8), Z2, Z2
+	VMOVUPD       Z2, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z2
+	VADDPD        Z2, Z0, Z0
+	TESTQ         $0x00000007, SI
+	JNZ           partial2600
+	VMOVUPD       Z0, 64(R8)
 	JMP           stored2603
 
 partial2600:
 	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
 	JZ         noFour2601
 	VMOVUPD    Y0, (DI)
@@ -34269,16 +34325,16 @@ few2598:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
 	JNZ       partial2604
-	VMOVUPD   Z0, (R8)
+	VMOVUPD   Z2, (R8)
 	JMP       stored2607
 
 partial2604:
 	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
+	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
 	JZ         noFour2605
 	VMOVUPD    Y0, (SI)
@@ -34299,40 +34355,117 @@ noTwo2606:
 
 stored2607:
 added2599:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2608
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2610
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored2613
+
+partial2610:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2611
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2611:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2612
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2612:
+	TESTQ  $0x00000001, SI
+	JZ     stored2613
+	VMOVSD X0, (DI)
+
+stored2613:
+	JMP added2609
+
+few2608:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2614
+	VMOVUPD   Z0, (R8)
+	JMP       stored2617
+
+partial2614:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2615
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2615:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2616
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2616:
+	TESTQ  $0x00000001, R10
+	JZ     stored2617
+	VMOVSD X0, (SI)
+
+stored2617:
+added2609:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2584
+	JGE  tile2594
 
-tiles2585:
+tiles2595:
 	CMPQ R11, $0x00000001
-	JLT  tiles2609
+	JLT  tiles2619
 
-tile2608:
+tile2618:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2611
+	JLE    done2621
 
-again2610:
+again2620:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2610
+	JNZ          again2620
 
-done2611:
+done2621:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2612
+	JLE           few2622
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -34342,80 +34475,80 @@ done2611:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2614
+	JNZ           partial2624
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2617
+	JMP           stored2627
 
-partial2614:
+partial2624:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2615
+	JZ         noFour2625
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2615:
+noFour2625:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2616
+	JZ         noTwo2626
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2616:
+noTwo2626:
 	TESTQ  $0x00000001, SI
-	JZ     stored2617
+	JZ     stored2627
 	VMOVSD X0, (DI)
 
-stored2617:
-	JMP added2613
+stored2627:
+	JMP added2623
 
-few2612:
+few2622:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial2618
+	JNZ       partial2628
 	VMOVUPD   Z1, (R8)
-	JMP       stored2621
+	JMP       stored2631
 
-partial2618:
+partial2628:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2619
+	JZ         noFour2629
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2619:
+noFour2629:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2620
+	JZ         noTwo2630
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2620:
+noTwo2630:
 	TESTQ  $0x00000001, R10
-	JZ     stored2621
+	JZ     stored2631
 	VMOVSD X0, (SI)
 
-stored2621:
-added2613:
+stored2631:
+added2623:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2608
+	JGE  tile2618
 
-tiles2609:
-	JMP done2412
+tiles2619:
+	JMP done2422
 
-wider2425:
+wider2435:
 	CMPQ  R10, $0x00000020
-	JGT   wider2622
+	JGT   wider2632
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -34426,9 +34559,9 @@ wider2425:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2624
+	JLT   tiles2634
 
-tile2623:
+tile2633:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34444,9 +34577,9 @@ tile2623:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2626
+	JLE    done2636
 
-again2625:
+again2635:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -34467,9 +34600,9 @@ again2625:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2625
+	JNZ          again2635
 
-done2626:
+done2636:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -34479,90 +34612,6 @@ done2626:
 	VMOVUPD       Z0, 64(R8)
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2627
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2629
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2632
-
-partial2629:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2630
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2630:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2631
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2631:
-	TESTQ  $0x00000001, SI
-	JZ     stored2632
-	VMOVSD X0, (DI)
-
-stored2632:
-	JMP added2628
-
-few2627:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2633
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2636
-
-partial2633:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2634
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2634:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2635
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2635:
-	TESTQ  $0x00000001, R10
-	JZ     stored2636
-	VMOVSD X0, (SI)
-
-stored2636:
-added2628:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2637
@@ -34638,15 +34687,15 @@ noTwo2645:
 stored2646:
 added2638:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	VADDPD        64(R8), Z1, Z1
 	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2647
@@ -34722,15 +34771,15 @@ noTwo2655:
 stored2656:
 added2648:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y6, Z0
-	VEXTRACTF64X4 $0x01, Z6, Y1
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	VADDPD        64(R8), Z1, Z1
 	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y7, Z0
-	VEXTRACTF64X4 $0x01, Z7, Y1
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2657
@@ -34806,15 +34855,15 @@ noTwo2665:
 stored2666:
 added2658:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y8, Z0
-	VEXTRACTF64X4 $0x01, Z8, Y1
+	VCVTPS2PD     Y6, Z0
+	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	VADDPD        64(R8), Z1, Z1
 	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y9, Z0
-	VEXTRACTF64X4 $0x01, Z9, Y1
+	VCVTPS2PD     Y7, Z0
+	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2667
@@ -34889,17 +34938,101 @@ noTwo2675:
 
 stored2676:
 added2668:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y8, Z0
+	VEXTRACTF64X4 $0x01, Z8, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y9, Z0
+	VEXTRACTF64X4 $0x01, Z9, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2677
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2679
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2682
+
+partial2679:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2680
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2680:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2681
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2681:
+	TESTQ  $0x00000001, SI
+	JZ     stored2682
+	VMOVSD X0, (DI)
+
+stored2682:
+	JMP added2678
+
+few2677:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2683
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2686
+
+partial2683:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2684
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2684:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2685
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2685:
+	TESTQ  $0x00000001, R10
+	JZ     stored2686
+	VMOVSD X0, (SI)
+
+stored2686:
+added2678:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2623
+	JGE  tile2633
 
-tiles2624:
+tiles2634:
 	CMPQ R11, $0x00000002
-	JLT  tiles2678
+	JLT  tiles2688
 
-tile2677:
+tile2687:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34909,9 +35042,9 @@ tile2677:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2680
+	JLE    done2690
 
-again2679:
+again2689:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -34923,9 +35056,9 @@ again2679:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2679
+	JNZ          again2689
 
-done2680:
+done2690:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -34935,90 +35068,6 @@ done2680:
 	VMOVUPD       Z0, 64(R8)
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2681
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2683
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2686
-
-partial2683:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2684
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2684:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2685
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2685:
-	TESTQ  $0x00000001, SI
-	JZ     stored2686
-	VMOVSD X0, (DI)
-
-stored2686:
-	JMP added2682
-
-few2681:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2687
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2690
-
-partial2687:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2688
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2688:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2689
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2689:
-	TESTQ  $0x00000001, R10
-	JZ     stored2690
-	VMOVSD X0, (SI)
-
-stored2690:
-added2682:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2691
@@ -35093,17 +35142,101 @@ noTwo2699:
 
 stored2700:
 added2692:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2701
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2703
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2706
+
+partial2703:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2704
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2704:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2705
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2705:
+	TESTQ  $0x00000001, SI
+	JZ     stored2706
+	VMOVSD X0, (DI)
+
+stored2706:
+	JMP added2702
+
+few2701:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2707
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2710
+
+partial2707:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2708
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2708:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2709
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2709:
+	TESTQ  $0x00000001, R10
+	JZ     stored2710
+	VMOVSD X0, (SI)
+
+stored2710:
+added2702:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2677
+	JGE  tile2687
 
-tiles2678:
+tiles2688:
 	CMPQ R11, $0x00000001
-	JLT  tiles2702
+	JLT  tiles2712
 
-tile2701:
+tile2711:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -35111,9 +35244,9 @@ tile2701:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2704
+	JLE    done2714
 
-again2703:
+again2713:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -35122,9 +35255,9 @@ again2703:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2703
+	JNZ          again2713
 
-done2704:
+done2714:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35136,7 +35269,7 @@ done2704:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2705
+	JLE           few2715
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -35146,80 +35279,80 @@ done2704:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2707
+	JNZ           partial2717
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2710
+	JMP           stored2720
 
-partial2707:
+partial2717:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2708
+	JZ         noFour2718
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2708:
+noFour2718:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2709
+	JZ         noTwo2719
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2709:
+noTwo2719:
 	TESTQ  $0x00000001, SI
-	JZ     stored2710
+	JZ     stored2720
 	VMOVSD X0, (DI)
 
-stored2710:
-	JMP added2706
+stored2720:
+	JMP added2716
 
-few2705:
+few2715:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2711
+	JNZ       partial2721
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2714
+	JMP       stored2724
 
-partial2711:
+partial2721:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2712
+	JZ         noFour2722
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2712:
+noFour2722:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2713
+	JZ         noTwo2723
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2713:
+noTwo2723:
 	TESTQ  $0x00000001, R10
-	JZ     stored2714
+	JZ     stored2724
 	VMOVSD X0, (SI)
 
-stored2714:
-added2706:
+stored2724:
+added2716:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2701
+	JGE  tile2711
 
-tiles2702:
-	JMP done2412
+tiles2712:
+	JMP done2422
 
-wider2622:
+wider2632:
 	CMPQ  R10, $0x00000030
-	JGT   wider2715
+	JGT   wider2725
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -35230,9 +35363,9 @@ wider2622:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2717
+	JLT   tiles2727
 
-tile2716:
+tile2726:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35253,9 +35386,9 @@ tile2716:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2719
+	JLE    done2729
 
-again2718:
+again2728:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -35282,9 +35415,9 @@ again2718:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2718
+	JNZ          again2728
 
-done2719:
+done2729:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35301,97 +35434,6 @@ done2719:
 	VMOVUPD       Z1, 192(R8)
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2720
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2722
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2725
-
-partial2722:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2723
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2723:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2724
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2724:
-	TESTQ  $0x00000001, SI
-	JZ     stored2725
-	VMOVSD X0, (DI)
-
-stored2725:
-	JMP added2721
-
-few2720:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2726
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2729
-
-partial2726:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2727
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2727:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2728
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2728:
-	TESTQ  $0x00000001, R10
-	JZ     stored2729
-	VMOVSD X0, (SI)
-
-stored2729:
-added2721:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2730
@@ -35467,22 +35509,22 @@ noTwo2738:
 stored2739:
 added2731:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y6, Z0
-	VEXTRACTF64X4 $0x01, Z6, Y1
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	VADDPD        64(R8), Z1, Z1
 	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y7, Z0
-	VEXTRACTF64X4 $0x01, Z7, Y1
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	VADDPD        192(R8), Z1, Z1
 	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y8, Z0
-	VEXTRACTF64X4 $0x01, Z8, Y1
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2740
@@ -35558,22 +35600,22 @@ noTwo2748:
 stored2749:
 added2741:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y9, Z0
-	VEXTRACTF64X4 $0x01, Z9, Y1
+	VCVTPS2PD     Y6, Z0
+	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	VADDPD        64(R8), Z1, Z1
 	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y10, Z0
-	VEXTRACTF64X4 $0x01, Z10, Y1
+	VCVTPS2PD     Y7, Z0
+	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	VADDPD        192(R8), Z1, Z1
 	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y11, Z0
-	VEXTRACTF64X4 $0x01, Z11, Y1
+	VCVTPS2PD     Y8, Z0
+	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2750
@@ -35649,22 +35691,22 @@ noTwo2758:
 stored2759:
 added2751:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y12, Z0
-	VEXTRACTF64X4 $0x01, Z12, Y1
+	VCVTPS2PD     Y9, Z0
+	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	VADDPD        64(R8), Z1, Z1
 	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y13, Z0
-	VEXTRACTF64X4 $0x01, Z13, Y1
+	VCVTPS2PD     Y10, Z0
+	VEXTRACTF64X4 $0x01, Z10, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	VADDPD        192(R8), Z1, Z1
 	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y14, Z0
-	VEXTRACTF64X4 $0x01, Z14, Y1
+	VCVTPS2PD     Y11, Z0
+	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2760
@@ -35739,17 +35781,108 @@ noTwo2768:
 
 stored2769:
 added2761:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y12, Z0
+	VEXTRACTF64X4 $0x01, Z12, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y13, Z0
+	VEXTRACTF64X4 $0x01, Z13, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y14, Z0
+	VEXTRACTF64X4 $0x01, Z14, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2770
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2772
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2775
+
+partial2772:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2773
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2773:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2774
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2774:
+	TESTQ  $0x00000001, SI
+	JZ     stored2775
+	VMOVSD X0, (DI)
+
+stored2775:
+	JMP added2771
+
+few2770:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2776
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2779
+
+partial2776:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2777
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2777:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2778
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2778:
+	TESTQ  $0x00000001, R10
+	JZ     stored2779
+	VMOVSD X0, (SI)
+
+stored2779:
+added2771:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2716
+	JGE  tile2726
 
-tiles2717:
+tiles2727:
 	CMPQ R11, $0x00000002
-	JLT  tiles2771
+	JLT  tiles2781
 
-tile2770:
+tile2780:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35761,9 +35894,9 @@ tile2770:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2773
+	JLE    done2783
 
-again2772:
+again2782:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -35778,9 +35911,9 @@ again2772:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2772
+	JNZ          again2782
 
-done2773:
+done2783:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35797,97 +35930,6 @@ done2773:
 	VMOVUPD       Z1, 192(R8)
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2774
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2776
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2779
-
-partial2776:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2777
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2777:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2778
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2778:
-	TESTQ  $0x00000001, SI
-	JZ     stored2779
-	VMOVSD X0, (DI)
-
-stored2779:
-	JMP added2775
-
-few2774:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2780
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2783
-
-partial2780:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2781
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2781:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2782
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2782:
-	TESTQ  $0x00000001, R10
-	JZ     stored2783
-	VMOVSD X0, (SI)
-
-stored2783:
-added2775:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2784
@@ -35962,17 +36004,108 @@ noTwo2792:
 
 stored2793:
 added2785:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2794
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2796
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2799
+
+partial2796:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2797
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2797:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2798
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2798:
+	TESTQ  $0x00000001, SI
+	JZ     stored2799
+	VMOVSD X0, (DI)
+
+stored2799:
+	JMP added2795
+
+few2794:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2800
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2803
+
+partial2800:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2801
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2801:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2802
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2802:
+	TESTQ  $0x00000001, R10
+	JZ     stored2803
+	VMOVSD X0, (SI)
+
+stored2803:
+added2795:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2770
+	JGE  tile2780
 
-tiles2771:
+tiles2781:
 	CMPQ R11, $0x00000001
-	JLT  tiles2795
+	JLT  tiles2805
 
-tile2794:
+tile2804:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35981,9 +36114,9 @@ tile2794:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2797
+	JLE    done2807
 
-again2796:
+again2806:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -35994,9 +36127,9 @@ again2796:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2796
+	JNZ          again2806
 
-done2797:
+done2807:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36015,7 +36148,7 @@ done2797:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2798
+	JLE           few2808
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -36025,78 +36158,78 @@ done2797:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2800
+	JNZ           partial2810
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2803
+	JMP           stored2813
 
-partial2800:
+partial2810:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2801
+	JZ         noFour2811
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2801:
+noFour2811:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2802
+	JZ         noTwo2812
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2802:
+noTwo2812:
 	TESTQ  $0x00000001, SI
-	JZ     stored2803
+	JZ     stored2813
 	VMOVSD X0, (DI)
 
-stored2803:
-	JMP added2799
+stored2813:
+	JMP added2809
 
-few2798:
+few2808:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2804
+	JNZ       partial2814
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2807
+	JMP       stored2817
 
-partial2804:
+partial2814:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2805
+	JZ         noFour2815
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2805:
+noFour2815:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2806
+	JZ         noTwo2816
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2806:
+noTwo2816:
 	TESTQ  $0x00000001, R10
-	JZ     stored2807
+	JZ     stored2817
 	VMOVSD X0, (SI)
 
-stored2807:
-added2799:
+stored2817:
+added2809:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2794
+	JGE  tile2804
 
-tiles2795:
-	JMP done2412
+tiles2805:
+	JMP done2422
 
-wider2715:
+wider2725:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -36107,9 +36240,9 @@ wider2715:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2810
+	JLT   tiles2820
 
-tile2809:
+tile2819:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36135,9 +36268,9 @@ tile2809:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2812
+	JLE    done2822
 
-again2811:
+again2821:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -36170,9 +36303,9 @@ again2811:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2811
+	JNZ          again2821
 
-done2812:
+done2822:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36196,104 +36329,6 @@ done2812:
 	VMOVUPD       Z1, 320(R8)
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2813
-	VADDPD        384(R8), Z0, Z0
-	VMOVUPD       Z0, 384(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     448(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2815
-	VMOVUPD       Z1, 448(R8)
-	JMP           stored2818
-
-partial2815:
-	LEAQ       448(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2816
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2816:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2817
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2817:
-	TESTQ  $0x00000001, SI
-	JZ     stored2818
-	VMOVSD X0, (DI)
-
-stored2818:
-	JMP added2814
-
-few2813:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 384(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2819
-	VMOVUPD   Z0, 384(R8)
-	JMP       stored2822
-
-partial2819:
-	LEAQ       384(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2820
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2820:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2821
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2821:
-	TESTQ  $0x00000001, R10
-	JZ     stored2822
-	VMOVSD X0, (SI)
-
-stored2822:
-added2814:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y6, Z0
-	VEXTRACTF64X4 $0x01, Z6, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	VADDPD        320(R8), Z1, Z1
-	VMOVUPD       Z1, 320(R8)
-	VCVTPS2PD     Y7, Z0
-	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2823
@@ -36369,29 +36404,29 @@ noTwo2831:
 stored2832:
 added2824:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y8, Z0
-	VEXTRACTF64X4 $0x01, Z8, Y1
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	VADDPD        64(R8), Z1, Z1
 	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y9, Z0
-	VEXTRACTF64X4 $0x01, Z9, Y1
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	VADDPD        192(R8), Z1, Z1
 	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y10, Z0
-	VEXTRACTF64X4 $0x01, Z10, Y1
+	VCVTPS2PD     Y6, Z0
+	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	VADDPD        320(R8), Z1, Z1
 	VMOVUPD       Z1, 320(R8)
-	VCVTPS2PD     Y11, Z0
-	VEXTRACTF64X4 $0x01, Z11, Y1
+	VCVTPS2PD     Y7, Z0
+	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2833
@@ -36467,29 +36502,29 @@ noTwo2841:
 stored2842:
 added2834:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y12, Z0
-	VEXTRACTF64X4 $0x01, Z12, Y1
+	VCVTPS2PD     Y8, Z0
+	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	VADDPD        64(R8), Z1, Z1
 	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y13, Z0
-	VEXTRACTF64X4 $0x01, Z13, Y1
+	VCVTPS2PD     Y9, Z0
+	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	VADDPD        192(R8), Z1, Z1
 	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y14, Z0
-	VEXTRACTF64X4 $0x01, Z14, Y1
+	VCVTPS2PD     Y10, Z0
+	VEXTRACTF64X4 $0x01, Z10, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	VADDPD        320(R8), Z1, Z1
 	VMOVUPD       Z1, 320(R8)
-	VCVTPS2PD     Y15, Z0
-	VEXTRACTF64X4 $0x01, Z15, Y1
+	VCVTPS2PD     Y11, Z0
+	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2843
@@ -36565,29 +36600,29 @@ noTwo2851:
 stored2852:
 added2844:
 	ADDQ          DX, R8
-	VCVTPS2PD     Y16, Z0
-	VEXTRACTF64X4 $0x01, Z16, Y1
+	VCVTPS2PD     Y12, Z0
+	VEXTRACTF64X4 $0x01, Z12, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	VADDPD        64(R8), Z1, Z1
 	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y17, Z0
-	VEXTRACTF64X4 $0x01, Z17, Y1
+	VCVTPS2PD     Y13, Z0
+	VEXTRACTF64X4 $0x01, Z13, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	VADDPD        192(R8), Z1, Z1
 	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y18, Z0
-	VEXTRACTF64X4 $0x01, Z18, Y1
+	VCVTPS2PD     Y14, Z0
+	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	VADDPD        320(R8), Z1, Z1
 	VMOVUPD       Z1, 320(R8)
-	VCVTPS2PD     Y19, Z0
-	VEXTRACTF64X4 $0x01, Z19, Y1
+	VCVTPS2PD     Y15, Z0
+	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2853
@@ -36662,17 +36697,115 @@ noTwo2861:
 
 stored2862:
 added2854:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y16, Z0
+	VEXTRACTF64X4 $0x01, Z16, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y17, Z0
+	VEXTRACTF64X4 $0x01, Z17, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y18, Z0
+	VEXTRACTF64X4 $0x01, Z18, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	VADDPD        320(R8), Z1, Z1
+	VMOVUPD       Z1, 320(R8)
+	VCVTPS2PD     Y19, Z0
+	VEXTRACTF64X4 $0x01, Z19, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2863
+	VADDPD        384(R8), Z0, Z0
+	VMOVUPD       Z0, 384(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     448(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2865
+	VMOVUPD       Z1, 448(R8)
+	JMP           stored2868
+
+partial2865:
+	LEAQ       448(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2866
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2866:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2867
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2867:
+	TESTQ  $0x00000001, SI
+	JZ     stored2868
+	VMOVSD X0, (DI)
+
+stored2868:
+	JMP added2864
+
+few2863:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 384(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2869
+	VMOVUPD   Z0, 384(R8)
+	JMP       stored2872
+
+partial2869:
+	LEAQ       384(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2870
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2870:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2871
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2871:
+	TESTQ  $0x00000001, R10
+	JZ     stored2872
+	VMOVSD X0, (SI)
+
+stored2872:
+added2864:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2809
+	JGE  tile2819
 
-tiles2810:
+tiles2820:
 	CMPQ R11, $0x00000002
-	JLT  tiles2864
+	JLT  tiles2874
 
-tile2863:
+tile2873:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36686,9 +36819,9 @@ tile2863:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2866
+	JLE    done2876
 
-again2865:
+again2875:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -36706,9 +36839,9 @@ again2865:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2865
+	JNZ          again2875
 
-done2866:
+done2876:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36732,104 +36865,6 @@ done2866:
 	VMOVUPD       Z1, 320(R8)
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2867
-	VADDPD        384(R8), Z0, Z0
-	VMOVUPD       Z0, 384(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     448(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2869
-	VMOVUPD       Z1, 448(R8)
-	JMP           stored2872
-
-partial2869:
-	LEAQ       448(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2870
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2870:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2871
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2871:
-	TESTQ  $0x00000001, SI
-	JZ     stored2872
-	VMOVSD X0, (DI)
-
-stored2872:
-	JMP added2868
-
-few2867:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 384(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2873
-	VMOVUPD   Z0, 384(R8)
-	JMP       stored2876
-
-partial2873:
-	LEAQ       384(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2874
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2874:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2875
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2875:
-	TESTQ  $0x00000001, R10
-	JZ     stored2876
-	VMOVSD X0, (SI)
-
-stored2876:
-added2868:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y6, Z0
-	VEXTRACTF64X4 $0x01, Z6, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	VADDPD        320(R8), Z1, Z1
-	VMOVUPD       Z1, 320(R8)
-	VCVTPS2PD     Y7, Z0
-	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2877
@@ -36904,17 +36939,115 @@ noTwo2885:
 
 stored2886:
 added2878:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y6, Z0
+	VEXTRACTF64X4 $0x01, Z6, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	VADDPD        320(R8), Z1, Z1
+	VMOVUPD       Z1, 320(R8)
+	VCVTPS2PD     Y7, Z0
+	VEXTRACTF64X4 $0x01, Z7, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2887
+	VADDPD        384(R8), Z0, Z0
+	VMOVUPD       Z0, 384(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     448(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2889
+	VMOVUPD       Z1, 448(R8)
+	JMP           stored2892
+
+partial2889:
+	LEAQ       448(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2890
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2890:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2891
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2891:
+	TESTQ  $0x00000001, SI
+	JZ     stored2892
+	VMOVSD X0, (DI)
+
+stored2892:
+	JMP added2888
+
+few2887:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 384(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2893
+	VMOVUPD   Z0, 384(R8)
+	JMP       stored2896
+
+partial2893:
+	LEAQ       384(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2894
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2894:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2895
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2895:
+	TESTQ  $0x00000001, R10
+	JZ     stored2896
+	VMOVSD X0, (SI)
+
+stored2896:
+added2888:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2863
+	JGE  tile2873
 
-tiles2864:
+tiles2874:
 	CMPQ R11, $0x00000001
-	JLT  tiles2888
+	JLT  tiles2898
 
-tile2887:
+tile2897:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36924,9 +37057,9 @@ tile2887:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2890
+	JLE    done2900
 
-again2889:
+again2899:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -36939,9 +37072,9 @@ again2889:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2889
+	JNZ          again2899
 
-done2890:
+done2900:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36967,7 +37100,7 @@ done2890:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2891
+	JLE           few2901
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -36977,75 +37110,75 @@ done2890:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2893
+	JNZ           partial2903
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2896
+	JMP           stored2906
 
-partial2893:
+partial2903:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2894
+	JZ         noFour2904
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2894:
+noFour2904:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2895
+	JZ         noTwo2905
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2895:
+noTwo2905:
 	TESTQ  $0x00000001, SI
-	JZ     stored2896
+	JZ     stored2906
 	VMOVSD X0, (DI)
 
-stored2896:
-	JMP added2892
+stored2906:
+	JMP added2902
 
-few2891:
+few2901:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2897
+	JNZ       partial2907
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2900
+	JMP       stored2910
 
-partial2897:
+partial2907:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2898
+	JZ         noFour2908
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2898:
+noFour2908:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2899
+	JZ         noTwo2909
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2899:
+noTwo2909:
 	TESTQ  $0x00000001, R10
-	JZ     stored2900
+	JZ     stored2910
 	VMOVSD X0, (SI)
 
-stored2900:
-added2892:
+stored2910:
+added2902:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2887
+	JGE  tile2897
 
-tiles2888:
-done2412:
+tiles2898:
+done2422:
 	VZEROUPPER
 	RET

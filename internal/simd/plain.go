@@ -11,6 +11,7 @@ var plain = implementation{
 	max:            plainMax,
 	vectorTable:    plainVectorTable,
 	tableVector:    plainTableVector,
+	dot:            plainDot,
 	addScaled:      plainAddScaled,
 	scatterRows:    plainScatterRows,
 	pairProduct:    plainPairProduct,
@@ -108,6 +109,25 @@ func plainTableVector(out, weight, values []float64) {
 		}
 		out[i] = even + odd
 	}
+}
+
+// plainDot keeps eight sums, so that no addition waits for the one before.
+func plainDot(x, y []float64) (sum float64) {
+	var sums [8]float64
+	i := 0
+	for ; i+len(sums) <= len(x); i += len(sums) {
+		a, b := x[i:i+8:i+8], y[i:i+8:i+8]
+		for j := range sums {
+			sums[j] += a[j] * b[j]
+		}
+	}
+	for ; i < len(x); i++ {
+		sum += x[i] * y[i]
+	}
+	for _, s := range sums {
+		sum += s
+	}
+	return sum
 }
 
 func plainAddScaled(dst, x []float64, a float64) {

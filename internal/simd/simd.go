@@ -12,6 +12,7 @@ type implementation struct {
 	max            func(x []float64) float64
 	vectorTable    func(out, weight, values []float64)
 	tableVector    func(out, weight, values []float64)
+	dot            func(x, y []float64) float64
 	addScaled      func(dst, x []float64, a float64)
 	scatterRows    func(w, f, t []float64)
 	pairProduct    func(dst, left, right, values []float64) (total float64)
@@ -72,6 +73,9 @@ func VectorTable(out, weight, values []float64) {
 func TableVector(out, weight, values []float64) {
 	active.tableVector(out, weight, values[:len(weight)*len(out)])
 }
+
+// Dot returns Σ x[i] y[i]. len(y) ≥ len(x).
+func Dot(x, y []float64) float64 { return active.dot(x, y[:len(x)]) }
 
 // AddScaled computes dst[i] += a x[i]. len(x) ≥ len(dst).
 func AddScaled(dst, x []float64, a float64) { active.addScaled(dst, x[:len(dst)], a) }

@@ -105,6 +105,14 @@ func TestElementwise(t *testing.T) {
 				}
 
 				fill(dst, r, 1)
+				product, size := 0.0, 0.0
+				for i, v := range x {
+					product += v * dst[i]
+					size += math.Abs(v * dst[i])
+				}
+				if got := with.dot(x, dst); !same(got, product, 0, 1e-15*size) {
+					t.Fatalf("dot %s: %v, want %v", what, got, product)
+				}
 				copy(want, dst)
 				with.addScaled(dst, x, 1.5)
 				check(what)

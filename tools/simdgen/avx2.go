@@ -405,6 +405,7 @@ func (g *generator) avx2() {
 	})
 	g.end()
 
+	g.dot256()
 	g.vectorTable256()
 	g.tableVector256()
 	g.scatterRows256()

@@ -475,20 +475,19 @@ func (g *generator) exponentials512() {
 	g.TESTQ(left, left)
 	g.JLE(label(done))
 	g.Label(again)
-	inverse, large := g.ZMM(), g.K()
+	inverse, largest, large := g.ZMM(), g.zero512(), g.K()
 	g.VBROADCASTSD(operand.Mem{Base: inverses}, inverse)
-	g.KXORB(large, large, large)
 	g.loop512(size, 2, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
-		x, above := g.ZMM(), g.K()
+		x := g.ZMM()
 		if mask == nil {
 			g.VMULPD(at64(table, i, offset), inverse, x)
 		} else {
 			g.VMULPD_Z(at64(table, i, offset), inverse, *mask, x)
 		}
 		v.binary(g.VANDPD, g.VANDPD_BCST, "magnitude", x, x)
-		v.compare(cmpNotLessEqual, "moderate", x, above)
-		g.KORB(above, large, large)
+		g.VPMAXUQ(x, largest, largest) // of NaNs the bits are the largest
 	})
+	v.compare(cmpNotLessEqual, "moderate", largest, large)
 	g.KTESTB(large, large)
 	g.JNZ(label(done))
 	g.maps512(size, table, table, exponentialsTogether, func(x []reg.VecVirtual) []reg.VecVirtual {

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+const dotSignature = "func(x, y []float64) float64"
+
+// dot512 keeps four sums, so that no addition waits for the one before.
+func (g *generator) dot512() {
+	g.function("dot512", dotSignature, "is Dot.")
+	x, y, n := g.base("x"), g.base("y"), g.length("x")
+	sums := g.zeros512(4)
+	g.loop512(n, 4, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+		g.VFMADD231PD(g.load512(at64(y, i, offset), mask), g.load512(at64(x, i, offset), mask), sums[offset/64])
+	})
+	g.VADDPD(sums[1], sums[0], sums[0])
+	g.VADDPD(sums[3], sums[2], sums[2])
+	g.VADDPD(sums[2], sums[0], sums[0])
+	g.spread(g.VADDPD, sums[0])
+	g.Store(sums[0].AsX(), g.ReturnIndex(0))
+	g.end()
+}
+
+// dot256 is dot512 for AVX2.
+func (g *generator) dot256() {
+	g.function("dot256", dotSignature, "is Dot.")
+	x, y, n := g.base("x"), g.base("y"), g.length("x")
+	sums := make([]reg.VecVirtual, 4)
+	for i := range sums {
+		sums[i] = g.zero256()
+	}
+	g.loop256(n, 4, func(i reg.Register, offset int, rest *rest256) {
+		g.VFMADD231PD(g.load256(at64(y, i, offset), rest), g.load256(at64(x, i, offset), rest), sums[offset/32])
+	})
+	g.VADDPD(sums[1], sums[0], sums[0])
+	g.VADDPD(sums[3], sums[2], sums[2])
+	g.VADDPD(sums[2], sums[0], sums[0])
+	half := g.XMM()
+	g.VEXTRACTF128(operand.U8(1), sums[0], half)
+	g.VADDPD(half, sums[0].AsX(), half)
+	other := g.XMM()
+	g.VPERMILPD(operand.U8(1), half, other)
+	g.VADDSD(other, half, half)
+	g.Store(half, g.ReturnIndex(0))
+	g.end()
+}
