@@ -15412,107 +15412,107 @@ done1143:
 
 // func regularEdges512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64, safe bool)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3, SSE2
-TEXT ·regularEdges512(SB), $1664-81
-	MOVQ         lo+56(FP), AX
-	MOVQ         hi+64(FP), CX
-	MOVQ         dst_base+8(FP), DX
-	LEAQ         63(SP), BX
-	ANDQ         $-64, BX
-	VBROADCASTSD constants<>+704(SB), Z0
-	VXORPD       Z1, Z1, Z1
-	VXORPD       Z2, Z2, Z2
-	SUBQ         AX, CX
-	VBROADCASTSD constants<>+848(SB), Z3
-	VBROADCASTSD constants<>+856(SB), Z4
-	VBROADCASTSD constants<>+872(SB), Z5
-	VBROADCASTSD constants<>+880(SB), Z6
-	VMOVUPD      constants<>+0(SB), Z7
-	VMOVUPD      constants<>+64(SB), Z8
-	VXORPD       Z9, Z9, Z9
-	VMOVUPD      Z9, (BX)
-	VMOVUPD      Z9, 64(BX)
-	VMOVUPD      Z9, 128(BX)
-	VMOVUPD      Z9, 192(BX)
-	VMOVUPD      Z9, 256(BX)
-	VMOVUPD      Z9, 320(BX)
-	VMOVUPD      Z9, 384(BX)
-	VMOVUPD      Z9, 448(BX)
-	MOVQ         u+0(FP), SI
-	MOVQ         (SI), DI
-	CMPQ         DI, $0x08
-	JNE          few1157
-	CMPQ         CX, $0x04
-	JLT          rest1160
-
-group1159:
-	LEAQ             (AX), DI
-	MOVQ             416(SI), R8
-	MOVLQSX          (R8)(DI*4), DI
-	LEAQ             (DI), R8
-	ADDQ             R8, R8
-	INCQ             R8
-	MOVQ             440(SI), R9
-	MOVLQSX          (R9)(DI*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(SI), R9
-	SHLQ             $0x06, R8
-	ADDQ             48(SI), R8
+TEXT ·regularEdges512(SB), $2752-81
+	MOVQ             lo+56(FP), AX
+	MOVQ             hi+64(FP), CX
+	MOVQ             dst_base+8(FP), DX
+	LEAQ             63(SP), BX
+	ANDQ             $-64, BX
+	VBROADCASTSD     constants<>+704(SB), Z0
+	VXORPD           Z1, Z1, Z1
+	VXORPD           Z2, Z2, Z2
+	LEAQ             512(BX), SI
+	LEAQ             1600(BX), DI
+	SUBQ             AX, CX
+	VBROADCASTSD     constants<>+848(SB), Z3
+	VBROADCASTSD     constants<>+856(SB), Z4
+	VBROADCASTSD     constants<>+872(SB), Z5
+	VBROADCASTSD     constants<>+880(SB), Z6
+	VMOVUPD          constants<>+0(SB), Z7
+	VMOVUPD          constants<>+64(SB), Z8
+	VXORPD           Z9, Z9, Z9
+	VMOVUPD          Z9, (BX)
+	VMOVUPD          Z9, 64(BX)
+	VMOVUPD          Z9, 128(BX)
+	VMOVUPD          Z9, 192(BX)
+	VMOVUPD          Z9, 256(BX)
+	VMOVUPD          Z9, 320(BX)
+	VMOVUPD          Z9, 384(BX)
+	VMOVUPD          Z9, 448(BX)
+	MOVQ             u+0(FP), R8
+	MOVQ             (R8), R9
+	CMPQ             R9, $0x08
+	JNE              few1157
+	CMPQ             CX, $0x04
+	JLT              single1161
+	LEAQ             (AX), R9
+	MOVQ             416(R8), R10
+	MOVLQSX          (R10)(R9*4), R9
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	INCQ             R10
+	MOVQ             440(R8), R11
+	MOVLQSX          (R11)(R9*4), R11
+	SHLQ             $0x06, R11
+	ADDQ             24(R8), R11
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
 	VBROADCASTSD     constants<>+704(SB), Z9
-	VMOVUPD          (R8), Z11
+	VMOVUPD          (R10), Z11
 	VCMPPD           $0x04, Z9, Z11, K1
-	VMOVUPD          (R9), Z12
+	VMOVUPD          (R11), Z12
 	VSUBPD           Z11, Z12, K1, Z9
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K1
 	VMOVAPD.Z        Z9, K1, Z11
 	VMAXPD           Z9, Z0, Z0
-	LEAQ             (DI), R8
-	ADDQ             R8, R8
-	MOVQ             464(SI), R9
-	MOVLQSX          (R9)(DI*4), DI
-	SHLQ             $0x06, DI
-	ADDQ             24(SI), DI
-	SHLQ             $0x06, R8
-	ADDQ             48(SI), R8
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	MOVQ             464(R8), R11
+	MOVLQSX          (R11)(R9*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(R8), R9
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
 	VBROADCASTSD     constants<>+704(SB), Z12
-	VMOVUPD          (R8), Z13
+	VMOVUPD          (R10), Z13
 	VCMPPD           $0x04, Z12, Z13, K1
-	VMOVUPD          (DI), Z14
+	VMOVUPD          (R9), Z14
 	VSUBPD           Z13, Z14, K1, Z12
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z12, K1
 	VMOVAPD.Z        Z12, K1, Z13
 	VMAXPD           Z12, Z0, Z0
-	LEAQ             1(AX), DI
-	MOVQ             416(SI), R8
-	MOVLQSX          (R8)(DI*4), DI
-	LEAQ             (DI), R8
-	ADDQ             R8, R8
-	INCQ             R8
-	MOVQ             440(SI), R9
-	MOVLQSX          (R9)(DI*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(SI), R9
-	SHLQ             $0x06, R8
-	ADDQ             48(SI), R8
+	LEAQ             1(AX), R9
+	MOVQ             416(R8), R10
+	MOVLQSX          (R10)(R9*4), R9
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	INCQ             R10
+	MOVQ             440(R8), R11
+	MOVLQSX          (R11)(R9*4), R11
+	SHLQ             $0x06, R11
+	ADDQ             24(R8), R11
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
 	VBROADCASTSD     constants<>+704(SB), Z14
-	VMOVUPD          (R8), Z15
+	VMOVUPD          (R10), Z15
 	VCMPPD           $0x04, Z14, Z15, K1
-	VMOVUPD          (R9), Z16
+	VMOVUPD          (R11), Z16
 	VSUBPD           Z15, Z16, K1, Z14
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z14, K1
 	VMOVAPD.Z        Z14, K1, Z15
 	VMAXPD           Z14, Z0, Z0
-	LEAQ             (DI), R8
-	ADDQ             R8, R8
-	MOVQ             464(SI), R9
-	MOVLQSX          (R9)(DI*4), DI
-	SHLQ             $0x06, DI
-	ADDQ             24(SI), DI
-	SHLQ             $0x06, R8
-	ADDQ             48(SI), R8
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	MOVQ             464(R8), R11
+	MOVLQSX          (R11)(R9*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(R8), R9
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
 	VBROADCASTSD     constants<>+704(SB), Z16
-	VMOVUPD          (R8), Z17
+	VMOVUPD          (R10), Z17
 	VCMPPD           $0x04, Z16, Z17, K1
-	VMOVUPD          (DI), Z18
+	VMOVUPD          (R9), Z18
 	VSUBPD           Z17, Z18, K1, Z16
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K1
 	VMOVAPD.Z        Z16, K1, Z17
@@ -15590,85 +15590,85 @@ group1159:
 	VFMADD213PD.Z    Z20, Z20, K3, Z28
 	VFMADD213PD.Z    Z21, Z21, K4, Z29
 	VMULPD           Z26, Z11, Z11
-	VMOVUPD          Z26, 512(BX)
-	VMOVUPD          Z11, 576(BX)
+	VMOVUPD          Z26, (SI)
+	VMOVUPD          Z11, 64(SI)
 	VMULPD           Z27, Z13, Z13
-	VMOVUPD          Z27, 640(BX)
-	VMOVUPD          Z13, 704(BX)
+	VMOVUPD          Z27, 128(SI)
+	VMOVUPD          Z13, 192(SI)
 	VMULPD           Z28, Z15, Z15
-	VMOVUPD          Z28, 768(BX)
-	VMOVUPD          Z15, 832(BX)
+	VMOVUPD          Z28, 256(SI)
+	VMOVUPD          Z15, 320(SI)
 	VMULPD           Z29, Z17, Z17
-	VMOVUPD          Z29, 896(BX)
-	VMOVUPD          Z17, 960(BX)
-	LEAQ             2(AX), DI
-	MOVQ             416(SI), R8
-	MOVLQSX          (R8)(DI*4), DI
-	LEAQ             (DI), R8
-	ADDQ             R8, R8
-	INCQ             R8
-	MOVQ             440(SI), R9
-	MOVLQSX          (R9)(DI*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(SI), R9
-	SHLQ             $0x06, R8
-	ADDQ             48(SI), R8
+	VMOVUPD          Z29, 384(SI)
+	VMOVUPD          Z17, 448(SI)
+	LEAQ             2(AX), R9
+	MOVQ             416(R8), R10
+	MOVLQSX          (R10)(R9*4), R9
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	INCQ             R10
+	MOVQ             440(R8), R11
+	MOVLQSX          (R11)(R9*4), R11
+	SHLQ             $0x06, R11
+	ADDQ             24(R8), R11
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
 	VBROADCASTSD     constants<>+704(SB), Z9
-	VMOVUPD          (R8), Z11
+	VMOVUPD          (R10), Z11
 	VCMPPD           $0x04, Z9, Z11, K1
-	VMOVUPD          (R9), Z12
+	VMOVUPD          (R11), Z12
 	VSUBPD           Z11, Z12, K1, Z9
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K1
 	VMOVAPD.Z        Z9, K1, Z11
 	VMAXPD           Z9, Z0, Z0
-	LEAQ             (DI), R8
-	ADDQ             R8, R8
-	MOVQ             464(SI), R9
-	MOVLQSX          (R9)(DI*4), DI
-	SHLQ             $0x06, DI
-	ADDQ             24(SI), DI
-	SHLQ             $0x06, R8
-	ADDQ             48(SI), R8
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	MOVQ             464(R8), R11
+	MOVLQSX          (R11)(R9*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(R8), R9
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
 	VBROADCASTSD     constants<>+704(SB), Z12
-	VMOVUPD          (R8), Z13
+	VMOVUPD          (R10), Z13
 	VCMPPD           $0x04, Z12, Z13, K1
-	VMOVUPD          (DI), Z14
+	VMOVUPD          (R9), Z14
 	VSUBPD           Z13, Z14, K1, Z12
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z12, K1
 	VMOVAPD.Z        Z12, K1, Z13
 	VMAXPD           Z12, Z0, Z0
-	LEAQ             3(AX), DI
-	MOVQ             416(SI), R8
-	MOVLQSX          (R8)(DI*4), DI
-	LEAQ             (DI), R8
-	ADDQ             R8, R8
-	INCQ             R8
-	MOVQ             440(SI), R9
-	MOVLQSX          (R9)(DI*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(SI), R9
-	SHLQ             $0x06, R8
-	ADDQ             48(SI), R8
+	LEAQ             3(AX), R9
+	MOVQ             416(R8), R10
+	MOVLQSX          (R10)(R9*4), R9
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	INCQ             R10
+	MOVQ             440(R8), R11
+	MOVLQSX          (R11)(R9*4), R11
+	SHLQ             $0x06, R11
+	ADDQ             24(R8), R11
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
 	VBROADCASTSD     constants<>+704(SB), Z14
-	VMOVUPD          (R8), Z15
+	VMOVUPD          (R10), Z15
 	VCMPPD           $0x04, Z14, Z15, K1
-	VMOVUPD          (R9), Z16
+	VMOVUPD          (R11), Z16
 	VSUBPD           Z15, Z16, K1, Z14
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z14, K1
 	VMOVAPD.Z        Z14, K1, Z15
 	VMAXPD           Z14, Z0, Z0
-	LEAQ             (DI), R8
-	ADDQ             R8, R8
-	MOVQ             464(SI), R9
-	MOVLQSX          (R9)(DI*4), DI
-	SHLQ             $0x06, DI
-	ADDQ             24(SI), DI
-	SHLQ             $0x06, R8
-	ADDQ             48(SI), R8
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	MOVQ             464(R8), R11
+	MOVLQSX          (R11)(R9*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(R8), R9
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
 	VBROADCASTSD     constants<>+704(SB), Z16
-	VMOVUPD          (R8), Z17
+	VMOVUPD          (R10), Z17
 	VCMPPD           $0x04, Z16, Z17, K1
-	VMOVUPD          (DI), Z18
+	VMOVUPD          (R9), Z18
 	VSUBPD           Z17, Z18, K1, Z16
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K1
 	VMOVAPD.Z        Z16, K1, Z17
@@ -15746,172 +15746,172 @@ group1159:
 	VFMADD213PD.Z    Z20, Z20, K3, Z28
 	VFMADD213PD.Z    Z21, Z21, K4, Z29
 	VMULPD           Z26, Z11, Z11
-	VMOVUPD          Z26, 1024(BX)
-	VMOVUPD          Z11, 1088(BX)
+	VMOVUPD          Z26, 512(SI)
+	VMOVUPD          Z11, 576(SI)
 	VMULPD           Z27, Z13, Z13
-	VMOVUPD          Z27, 1152(BX)
-	VMOVUPD          Z13, 1216(BX)
+	VMOVUPD          Z27, 640(SI)
+	VMOVUPD          Z13, 704(SI)
 	VMULPD           Z28, Z15, Z15
-	VMOVUPD          Z28, 1280(BX)
-	VMOVUPD          Z15, 1344(BX)
+	VMOVUPD          Z28, 768(SI)
+	VMOVUPD          Z15, 832(SI)
 	VMULPD           Z29, Z17, Z17
-	VMOVUPD          Z29, 1408(BX)
-	VMOVUPD          Z17, 1472(BX)
+	VMOVUPD          Z29, 896(SI)
+	VMOVUPD          Z17, 960(SI)
 	VXORPD           Z9, Z9, Z9
 	VXORPD           Z11, Z11, Z11
 	VXORPD           Z12, Z12, Z12
 	VXORPD           Z13, Z13, Z13
-	LEAQ             (AX), DI
-	MOVQ             96(SI), R8
-	MOVQ             (R8)(DI*8), DI
-	MOVQ             72(SI), R8
-	LEAQ             (R8)(DI*8), R8
-	VMOVUPD          (R8), Z14
-	VFMADD231PD.BCST 512(BX), Z14, Z9
-	VFMADD231PD.BCST 576(BX), Z14, Z12
-	VMOVUPD          64(R8), Z14
-	VFMADD231PD.BCST 520(BX), Z14, Z11
-	VFMADD231PD.BCST 584(BX), Z14, Z13
-	VMOVUPD          128(R8), Z14
-	VFMADD231PD.BCST 528(BX), Z14, Z9
-	VFMADD231PD.BCST 592(BX), Z14, Z12
-	VMOVUPD          192(R8), Z14
-	VFMADD231PD.BCST 536(BX), Z14, Z11
-	VFMADD231PD.BCST 600(BX), Z14, Z13
-	VMOVUPD          256(R8), Z14
-	VFMADD231PD.BCST 544(BX), Z14, Z9
-	VFMADD231PD.BCST 608(BX), Z14, Z12
-	VMOVUPD          320(R8), Z14
-	VFMADD231PD.BCST 552(BX), Z14, Z11
-	VFMADD231PD.BCST 616(BX), Z14, Z13
-	VMOVUPD          384(R8), Z14
-	VFMADD231PD.BCST 560(BX), Z14, Z9
-	VFMADD231PD.BCST 624(BX), Z14, Z12
-	VMOVUPD          448(R8), Z14
-	VFMADD231PD.BCST 568(BX), Z14, Z11
-	VFMADD231PD.BCST 632(BX), Z14, Z13
+	LEAQ             (AX), R9
+	MOVQ             96(R8), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(R8), R10
+	LEAQ             (R10)(R9*8), R10
+	VMOVUPD          (R10), Z14
+	VFMADD231PD.BCST (SI), Z14, Z9
+	VFMADD231PD.BCST 64(SI), Z14, Z12
+	VMOVUPD          64(R10), Z14
+	VFMADD231PD.BCST 8(SI), Z14, Z11
+	VFMADD231PD.BCST 72(SI), Z14, Z13
+	VMOVUPD          128(R10), Z14
+	VFMADD231PD.BCST 16(SI), Z14, Z9
+	VFMADD231PD.BCST 80(SI), Z14, Z12
+	VMOVUPD          192(R10), Z14
+	VFMADD231PD.BCST 24(SI), Z14, Z11
+	VFMADD231PD.BCST 88(SI), Z14, Z13
+	VMOVUPD          256(R10), Z14
+	VFMADD231PD.BCST 32(SI), Z14, Z9
+	VFMADD231PD.BCST 96(SI), Z14, Z12
+	VMOVUPD          320(R10), Z14
+	VFMADD231PD.BCST 40(SI), Z14, Z11
+	VFMADD231PD.BCST 104(SI), Z14, Z13
+	VMOVUPD          384(R10), Z14
+	VFMADD231PD.BCST 48(SI), Z14, Z9
+	VFMADD231PD.BCST 112(SI), Z14, Z12
+	VMOVUPD          448(R10), Z14
+	VFMADD231PD.BCST 56(SI), Z14, Z11
+	VFMADD231PD.BCST 120(SI), Z14, Z13
 	VADDPD           Z11, Z9, Z9
 	VADDPD           Z13, Z12, Z12
-	VMOVUPD          640(BX), Z11
+	VMOVUPD          128(SI), Z11
 	VMULPD           Z11, Z12, Z12
-	VFMADD231PD      704(BX), Z9, Z12
+	VFMADD231PD      192(SI), Z9, Z12
 	VMULPD           Z11, Z9, Z9
 	VXORPD           Z11, Z11, Z11
 	VXORPD           Z13, Z13, Z13
 	VXORPD           Z14, Z14, Z14
 	VXORPD           Z15, Z15, Z15
-	LEAQ             1(AX), DI
-	MOVQ             96(SI), R8
-	MOVQ             (R8)(DI*8), DI
-	MOVQ             72(SI), R8
-	LEAQ             (R8)(DI*8), R8
-	VMOVUPD          (R8), Z16
-	VFMADD231PD.BCST 768(BX), Z16, Z11
-	VFMADD231PD.BCST 832(BX), Z16, Z14
-	VMOVUPD          64(R8), Z16
-	VFMADD231PD.BCST 776(BX), Z16, Z13
-	VFMADD231PD.BCST 840(BX), Z16, Z15
-	VMOVUPD          128(R8), Z16
-	VFMADD231PD.BCST 784(BX), Z16, Z11
-	VFMADD231PD.BCST 848(BX), Z16, Z14
-	VMOVUPD          192(R8), Z16
-	VFMADD231PD.BCST 792(BX), Z16, Z13
-	VFMADD231PD.BCST 856(BX), Z16, Z15
-	VMOVUPD          256(R8), Z16
-	VFMADD231PD.BCST 800(BX), Z16, Z11
-	VFMADD231PD.BCST 864(BX), Z16, Z14
-	VMOVUPD          320(R8), Z16
-	VFMADD231PD.BCST 808(BX), Z16, Z13
-	VFMADD231PD.BCST 872(BX), Z16, Z15
-	VMOVUPD          384(R8), Z16
-	VFMADD231PD.BCST 816(BX), Z16, Z11
-	VFMADD231PD.BCST 880(BX), Z16, Z14
-	VMOVUPD          448(R8), Z16
-	VFMADD231PD.BCST 824(BX), Z16, Z13
-	VFMADD231PD.BCST 888(BX), Z16, Z15
+	LEAQ             1(AX), R9
+	MOVQ             96(R8), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(R8), R10
+	LEAQ             (R10)(R9*8), R10
+	VMOVUPD          (R10), Z16
+	VFMADD231PD.BCST 256(SI), Z16, Z11
+	VFMADD231PD.BCST 320(SI), Z16, Z14
+	VMOVUPD          64(R10), Z16
+	VFMADD231PD.BCST 264(SI), Z16, Z13
+	VFMADD231PD.BCST 328(SI), Z16, Z15
+	VMOVUPD          128(R10), Z16
+	VFMADD231PD.BCST 272(SI), Z16, Z11
+	VFMADD231PD.BCST 336(SI), Z16, Z14
+	VMOVUPD          192(R10), Z16
+	VFMADD231PD.BCST 280(SI), Z16, Z13
+	VFMADD231PD.BCST 344(SI), Z16, Z15
+	VMOVUPD          256(R10), Z16
+	VFMADD231PD.BCST 288(SI), Z16, Z11
+	VFMADD231PD.BCST 352(SI), Z16, Z14
+	VMOVUPD          320(R10), Z16
+	VFMADD231PD.BCST 296(SI), Z16, Z13
+	VFMADD231PD.BCST 360(SI), Z16, Z15
+	VMOVUPD          384(R10), Z16
+	VFMADD231PD.BCST 304(SI), Z16, Z11
+	VFMADD231PD.BCST 368(SI), Z16, Z14
+	VMOVUPD          448(R10), Z16
+	VFMADD231PD.BCST 312(SI), Z16, Z13
+	VFMADD231PD.BCST 376(SI), Z16, Z15
 	VADDPD           Z13, Z11, Z11
 	VADDPD           Z15, Z14, Z14
-	VMOVUPD          896(BX), Z13
+	VMOVUPD          384(SI), Z13
 	VMULPD           Z13, Z14, Z14
-	VFMADD231PD      960(BX), Z11, Z14
+	VFMADD231PD      448(SI), Z11, Z14
 	VMULPD           Z13, Z11, Z11
 	VXORPD           Z13, Z13, Z13
 	VXORPD           Z15, Z15, Z15
 	VXORPD           Z16, Z16, Z16
 	VXORPD           Z17, Z17, Z17
-	LEAQ             2(AX), DI
-	MOVQ             96(SI), R8
-	MOVQ             (R8)(DI*8), DI
-	MOVQ             72(SI), R8
-	LEAQ             (R8)(DI*8), R8
-	VMOVUPD          (R8), Z18
-	VFMADD231PD.BCST 1024(BX), Z18, Z13
-	VFMADD231PD.BCST 1088(BX), Z18, Z16
-	VMOVUPD          64(R8), Z18
-	VFMADD231PD.BCST 1032(BX), Z18, Z15
-	VFMADD231PD.BCST 1096(BX), Z18, Z17
-	VMOVUPD          128(R8), Z18
-	VFMADD231PD.BCST 1040(BX), Z18, Z13
-	VFMADD231PD.BCST 1104(BX), Z18, Z16
-	VMOVUPD          192(R8), Z18
-	VFMADD231PD.BCST 1048(BX), Z18, Z15
-	VFMADD231PD.BCST 1112(BX), Z18, Z17
-	VMOVUPD          256(R8), Z18
-	VFMADD231PD.BCST 1056(BX), Z18, Z13
-	VFMADD231PD.BCST 1120(BX), Z18, Z16
-	VMOVUPD          320(R8), Z18
-	VFMADD231PD.BCST 1064(BX), Z18, Z15
-	VFMADD231PD.BCST 1128(BX), Z18, Z17
-	VMOVUPD          384(R8), Z18
-	VFMADD231PD.BCST 1072(BX), Z18, Z13
-	VFMADD231PD.BCST 1136(BX), Z18, Z16
-	VMOVUPD          448(R8), Z18
-	VFMADD231PD.BCST 1080(BX), Z18, Z15
-	VFMADD231PD.BCST 1144(BX), Z18, Z17
+	LEAQ             2(AX), R9
+	MOVQ             96(R8), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(R8), R10
+	LEAQ             (R10)(R9*8), R10
+	VMOVUPD          (R10), Z18
+	VFMADD231PD.BCST 512(SI), Z18, Z13
+	VFMADD231PD.BCST 576(SI), Z18, Z16
+	VMOVUPD          64(R10), Z18
+	VFMADD231PD.BCST 520(SI), Z18, Z15
+	VFMADD231PD.BCST 584(SI), Z18, Z17
+	VMOVUPD          128(R10), Z18
+	VFMADD231PD.BCST 528(SI), Z18, Z13
+	VFMADD231PD.BCST 592(SI), Z18, Z16
+	VMOVUPD          192(R10), Z18
+	VFMADD231PD.BCST 536(SI), Z18, Z15
+	VFMADD231PD.BCST 600(SI), Z18, Z17
+	VMOVUPD          256(R10), Z18
+	VFMADD231PD.BCST 544(SI), Z18, Z13
+	VFMADD231PD.BCST 608(SI), Z18, Z16
+	VMOVUPD          320(R10), Z18
+	VFMADD231PD.BCST 552(SI), Z18, Z15
+	VFMADD231PD.BCST 616(SI), Z18, Z17
+	VMOVUPD          384(R10), Z18
+	VFMADD231PD.BCST 560(SI), Z18, Z13
+	VFMADD231PD.BCST 624(SI), Z18, Z16
+	VMOVUPD          448(R10), Z18
+	VFMADD231PD.BCST 568(SI), Z18, Z15
+	VFMADD231PD.BCST 632(SI), Z18, Z17
 	VADDPD           Z15, Z13, Z13
 	VADDPD           Z17, Z16, Z16
-	VMOVUPD          1152(BX), Z15
+	VMOVUPD          640(SI), Z15
 	VMULPD           Z15, Z16, Z16
-	VFMADD231PD      1216(BX), Z13, Z16
+	VFMADD231PD      704(SI), Z13, Z16
 	VMULPD           Z15, Z13, Z13
 	VXORPD           Z15, Z15, Z15
 	VXORPD           Z17, Z17, Z17
 	VXORPD           Z18, Z18, Z18
 	VXORPD           Z19, Z19, Z19
-	LEAQ             3(AX), DI
-	MOVQ             96(SI), R8
-	MOVQ             (R8)(DI*8), DI
-	MOVQ             72(SI), R8
-	LEAQ             (R8)(DI*8), R8
-	VMOVUPD          (R8), Z20
-	VFMADD231PD.BCST 1280(BX), Z20, Z15
-	VFMADD231PD.BCST 1344(BX), Z20, Z18
-	VMOVUPD          64(R8), Z20
-	VFMADD231PD.BCST 1288(BX), Z20, Z17
-	VFMADD231PD.BCST 1352(BX), Z20, Z19
-	VMOVUPD          128(R8), Z20
-	VFMADD231PD.BCST 1296(BX), Z20, Z15
-	VFMADD231PD.BCST 1360(BX), Z20, Z18
-	VMOVUPD          192(R8), Z20
-	VFMADD231PD.BCST 1304(BX), Z20, Z17
-	VFMADD231PD.BCST 1368(BX), Z20, Z19
-	VMOVUPD          256(R8), Z20
-	VFMADD231PD.BCST 1312(BX), Z20, Z15
-	VFMADD231PD.BCST 1376(BX), Z20, Z18
-	VMOVUPD          320(R8), Z20
-	VFMADD231PD.BCST 1320(BX), Z20, Z17
-	VFMADD231PD.BCST 1384(BX), Z20, Z19
-	VMOVUPD          384(R8), Z20
-	VFMADD231PD.BCST 1328(BX), Z20, Z15
-	VFMADD231PD.BCST 1392(BX), Z20, Z18
-	VMOVUPD          448(R8), Z20
-	VFMADD231PD.BCST 1336(BX), Z20, Z17
-	VFMADD231PD.BCST 1400(BX), Z20, Z19
+	LEAQ             3(AX), R9
+	MOVQ             96(R8), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(R8), R10
+	LEAQ             (R10)(R9*8), R10
+	VMOVUPD          (R10), Z20
+	VFMADD231PD.BCST 768(SI), Z20, Z15
+	VFMADD231PD.BCST 832(SI), Z20, Z18
+	VMOVUPD          64(R10), Z20
+	VFMADD231PD.BCST 776(SI), Z20, Z17
+	VFMADD231PD.BCST 840(SI), Z20, Z19
+	VMOVUPD          128(R10), Z20
+	VFMADD231PD.BCST 784(SI), Z20, Z15
+	VFMADD231PD.BCST 848(SI), Z20, Z18
+	VMOVUPD          192(R10), Z20
+	VFMADD231PD.BCST 792(SI), Z20, Z17
+	VFMADD231PD.BCST 856(SI), Z20, Z19
+	VMOVUPD          256(R10), Z20
+	VFMADD231PD.BCST 800(SI), Z20, Z15
+	VFMADD231PD.BCST 864(SI), Z20, Z18
+	VMOVUPD          320(R10), Z20
+	VFMADD231PD.BCST 808(SI), Z20, Z17
+	VFMADD231PD.BCST 872(SI), Z20, Z19
+	VMOVUPD          384(R10), Z20
+	VFMADD231PD.BCST 816(SI), Z20, Z15
+	VFMADD231PD.BCST 880(SI), Z20, Z18
+	VMOVUPD          448(R10), Z20
+	VFMADD231PD.BCST 824(SI), Z20, Z17
+	VFMADD231PD.BCST 888(SI), Z20, Z19
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z19, Z18, Z18
-	VMOVUPD          1408(BX), Z17
+	VMOVUPD          896(SI), Z17
 	VMULPD           Z17, Z18, Z18
-	VFMADD231PD      1472(BX), Z15, Z18
+	VFMADD231PD      960(SI), Z15, Z18
 	VMULPD           Z17, Z15, Z15
 	VUNPCKLPD        Z11, Z9, Z17
 	VUNPCKHPD        Z11, Z9, Z9
@@ -15940,7 +15940,7 @@ group1159:
 	VPSUBQ.BCST      constants<>+768(SB), Z11, Z13
 	VPMAXUQ          Z13, Z1, Z1
 	VDIVPD           Y11, Y12, Y12
-	VMOVUPD          Y12, 1536(BX)
+	VMOVUPD          Y12, 1024(SI)
 	VGETMANTPD       $0x0b, Z11, Z13
 	VGETEXPPD        Z11, Z11
 	VPSRLQ           $0x30, Z13, Z15
@@ -15970,29 +15970,345 @@ group1159:
 	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z16
 	VADDPD           Z15, Z16, Z16
 	VFNMADD231PD     Y9, Y12, Y16
-	MOVQ             120(SI), DI
-	LEAQ             (AX), R8
-	MOVQ             416(SI), R9
-	MOVLQSX          (R9)(R8*4), R8
-	ANDQ             8(SI), R8
-	LEAQ             1(AX), R9
-	MOVQ             416(SI), R10
-	MOVLQSX          (R10)(R9*4), R9
-	ANDQ             8(SI), R9
-	LEAQ             2(AX), R10
-	MOVQ             416(SI), R11
+	MOVQ             120(R8), R9
+	LEAQ             (AX), R10
+	MOVQ             416(R8), R11
 	MOVLQSX          (R11)(R10*4), R10
-	ANDQ             8(SI), R10
-	LEAQ             3(AX), R11
-	MOVQ             416(SI), R12
+	ANDQ             8(R8), R10
+	LEAQ             1(AX), R11
+	MOVQ             416(R8), R12
 	MOVLQSX          (R12)(R11*4), R11
-	ANDQ             8(SI), R11
-	VMOVSD           (DI)(R8*8), X10
-	VMOVHPD          (DI)(R9*8), X10, X10
-	VMOVSD           (DI)(R10*8), X9
-	VMOVHPD          (DI)(R11*8), X9, X9
+	ANDQ             8(R8), R11
+	LEAQ             2(AX), R12
+	MOVQ             416(R8), R13
+	MOVLQSX          (R13)(R12*4), R12
+	ANDQ             8(R8), R12
+	LEAQ             3(AX), R13
+	MOVQ             416(R8), R14
+	MOVLQSX          (R14)(R13*4), R13
+	ANDQ             8(R8), R13
+	VMOVSD           (R9)(R10*8), X10
+	VMOVHPD          (R9)(R11*8), X10, X10
+	VMOVSD           (R9)(R12*8), X9
+	VMOVHPD          (R9)(R13*8), X9, X9
 	VINSERTF128      $0x01, X9, Y10, Y9
 	VFMADD231PD      Y16, Y9, Y2
+
+group1159:
+	CMPQ             CX, $0x08
+	JLT              last1160
+	LEAQ             4(AX), R9
+	MOVQ             416(R8), R10
+	MOVLQSX          (R10)(R9*4), R9
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	INCQ             R10
+	MOVQ             440(R8), R11
+	MOVLQSX          (R11)(R9*4), R11
+	SHLQ             $0x06, R11
+	ADDQ             24(R8), R11
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
+	VBROADCASTSD     constants<>+704(SB), Z9
+	VMOVUPD          (R10), Z11
+	VCMPPD           $0x04, Z9, Z11, K1
+	VMOVUPD          (R11), Z12
+	VSUBPD           Z11, Z12, K1, Z9
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K1
+	VMOVAPD.Z        Z9, K1, Z11
+	VMAXPD           Z9, Z0, Z0
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	MOVQ             464(R8), R11
+	MOVLQSX          (R11)(R9*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(R8), R9
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
+	VBROADCASTSD     constants<>+704(SB), Z12
+	VMOVUPD          (R10), Z13
+	VCMPPD           $0x04, Z12, Z13, K1
+	VMOVUPD          (R9), Z14
+	VSUBPD           Z13, Z14, K1, Z12
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z12, K1
+	VMOVAPD.Z        Z12, K1, Z13
+	VMAXPD           Z12, Z0, Z0
+	LEAQ             5(AX), R9
+	MOVQ             416(R8), R10
+	MOVLQSX          (R10)(R9*4), R9
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	INCQ             R10
+	MOVQ             440(R8), R11
+	MOVLQSX          (R11)(R9*4), R11
+	SHLQ             $0x06, R11
+	ADDQ             24(R8), R11
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
+	VBROADCASTSD     constants<>+704(SB), Z14
+	VMOVUPD          (R10), Z15
+	VCMPPD           $0x04, Z14, Z15, K1
+	VMOVUPD          (R11), Z16
+	VSUBPD           Z15, Z16, K1, Z14
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z14, K1
+	VMOVAPD.Z        Z14, K1, Z15
+	VMAXPD           Z14, Z0, Z0
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	MOVQ             464(R8), R11
+	MOVLQSX          (R11)(R9*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(R8), R9
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
+	VBROADCASTSD     constants<>+704(SB), Z16
+	VMOVUPD          (R10), Z17
+	VCMPPD           $0x04, Z16, Z17, K1
+	VMOVUPD          (R9), Z18
+	VSUBPD           Z17, Z18, K1, Z16
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K1
+	VMOVAPD.Z        Z16, K1, Z17
+	VMAXPD           Z16, Z0, Z0
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K1
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K2
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K3
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K4
+	VMOVAPD          Z4, Z18
+	VFMADD231PD      Z3, Z9, Z18
+	VMOVAPD          Z4, Z19
+	VFMADD231PD      Z3, Z12, Z19
+	VMOVAPD          Z4, Z20
+	VFMADD231PD      Z3, Z14, Z20
+	VMOVAPD          Z4, Z21
+	VFMADD231PD      Z3, Z16, Z21
+	VSUBPD           Z4, Z18, Z22
+	VSUBPD           Z4, Z19, Z23
+	VSUBPD           Z4, Z20, Z24
+	VSUBPD           Z4, Z21, Z25
+	VFNMADD231PD     Z5, Z22, Z9
+	VFNMADD231PD     Z5, Z23, Z12
+	VFNMADD231PD     Z5, Z24, Z14
+	VFNMADD231PD     Z5, Z25, Z16
+	VFNMADD231PD     Z6, Z22, Z9
+	VFNMADD231PD     Z6, Z23, Z12
+	VFNMADD231PD     Z6, Z24, Z14
+	VFNMADD231PD     Z6, Z25, Z16
+	VBROADCASTSD     constants<>+928(SB), Z26
+	VBROADCASTSD     constants<>+928(SB), Z27
+	VBROADCASTSD     constants<>+928(SB), Z28
+	VBROADCASTSD     constants<>+928(SB), Z29
+	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+920(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+912(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+912(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+912(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+912(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+904(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+904(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+904(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+904(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+896(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VMULPD           Z9, Z26, Z26
+	VMULPD           Z12, Z27, Z27
+	VMULPD           Z14, Z28, Z28
+	VMULPD           Z16, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z8, Z7, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z8, Z7, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z8, Z7, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z8, Z7, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K1, Z26
+	VFMADD213PD.Z    Z19, Z19, K2, Z27
+	VFMADD213PD.Z    Z20, Z20, K3, Z28
+	VFMADD213PD.Z    Z21, Z21, K4, Z29
+	VMULPD           Z26, Z11, Z11
+	VMOVUPD          Z26, (DI)
+	VMOVUPD          Z11, 64(DI)
+	VMULPD           Z27, Z13, Z13
+	VMOVUPD          Z27, 128(DI)
+	VMOVUPD          Z13, 192(DI)
+	VMULPD           Z28, Z15, Z15
+	VMOVUPD          Z28, 256(DI)
+	VMOVUPD          Z15, 320(DI)
+	VMULPD           Z29, Z17, Z17
+	VMOVUPD          Z29, 384(DI)
+	VMOVUPD          Z17, 448(DI)
+	LEAQ             6(AX), R9
+	MOVQ             416(R8), R10
+	MOVLQSX          (R10)(R9*4), R9
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	INCQ             R10
+	MOVQ             440(R8), R11
+	MOVLQSX          (R11)(R9*4), R11
+	SHLQ             $0x06, R11
+	ADDQ             24(R8), R11
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
+	VBROADCASTSD     constants<>+704(SB), Z9
+	VMOVUPD          (R10), Z11
+	VCMPPD           $0x04, Z9, Z11, K1
+	VMOVUPD          (R11), Z12
+	VSUBPD           Z11, Z12, K1, Z9
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K1
+	VMOVAPD.Z        Z9, K1, Z11
+	VMAXPD           Z9, Z0, Z0
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	MOVQ             464(R8), R11
+	MOVLQSX          (R11)(R9*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(R8), R9
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
+	VBROADCASTSD     constants<>+704(SB), Z12
+	VMOVUPD          (R10), Z13
+	VCMPPD           $0x04, Z12, Z13, K1
+	VMOVUPD          (R9), Z14
+	VSUBPD           Z13, Z14, K1, Z12
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z12, K1
+	VMOVAPD.Z        Z12, K1, Z13
+	VMAXPD           Z12, Z0, Z0
+	LEAQ             7(AX), R9
+	MOVQ             416(R8), R10
+	MOVLQSX          (R10)(R9*4), R9
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	INCQ             R10
+	MOVQ             440(R8), R11
+	MOVLQSX          (R11)(R9*4), R11
+	SHLQ             $0x06, R11
+	ADDQ             24(R8), R11
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
+	VBROADCASTSD     constants<>+704(SB), Z14
+	VMOVUPD          (R10), Z15
+	VCMPPD           $0x04, Z14, Z15, K1
+	VMOVUPD          (R11), Z16
+	VSUBPD           Z15, Z16, K1, Z14
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z14, K1
+	VMOVAPD.Z        Z14, K1, Z15
+	VMAXPD           Z14, Z0, Z0
+	LEAQ             (R9), R10
+	ADDQ             R10, R10
+	MOVQ             464(R8), R11
+	MOVLQSX          (R11)(R9*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(R8), R9
+	SHLQ             $0x06, R10
+	ADDQ             48(R8), R10
+	VBROADCASTSD     constants<>+704(SB), Z16
+	VMOVUPD          (R10), Z17
+	VCMPPD           $0x04, Z16, Z17, K1
+	VMOVUPD          (R9), Z18
+	VSUBPD           Z17, Z18, K1, Z16
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K1
+	VMOVAPD.Z        Z16, K1, Z17
+	VMAXPD           Z16, Z0, Z0
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K1
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K2
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K3
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K4
+	VMOVAPD          Z4, Z18
+	VFMADD231PD      Z3, Z9, Z18
+	VMOVAPD          Z4, Z19
+	VFMADD231PD      Z3, Z12, Z19
+	VMOVAPD          Z4, Z20
+	VFMADD231PD      Z3, Z14, Z20
+	VMOVAPD          Z4, Z21
+	VFMADD231PD      Z3, Z16, Z21
+	VSUBPD           Z4, Z18, Z22
+	VSUBPD           Z4, Z19, Z23
+	VSUBPD           Z4, Z20, Z24
+	VSUBPD           Z4, Z21, Z25
+	VFNMADD231PD     Z5, Z22, Z9
+	VFNMADD231PD     Z5, Z23, Z12
+	VFNMADD231PD     Z5, Z24, Z14
+	VFNMADD231PD     Z5, Z25, Z16
+	VFNMADD231PD     Z6, Z22, Z9
+	VFNMADD231PD     Z6, Z23, Z12
+	VFNMADD231PD     Z6, Z24, Z14
+	VFNMADD231PD     Z6, Z25, Z16
+	VBROADCASTSD     constants<>+928(SB), Z26
+	VBROADCASTSD     constants<>+928(SB), Z27
+	VBROADCASTSD     constants<>+928(SB), Z28
+	VBROADCASTSD     constants<>+928(SB), Z29
+	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+920(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+912(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+912(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+912(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+912(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+904(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+904(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+904(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+904(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+896(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VMULPD           Z9, Z26, Z26
+	VMULPD           Z12, Z27, Z27
+	VMULPD           Z14, Z28, Z28
+	VMULPD           Z16, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z8, Z7, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z8, Z7, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z8, Z7, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z8, Z7, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K1, Z26
+	VFMADD213PD.Z    Z19, Z19, K2, Z27
+	VFMADD213PD.Z    Z20, Z20, K3, Z28
+	VFMADD213PD.Z    Z21, Z21, K4, Z29
+	VMULPD           Z26, Z11, Z11
+	VMOVUPD          Z26, 512(DI)
+	VMOVUPD          Z11, 576(DI)
+	VMULPD           Z27, Z13, Z13
+	VMOVUPD          Z27, 640(DI)
+	VMOVUPD          Z13, 704(DI)
+	VMULPD           Z28, Z15, Z15
+	VMOVUPD          Z28, 768(DI)
+	VMOVUPD          Z15, 832(DI)
+	VMULPD           Z29, Z17, Z17
+	VMOVUPD          Z29, 896(DI)
+	VMOVUPD          Z17, 960(DI)
 	VMOVUPD          (BX), Z9
 	VMOVUPD          64(BX), Z11
 	VMOVUPD          128(BX), Z12
@@ -16001,223 +16317,223 @@ group1159:
 	VMOVUPD          320(BX), Z15
 	VMOVUPD          384(BX), Z16
 	VMOVUPD          448(BX), Z17
-	LEAQ             (AX), DI
-	MOVQ             96(SI), R8
-	MOVQ             (R8)(DI*8), DI
-	MOVQ             72(SI), R8
-	LEAQ             (R8)(DI*8), R8
-	VBROADCASTSD     1536(BX), Z18
-	VMULPD           640(BX), Z18, Z18
-	VMOVUPD          (R8), Z19
+	LEAQ             (AX), R9
+	MOVQ             96(R8), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(R8), R10
+	LEAQ             (R10)(R9*8), R10
+	VBROADCASTSD     1024(SI), Z18
+	VMULPD           128(SI), Z18, Z18
+	VMOVUPD          (R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      512(BX), Z19, Z19
+	VMULPD.BCST      (SI), Z19, Z19
 	VADDPD           Z19, Z9, Z9
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          64(R8), Z19
+	VMOVUPD          64(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      520(BX), Z19, Z19
+	VMULPD.BCST      8(SI), Z19, Z19
 	VADDPD           Z19, Z11, Z11
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          128(R8), Z19
+	VMOVUPD          128(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      528(BX), Z19, Z19
+	VMULPD.BCST      16(SI), Z19, Z19
 	VADDPD           Z19, Z12, Z12
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          192(R8), Z19
+	VMOVUPD          192(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      536(BX), Z19, Z19
+	VMULPD.BCST      24(SI), Z19, Z19
 	VADDPD           Z19, Z13, Z13
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          256(R8), Z19
+	VMOVUPD          256(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      544(BX), Z19, Z19
+	VMULPD.BCST      32(SI), Z19, Z19
 	VADDPD           Z19, Z14, Z14
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          320(R8), Z19
+	VMOVUPD          320(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      552(BX), Z19, Z19
+	VMULPD.BCST      40(SI), Z19, Z19
 	VADDPD           Z19, Z15, Z15
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          384(R8), Z19
+	VMOVUPD          384(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      560(BX), Z19, Z19
+	VMULPD.BCST      48(SI), Z19, Z19
 	VADDPD           Z19, Z16, Z16
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          448(R8), Z19
+	VMOVUPD          448(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      568(BX), Z19, Z19
+	VMULPD.BCST      56(SI), Z19, Z19
 	VADDPD           Z19, Z17, Z17
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	LEAQ             1(AX), DI
-	MOVQ             96(SI), R8
-	MOVQ             (R8)(DI*8), DI
-	MOVQ             72(SI), R8
-	LEAQ             (R8)(DI*8), R8
-	VBROADCASTSD     1544(BX), Z18
-	VMULPD           896(BX), Z18, Z18
-	VMOVUPD          (R8), Z19
+	LEAQ             1(AX), R9
+	MOVQ             96(R8), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(R8), R10
+	LEAQ             (R10)(R9*8), R10
+	VBROADCASTSD     1032(SI), Z18
+	VMULPD           384(SI), Z18, Z18
+	VMOVUPD          (R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      768(BX), Z19, Z19
+	VMULPD.BCST      256(SI), Z19, Z19
 	VADDPD           Z19, Z9, Z9
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          64(R8), Z19
+	VMOVUPD          64(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      776(BX), Z19, Z19
+	VMULPD.BCST      264(SI), Z19, Z19
 	VADDPD           Z19, Z11, Z11
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          128(R8), Z19
+	VMOVUPD          128(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      784(BX), Z19, Z19
+	VMULPD.BCST      272(SI), Z19, Z19
 	VADDPD           Z19, Z12, Z12
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          192(R8), Z19
+	VMOVUPD          192(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      792(BX), Z19, Z19
+	VMULPD.BCST      280(SI), Z19, Z19
 	VADDPD           Z19, Z13, Z13
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          256(R8), Z19
+	VMOVUPD          256(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      800(BX), Z19, Z19
+	VMULPD.BCST      288(SI), Z19, Z19
 	VADDPD           Z19, Z14, Z14
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          320(R8), Z19
+	VMOVUPD          320(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      808(BX), Z19, Z19
+	VMULPD.BCST      296(SI), Z19, Z19
 	VADDPD           Z19, Z15, Z15
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          384(R8), Z19
+	VMOVUPD          384(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      816(BX), Z19, Z19
+	VMULPD.BCST      304(SI), Z19, Z19
 	VADDPD           Z19, Z16, Z16
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          448(R8), Z19
+	VMOVUPD          448(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      824(BX), Z19, Z19
+	VMULPD.BCST      312(SI), Z19, Z19
 	VADDPD           Z19, Z17, Z17
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	LEAQ             2(AX), DI
-	MOVQ             96(SI), R8
-	MOVQ             (R8)(DI*8), DI
-	MOVQ             72(SI), R8
-	LEAQ             (R8)(DI*8), R8
-	VBROADCASTSD     1552(BX), Z18
-	VMULPD           1152(BX), Z18, Z18
-	VMOVUPD          (R8), Z19
+	LEAQ             2(AX), R9
+	MOVQ             96(R8), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(R8), R10
+	LEAQ             (R10)(R9*8), R10
+	VBROADCASTSD     1040(SI), Z18
+	VMULPD           640(SI), Z18, Z18
+	VMOVUPD          (R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1024(BX), Z19, Z19
+	VMULPD.BCST      512(SI), Z19, Z19
 	VADDPD           Z19, Z9, Z9
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          64(R8), Z19
+	VMOVUPD          64(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1032(BX), Z19, Z19
+	VMULPD.BCST      520(SI), Z19, Z19
 	VADDPD           Z19, Z11, Z11
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          128(R8), Z19
+	VMOVUPD          128(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1040(BX), Z19, Z19
+	VMULPD.BCST      528(SI), Z19, Z19
 	VADDPD           Z19, Z12, Z12
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          192(R8), Z19
+	VMOVUPD          192(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1048(BX), Z19, Z19
+	VMULPD.BCST      536(SI), Z19, Z19
 	VADDPD           Z19, Z13, Z13
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          256(R8), Z19
+	VMOVUPD          256(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1056(BX), Z19, Z19
+	VMULPD.BCST      544(SI), Z19, Z19
 	VADDPD           Z19, Z14, Z14
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          320(R8), Z19
+	VMOVUPD          320(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1064(BX), Z19, Z19
+	VMULPD.BCST      552(SI), Z19, Z19
 	VADDPD           Z19, Z15, Z15
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          384(R8), Z19
+	VMOVUPD          384(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1072(BX), Z19, Z19
+	VMULPD.BCST      560(SI), Z19, Z19
 	VADDPD           Z19, Z16, Z16
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          448(R8), Z19
+	VMOVUPD          448(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1080(BX), Z19, Z19
+	VMULPD.BCST      568(SI), Z19, Z19
 	VADDPD           Z19, Z17, Z17
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	LEAQ             3(AX), DI
-	MOVQ             96(SI), R8
-	MOVQ             (R8)(DI*8), DI
-	MOVQ             72(SI), R8
-	LEAQ             (R8)(DI*8), R8
-	VBROADCASTSD     1560(BX), Z18
-	VMULPD           1408(BX), Z18, Z18
-	VMOVUPD          (R8), Z19
+	LEAQ             3(AX), R9
+	MOVQ             96(R8), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(R8), R10
+	LEAQ             (R10)(R9*8), R10
+	VBROADCASTSD     1048(SI), Z18
+	VMULPD           896(SI), Z18, Z18
+	VMOVUPD          (R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1280(BX), Z19, Z19
+	VMULPD.BCST      768(SI), Z19, Z19
 	VADDPD           Z19, Z9, Z9
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          64(R8), Z19
+	VMOVUPD          64(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1288(BX), Z19, Z19
+	VMULPD.BCST      776(SI), Z19, Z19
 	VADDPD           Z19, Z11, Z11
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          128(R8), Z19
+	VMOVUPD          128(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1296(BX), Z19, Z19
+	VMULPD.BCST      784(SI), Z19, Z19
 	VADDPD           Z19, Z12, Z12
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          192(R8), Z19
+	VMOVUPD          192(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1304(BX), Z19, Z19
+	VMULPD.BCST      792(SI), Z19, Z19
 	VADDPD           Z19, Z13, Z13
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          256(R8), Z19
+	VMOVUPD          256(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1312(BX), Z19, Z19
+	VMULPD.BCST      800(SI), Z19, Z19
 	VADDPD           Z19, Z14, Z14
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          320(R8), Z19
+	VMOVUPD          320(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1320(BX), Z19, Z19
+	VMULPD.BCST      808(SI), Z19, Z19
 	VADDPD           Z19, Z15, Z15
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          384(R8), Z19
+	VMOVUPD          384(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1328(BX), Z19, Z19
+	VMULPD.BCST      816(SI), Z19, Z19
 	VADDPD           Z19, Z16, Z16
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          448(R8), Z19
+	VMOVUPD          448(R10), Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      1336(BX), Z19, Z19
+	VMULPD.BCST      824(SI), Z19, Z19
 	VADDPD           Z19, Z17, Z17
 	VMOVUPD          Z19, (DX)
 	ADDQ             $0x40, DX
@@ -16229,46 +16545,520 @@ group1159:
 	VMOVUPD          Z15, 320(BX)
 	VMOVUPD          Z16, 384(BX)
 	VMOVUPD          Z17, 448(BX)
+	VXORPD           Z9, Z9, Z9
+	VXORPD           Z11, Z11, Z11
+	VXORPD           Z12, Z12, Z12
+	VXORPD           Z13, Z13, Z13
+	LEAQ             4(AX), R9
+	MOVQ             96(R8), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(R8), R10
+	LEAQ             (R10)(R9*8), R10
+	VMOVUPD          (R10), Z14
+	VFMADD231PD.BCST (DI), Z14, Z9
+	VFMADD231PD.BCST 64(DI), Z14, Z12
+	VMOVUPD          64(R10), Z14
+	VFMADD231PD.BCST 8(DI), Z14, Z11
+	VFMADD231PD.BCST 72(DI), Z14, Z13
+	VMOVUPD          128(R10), Z14
+	VFMADD231PD.BCST 16(DI), Z14, Z9
+	VFMADD231PD.BCST 80(DI), Z14, Z12
+	VMOVUPD          192(R10), Z14
+	VFMADD231PD.BCST 24(DI), Z14, Z11
+	VFMADD231PD.BCST 88(DI), Z14, Z13
+	VMOVUPD          256(R10), Z14
+	VFMADD231PD.BCST 32(DI), Z14, Z9
+	VFMADD231PD.BCST 96(DI), Z14, Z12
+	VMOVUPD          320(R10), Z14
+	VFMADD231PD.BCST 40(DI), Z14, Z11
+	VFMADD231PD.BCST 104(DI), Z14, Z13
+	VMOVUPD          384(R10), Z14
+	VFMADD231PD.BCST 48(DI), Z14, Z9
+	VFMADD231PD.BCST 112(DI), Z14, Z12
+	VMOVUPD          448(R10), Z14
+	VFMADD231PD.BCST 56(DI), Z14, Z11
+	VFMADD231PD.BCST 120(DI), Z14, Z13
+	VADDPD           Z11, Z9, Z9
+	VADDPD           Z13, Z12, Z12
+	VMOVUPD          128(DI), Z11
+	VMULPD           Z11, Z12, Z12
+	VFMADD231PD      192(DI), Z9, Z12
+	VMULPD           Z11, Z9, Z9
+	VXORPD           Z11, Z11, Z11
+	VXORPD           Z13, Z13, Z13
+	VXORPD           Z14, Z14, Z14
+	VXORPD           Z15, Z15, Z15
+	LEAQ             5(AX), R9
+	MOVQ             96(R8), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(R8), R10
+	LEAQ             (R10)(R9*8), R10
+	VMOVUPD          (R10), Z16
+	VFMADD231PD.BCST 256(DI), Z16, Z11
+	VFMADD231PD.BCST 320(DI), Z16, Z14
+	VMOVUPD          64(R10), Z16
+	VFMADD231PD.BCST 264(DI), Z16, Z13
+	VFMADD231PD.BCST 328(DI), Z16, Z15
+	VMOVUPD          128(R10), Z16
+	VFMADD231PD.BCST 272(DI), Z16, Z11
+	VFMADD231PD.BCST 336(DI), Z16, Z14
+	VMOVUPD          192(R10), Z16
+	VFMADD231PD.BCST 280(DI), Z16, Z13
+	VFMADD231PD.BCST 344(DI), Z16, Z15
+	VMOVUPD          256(R10), Z16
+	VFMADD231PD.BCST 288(DI), Z16, Z11
+	VFMADD231PD.BCST 352(DI), Z16, Z14
+	VMOVUPD          320(R10), Z16
+	VFMADD231PD.BCST 296(DI), Z16, Z13
+	VFMADD231PD.BCST 360(DI), Z16, Z15
+	VMOVUPD          384(R10), Z16
+	VFMADD231PD.BCST 304(DI), Z16, Z11
+	VFMADD231PD.BCST 368(DI), Z16, Z14
+	VMOVUPD          448(R10), Z16
+	VFMADD231PD.BCST 312(DI), Z16, Z13
+	VFMADD231PD.BCST 376(DI), Z16, Z15
+	VADDPD           Z13, Z11, Z11
+	VADDPD           Z15, Z14, Z14
+	VMOVUPD          384(DI), Z13
+	VMULPD           Z13, Z14, Z14
+	VFMADD231PD      448(DI), Z11, Z14
+	VMULPD           Z13, Z11, Z11
+	VXORPD           Z13, Z13, Z13
+	VXORPD           Z15, Z15, Z15
+	VXORPD           Z16, Z16, Z16
+	VXORPD           Z17, Z17, Z17
+	LEAQ             6(AX), R9
+	MOVQ             96(R8), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(R8), R10
+	LEAQ             (R10)(R9*8), R10
+	VMOVUPD          (R10), Z18
+	VFMADD231PD.BCST 512(DI), Z18, Z13
+	VFMADD231PD.BCST 576(DI), Z18, Z16
+	VMOVUPD          64(R10), Z18
+	VFMADD231PD.BCST 520(DI), Z18, Z15
+	VFMADD231PD.BCST 584(DI), Z18, Z17
+	VMOVUPD          128(R10), Z18
+	VFMADD231PD.BCST 528(DI), Z18, Z13
+	VFMADD231PD.BCST 592(DI), Z18, Z16
+	VMOVUPD          192(R10), Z18
+	VFMADD231PD.BCST 536(DI), Z18, Z15
+	VFMADD231PD.BCST 600(DI), Z18, Z17
+	VMOVUPD          256(R10), Z18
+	VFMADD231PD.BCST 544(DI), Z18, Z13
+	VFMADD231PD.BCST 608(DI), Z18, Z16
+	VMOVUPD          320(R10), Z18
+	VFMADD231PD.BCST 552(DI), Z18, Z15
+	VFMADD231PD.BCST 616(DI), Z18, Z17
+	VMOVUPD          384(R10), Z18
+	VFMADD231PD.BCST 560(DI), Z18, Z13
+	VFMADD231PD.BCST 624(DI), Z18, Z16
+	VMOVUPD          448(R10), Z18
+	VFMADD231PD.BCST 568(DI), Z18, Z15
+	VFMADD231PD.BCST 632(DI), Z18, Z17
+	VADDPD           Z15, Z13, Z13
+	VADDPD           Z17, Z16, Z16
+	VMOVUPD          640(DI), Z15
+	VMULPD           Z15, Z16, Z16
+	VFMADD231PD      704(DI), Z13, Z16
+	VMULPD           Z15, Z13, Z13
+	VXORPD           Z15, Z15, Z15
+	VXORPD           Z17, Z17, Z17
+	VXORPD           Z18, Z18, Z18
+	VXORPD           Z19, Z19, Z19
+	LEAQ             7(AX), R9
+	MOVQ             96(R8), R10
+	MOVQ             (R10)(R9*8), R9
+	MOVQ             72(R8), R10
+	LEAQ             (R10)(R9*8), R10
+	VMOVUPD          (R10), Z20
+	VFMADD231PD.BCST 768(DI), Z20, Z15
+	VFMADD231PD.BCST 832(DI), Z20, Z18
+	VMOVUPD          64(R10), Z20
+	VFMADD231PD.BCST 776(DI), Z20, Z17
+	VFMADD231PD.BCST 840(DI), Z20, Z19
+	VMOVUPD          128(R10), Z20
+	VFMADD231PD.BCST 784(DI), Z20, Z15
+	VFMADD231PD.BCST 848(DI), Z20, Z18
+	VMOVUPD          192(R10), Z20
+	VFMADD231PD.BCST 792(DI), Z20, Z17
+	VFMADD231PD.BCST 856(DI), Z20, Z19
+	VMOVUPD          256(R10), Z20
+	VFMADD231PD.BCST 800(DI), Z20, Z15
+	VFMADD231PD.BCST 864(DI), Z20, Z18
+	VMOVUPD          320(R10), Z20
+	VFMADD231PD.BCST 808(DI), Z20, Z17
+	VFMADD231PD.BCST 872(DI), Z20, Z19
+	VMOVUPD          384(R10), Z20
+	VFMADD231PD.BCST 816(DI), Z20, Z15
+	VFMADD231PD.BCST 880(DI), Z20, Z18
+	VMOVUPD          448(R10), Z20
+	VFMADD231PD.BCST 824(DI), Z20, Z17
+	VFMADD231PD.BCST 888(DI), Z20, Z19
+	VADDPD           Z17, Z15, Z15
+	VADDPD           Z19, Z18, Z18
+	VMOVUPD          896(DI), Z17
+	VMULPD           Z17, Z18, Z18
+	VFMADD231PD      960(DI), Z15, Z18
+	VMULPD           Z17, Z15, Z15
+	VUNPCKLPD        Z11, Z9, Z17
+	VUNPCKHPD        Z11, Z9, Z9
+	VADDPD           Z9, Z17, Z17
+	VUNPCKLPD        Z15, Z13, Z9
+	VUNPCKHPD        Z15, Z13, Z11
+	VADDPD           Z11, Z9, Z9
+	VUNPCKLPD        Z14, Z12, Z11
+	VUNPCKHPD        Z14, Z12, Z12
+	VADDPD           Z12, Z11, Z11
+	VUNPCKLPD        Z18, Z16, Z12
+	VUNPCKHPD        Z18, Z16, Z13
+	VADDPD           Z13, Z12, Z12
+	VSHUFF64X2       $0x88, Z9, Z17, Z13
+	VSHUFF64X2       $0xdd, Z9, Z17, Z9
+	VADDPD           Z9, Z13, Z13
+	VSHUFF64X2       $0x88, Z12, Z11, Z9
+	VSHUFF64X2       $0xdd, Z12, Z11, Z11
+	VADDPD           Z11, Z9, Z9
+	VSHUFF64X2       $0x88, Z9, Z13, Z11
+	VSHUFF64X2       $0xdd, Z9, Z13, Z9
+	VADDPD           Z9, Z11, Z11
+	VEXTRACTF64X4    $0x01, Z11, Y9
+	VMOVUPD          constants<>+2000(SB), Y12
+	VSHUFF64X2       $0x44, Z11, Z11, Z11
+	VPSUBQ.BCST      constants<>+768(SB), Z11, Z13
+	VPMAXUQ          Z13, Z1, Z1
+	VDIVPD           Y11, Y12, Y12
+	VMOVUPD          Y12, 1024(DI)
+	VGETMANTPD       $0x0b, Z11, Z13
+	VGETEXPPD        Z11, Z11
+	VPSRLQ           $0x30, Z13, Z15
+	VGETEXPPD        Z13, Z14
+	VSUBPD           Z14, Z11, Z11
+	VMOVAPD          Z15, Z14
+	VMOVUPD          constants<>+384(SB), Z16
+	VPERMI2PD        constants<>+448(SB), Z16, Z14
+	VMOVUPD          constants<>+512(SB), Z16
+	VPERMI2PD        constants<>+576(SB), Z16, Z15
+	VFMSUB213PD.BCST constants<>+784(SB), Z14, Z13
+	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z15
+	VMULPD           Z13, Z13, Z14
+	VBROADCASTSD     constants<>+1080(SB), Z16
+	VFMADD231PD.BCST constants<>+1088(SB), Z13, Z16
+	VFMADD231PD.BCST constants<>+1096(SB), Z14, Z16
+	VBROADCASTSD     constants<>+1064(SB), Z17
+	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z17
+	VFMADD213PD      Z17, Z14, Z16
+	VBROADCASTSD     constants<>+1048(SB), Z17
+	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z17
+	VFMADD213PD      Z17, Z14, Z16
+	VBROADCASTSD     constants<>+1032(SB), Z17
+	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z17
+	VFMADD213PD      Z17, Z14, Z16
+	VFMADD213PD      Z13, Z14, Z16
+	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z16
+	VADDPD           Z15, Z16, Z16
+	VFNMADD231PD     Y9, Y12, Y16
+	MOVQ             120(R8), R9
+	LEAQ             4(AX), R10
+	MOVQ             416(R8), R11
+	MOVLQSX          (R11)(R10*4), R10
+	ANDQ             8(R8), R10
+	LEAQ             5(AX), R11
+	MOVQ             416(R8), R12
+	MOVLQSX          (R12)(R11*4), R11
+	ANDQ             8(R8), R11
+	LEAQ             6(AX), R12
+	MOVQ             416(R8), R13
+	MOVLQSX          (R13)(R12*4), R12
+	ANDQ             8(R8), R12
+	LEAQ             7(AX), R13
+	MOVQ             416(R8), R14
+	MOVLQSX          (R14)(R13*4), R13
+	ANDQ             8(R8), R13
+	VMOVSD           (R9)(R10*8), X10
+	VMOVHPD          (R9)(R11*8), X10, X10
+	VMOVSD           (R9)(R12*8), X9
+	VMOVHPD          (R9)(R13*8), X9, X9
+	VINSERTF128      $0x01, X9, Y10, Y9
+	VFMADD231PD      Y16, Y9, Y2
+	XCHGQ            SI, DI
 	ADDQ             $0x04, AX
 	SUBQ             $0x04, CX
-	CMPQ             CX, $0x04
-	JGE              group1159
+	JMP              group1159
 
-rest1160:
-	CMPQ CX, $0x01
-	JLT  rest1170
+last1160:
+	VMOVUPD      (BX), Z9
+	VMOVUPD      64(BX), Z10
+	VMOVUPD      128(BX), Z11
+	VMOVUPD      192(BX), Z12
+	VMOVUPD      256(BX), Z13
+	VMOVUPD      320(BX), Z14
+	VMOVUPD      384(BX), Z15
+	VMOVUPD      448(BX), Z16
+	LEAQ         (AX), DI
+	MOVQ         96(R8), R9
+	MOVQ         (R9)(DI*8), DI
+	MOVQ         72(R8), R9
+	LEAQ         (R9)(DI*8), R9
+	VBROADCASTSD 1024(SI), Z17
+	VMULPD       128(SI), Z17, Z17
+	VMOVUPD      (R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  (SI), Z18, Z18
+	VADDPD       Z18, Z9, Z9
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      64(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  8(SI), Z18, Z18
+	VADDPD       Z18, Z10, Z10
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      128(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  16(SI), Z18, Z18
+	VADDPD       Z18, Z11, Z11
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      192(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  24(SI), Z18, Z18
+	VADDPD       Z18, Z12, Z12
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      256(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  32(SI), Z18, Z18
+	VADDPD       Z18, Z13, Z13
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      320(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  40(SI), Z18, Z18
+	VADDPD       Z18, Z14, Z14
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      384(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  48(SI), Z18, Z18
+	VADDPD       Z18, Z15, Z15
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      448(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  56(SI), Z18, Z18
+	VADDPD       Z18, Z16, Z16
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	LEAQ         1(AX), DI
+	MOVQ         96(R8), R9
+	MOVQ         (R9)(DI*8), DI
+	MOVQ         72(R8), R9
+	LEAQ         (R9)(DI*8), R9
+	VBROADCASTSD 1032(SI), Z17
+	VMULPD       384(SI), Z17, Z17
+	VMOVUPD      (R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  256(SI), Z18, Z18
+	VADDPD       Z18, Z9, Z9
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      64(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  264(SI), Z18, Z18
+	VADDPD       Z18, Z10, Z10
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      128(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  272(SI), Z18, Z18
+	VADDPD       Z18, Z11, Z11
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      192(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  280(SI), Z18, Z18
+	VADDPD       Z18, Z12, Z12
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      256(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  288(SI), Z18, Z18
+	VADDPD       Z18, Z13, Z13
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      320(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  296(SI), Z18, Z18
+	VADDPD       Z18, Z14, Z14
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      384(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  304(SI), Z18, Z18
+	VADDPD       Z18, Z15, Z15
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      448(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  312(SI), Z18, Z18
+	VADDPD       Z18, Z16, Z16
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	LEAQ         2(AX), DI
+	MOVQ         96(R8), R9
+	MOVQ         (R9)(DI*8), DI
+	MOVQ         72(R8), R9
+	LEAQ         (R9)(DI*8), R9
+	VBROADCASTSD 1040(SI), Z17
+	VMULPD       640(SI), Z17, Z17
+	VMOVUPD      (R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  512(SI), Z18, Z18
+	VADDPD       Z18, Z9, Z9
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      64(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  520(SI), Z18, Z18
+	VADDPD       Z18, Z10, Z10
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      128(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  528(SI), Z18, Z18
+	VADDPD       Z18, Z11, Z11
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      192(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  536(SI), Z18, Z18
+	VADDPD       Z18, Z12, Z12
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      256(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  544(SI), Z18, Z18
+	VADDPD       Z18, Z13, Z13
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      320(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  552(SI), Z18, Z18
+	VADDPD       Z18, Z14, Z14
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      384(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  560(SI), Z18, Z18
+	VADDPD       Z18, Z15, Z15
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      448(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  568(SI), Z18, Z18
+	VADDPD       Z18, Z16, Z16
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	LEAQ         3(AX), DI
+	MOVQ         96(R8), R9
+	MOVQ         (R9)(DI*8), DI
+	MOVQ         72(R8), R9
+	LEAQ         (R9)(DI*8), R9
+	VBROADCASTSD 1048(SI), Z17
+	VMULPD       896(SI), Z17, Z17
+	VMOVUPD      (R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  768(SI), Z18, Z18
+	VADDPD       Z18, Z9, Z9
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      64(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  776(SI), Z18, Z18
+	VADDPD       Z18, Z10, Z10
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      128(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  784(SI), Z18, Z18
+	VADDPD       Z18, Z11, Z11
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      192(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  792(SI), Z18, Z18
+	VADDPD       Z18, Z12, Z12
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      256(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  800(SI), Z18, Z18
+	VADDPD       Z18, Z13, Z13
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      320(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  808(SI), Z18, Z18
+	VADDPD       Z18, Z14, Z14
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      384(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  816(SI), Z18, Z18
+	VADDPD       Z18, Z15, Z15
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      448(R9), Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  824(SI), Z18, Z18
+	VADDPD       Z18, Z16, Z16
+	VMOVUPD      Z18, (DX)
+	ADDQ         $0x40, DX
+	VMOVUPD      Z9, (BX)
+	VMOVUPD      Z10, 64(BX)
+	VMOVUPD      Z11, 128(BX)
+	VMOVUPD      Z12, 192(BX)
+	VMOVUPD      Z13, 256(BX)
+	VMOVUPD      Z14, 320(BX)
+	VMOVUPD      Z15, 384(BX)
+	VMOVUPD      Z16, 448(BX)
+	ADDQ         $0x04, AX
+	SUBQ         $0x04, CX
 
-group1169:
+single1161:
+	TESTQ            CX, CX
+	JZ               done1162
 	LEAQ             (AX), DI
-	MOVQ             416(SI), R8
-	MOVLQSX          (R8)(DI*4), DI
-	LEAQ             (DI), R8
-	ADDQ             R8, R8
-	INCQ             R8
-	MOVQ             440(SI), R9
-	MOVLQSX          (R9)(DI*4), R9
+	MOVQ             416(R8), R9
+	MOVLQSX          (R9)(DI*4), DI
+	LEAQ             (DI), R9
+	ADDQ             R9, R9
+	INCQ             R9
+	MOVQ             440(R8), R10
+	MOVLQSX          (R10)(DI*4), R10
+	SHLQ             $0x06, R10
+	ADDQ             24(R8), R10
 	SHLQ             $0x06, R9
-	ADDQ             24(SI), R9
-	SHLQ             $0x06, R8
-	ADDQ             48(SI), R8
+	ADDQ             48(R8), R9
 	VBROADCASTSD     constants<>+704(SB), Z9
-	VMOVUPD          (R8), Z10
+	VMOVUPD          (R9), Z10
 	VCMPPD           $0x04, Z9, Z10, K1
-	VMOVUPD          (R9), Z11
+	VMOVUPD          (R10), Z11
 	VSUBPD           Z10, Z11, K1, Z9
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K1
 	VMOVAPD.Z        Z9, K1, Z10
 	VMAXPD           Z9, Z0, Z0
-	LEAQ             (DI), R8
-	ADDQ             R8, R8
-	MOVQ             464(SI), R9
-	MOVLQSX          (R9)(DI*4), DI
+	LEAQ             (DI), R9
+	ADDQ             R9, R9
+	MOVQ             464(R8), R10
+	MOVLQSX          (R10)(DI*4), DI
 	SHLQ             $0x06, DI
-	ADDQ             24(SI), DI
-	SHLQ             $0x06, R8
-	ADDQ             48(SI), R8
+	ADDQ             24(R8), DI
+	SHLQ             $0x06, R9
+	ADDQ             48(R8), R9
 	VBROADCASTSD     constants<>+704(SB), Z11
-	VMOVUPD          (R8), Z12
+	VMOVUPD          (R9), Z12
 	VCMPPD           $0x04, Z11, Z12, K1
 	VMOVUPD          (DI), Z13
 	VSUBPD           Z12, Z13, K1, Z11
@@ -16312,49 +17102,49 @@ group1169:
 	VFMADD213PD.Z    Z13, Z13, K1, Z17
 	VFMADD213PD.Z    Z14, Z14, K2, Z18
 	VMULPD           Z17, Z10, Z10
-	VMOVUPD          Z17, 512(BX)
-	VMOVUPD          Z10, 576(BX)
+	VMOVUPD          Z17, (SI)
+	VMOVUPD          Z10, 64(SI)
 	VMULPD           Z18, Z12, Z12
-	VMOVUPD          Z18, 640(BX)
-	VMOVUPD          Z12, 704(BX)
+	VMOVUPD          Z18, 128(SI)
+	VMOVUPD          Z12, 192(SI)
 	VXORPD           Z15, Z15, Z15
 	VXORPD           Z9, Z9, Z9
 	VXORPD           Z16, Z16, Z16
 	VXORPD           Z10, Z10, Z10
 	LEAQ             (AX), DI
-	MOVQ             96(SI), R8
-	MOVQ             (R8)(DI*8), DI
-	MOVQ             72(SI), R8
-	LEAQ             (R8)(DI*8), R8
-	VMOVUPD          (R8), Z11
-	VFMADD231PD.BCST 512(BX), Z11, Z15
-	VFMADD231PD.BCST 576(BX), Z11, Z16
-	VMOVUPD          64(R8), Z11
-	VFMADD231PD.BCST 520(BX), Z11, Z9
-	VFMADD231PD.BCST 584(BX), Z11, Z10
-	VMOVUPD          128(R8), Z11
-	VFMADD231PD.BCST 528(BX), Z11, Z15
-	VFMADD231PD.BCST 592(BX), Z11, Z16
-	VMOVUPD          192(R8), Z11
-	VFMADD231PD.BCST 536(BX), Z11, Z9
-	VFMADD231PD.BCST 600(BX), Z11, Z10
-	VMOVUPD          256(R8), Z11
-	VFMADD231PD.BCST 544(BX), Z11, Z15
-	VFMADD231PD.BCST 608(BX), Z11, Z16
-	VMOVUPD          320(R8), Z11
-	VFMADD231PD.BCST 552(BX), Z11, Z9
-	VFMADD231PD.BCST 616(BX), Z11, Z10
-	VMOVUPD          384(R8), Z11
-	VFMADD231PD.BCST 560(BX), Z11, Z15
-	VFMADD231PD.BCST 624(BX), Z11, Z16
-	VMOVUPD          448(R8), Z11
-	VFMADD231PD.BCST 568(BX), Z11, Z9
-	VFMADD231PD.BCST 632(BX), Z11, Z10
+	MOVQ             96(R8), R9
+	MOVQ             (R9)(DI*8), DI
+	MOVQ             72(R8), R9
+	LEAQ             (R9)(DI*8), R9
+	VMOVUPD          (R9), Z11
+	VFMADD231PD.BCST (SI), Z11, Z15
+	VFMADD231PD.BCST 64(SI), Z11, Z16
+	VMOVUPD          64(R9), Z11
+	VFMADD231PD.BCST 8(SI), Z11, Z9
+	VFMADD231PD.BCST 72(SI), Z11, Z10
+	VMOVUPD          128(R9), Z11
+	VFMADD231PD.BCST 16(SI), Z11, Z15
+	VFMADD231PD.BCST 80(SI), Z11, Z16
+	VMOVUPD          192(R9), Z11
+	VFMADD231PD.BCST 24(SI), Z11, Z9
+	VFMADD231PD.BCST 88(SI), Z11, Z10
+	VMOVUPD          256(R9), Z11
+	VFMADD231PD.BCST 32(SI), Z11, Z15
+	VFMADD231PD.BCST 96(SI), Z11, Z16
+	VMOVUPD          320(R9), Z11
+	VFMADD231PD.BCST 40(SI), Z11, Z9
+	VFMADD231PD.BCST 104(SI), Z11, Z10
+	VMOVUPD          384(R9), Z11
+	VFMADD231PD.BCST 48(SI), Z11, Z15
+	VFMADD231PD.BCST 112(SI), Z11, Z16
+	VMOVUPD          448(R9), Z11
+	VFMADD231PD.BCST 56(SI), Z11, Z9
+	VFMADD231PD.BCST 120(SI), Z11, Z10
 	VADDPD           Z9, Z15, Z15
 	VADDPD           Z10, Z16, Z16
-	VMOVUPD          640(BX), Z9
+	VMOVUPD          128(SI), Z9
 	VMULPD           Z9, Z16, Z16
-	VFMADD231PD      704(BX), Z15, Z16
+	VFMADD231PD      192(SI), Z15, Z16
 	VMULPD           Z9, Z15, Z15
 	VXORPD           Z9, Z9, Z9
 	VXORPD           Z10, Z10, Z10
@@ -16390,7 +17180,7 @@ group1169:
 	VPSUBQ.BCST      constants<>+768(SB), Z10, Z12
 	VPMAXUQ          Z12, Z1, Z1
 	VDIVPD           Y10, Y11, Y11
-	VMOVUPD          Y11, 1536(BX)
+	VMOVUPD          Y11, 1024(SI)
 	VGETMANTPD       $0x0b, Z10, Z12
 	VGETEXPPD        Z10, Z10
 	VPSRLQ           $0x30, Z12, Z14
@@ -16420,12 +17210,12 @@ group1169:
 	VFMADD231PD.BCST constants<>+1024(SB), Z10, Z15
 	VADDPD           Z14, Z15, Z15
 	VFNMADD231PD     Y9, Y11, Y15
-	MOVQ             120(SI), DI
-	LEAQ             (AX), R8
-	MOVQ             416(SI), R9
-	MOVLQSX          (R9)(R8*4), R8
-	ANDQ             8(SI), R8
-	VMOVSD           (DI)(R8*8), X9
+	MOVQ             120(R8), DI
+	LEAQ             (AX), R9
+	MOVQ             416(R8), R10
+	MOVLQSX          (R10)(R9*4), R9
+	ANDQ             8(R8), R9
+	VMOVSD           (DI)(R9*8), X9
 	VXORPD           Y10, Y10, Y10
 	VINSERTF128      $0x00, X9, Y10, Y10
 	VFMADD231PD      Y15, Y10, Y2
@@ -16438,57 +17228,57 @@ group1169:
 	VMOVUPD          384(BX), Z15
 	VMOVUPD          448(BX), Z16
 	LEAQ             (AX), DI
-	MOVQ             96(SI), R8
-	MOVQ             (R8)(DI*8), DI
-	MOVQ             72(SI), R8
-	LEAQ             (R8)(DI*8), R8
-	VBROADCASTSD     1536(BX), Z17
-	VMULPD           640(BX), Z17, Z17
-	VMOVUPD          (R8), Z18
+	MOVQ             96(R8), R9
+	MOVQ             (R9)(DI*8), DI
+	MOVQ             72(R8), R9
+	LEAQ             (R9)(DI*8), R9
+	VBROADCASTSD     1024(SI), Z17
+	VMULPD           128(SI), Z17, Z17
+	VMOVUPD          (R9), Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      512(BX), Z18, Z18
+	VMULPD.BCST      (SI), Z18, Z18
 	VADDPD           Z18, Z9, Z9
 	VMOVUPD          Z18, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          64(R8), Z18
+	VMOVUPD          64(R9), Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      520(BX), Z18, Z18
+	VMULPD.BCST      8(SI), Z18, Z18
 	VADDPD           Z18, Z10, Z10
 	VMOVUPD          Z18, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          128(R8), Z18
+	VMOVUPD          128(R9), Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      528(BX), Z18, Z18
+	VMULPD.BCST      16(SI), Z18, Z18
 	VADDPD           Z18, Z11, Z11
 	VMOVUPD          Z18, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          192(R8), Z18
+	VMOVUPD          192(R9), Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      536(BX), Z18, Z18
+	VMULPD.BCST      24(SI), Z18, Z18
 	VADDPD           Z18, Z12, Z12
 	VMOVUPD          Z18, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          256(R8), Z18
+	VMOVUPD          256(R9), Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      544(BX), Z18, Z18
+	VMULPD.BCST      32(SI), Z18, Z18
 	VADDPD           Z18, Z13, Z13
 	VMOVUPD          Z18, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          320(R8), Z18
+	VMOVUPD          320(R9), Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      552(BX), Z18, Z18
+	VMULPD.BCST      40(SI), Z18, Z18
 	VADDPD           Z18, Z14, Z14
 	VMOVUPD          Z18, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          384(R8), Z18
+	VMOVUPD          384(R9), Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      560(BX), Z18, Z18
+	VMULPD.BCST      48(SI), Z18, Z18
 	VADDPD           Z18, Z15, Z15
 	VMOVUPD          Z18, (DX)
 	ADDQ             $0x40, DX
-	VMOVUPD          448(R8), Z18
+	VMOVUPD          448(R9), Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      568(BX), Z18, Z18
+	VMULPD.BCST      56(SI), Z18, Z18
 	VADDPD           Z18, Z16, Z16
 	VMOVUPD          Z18, (DX)
 	ADDQ             $0x40, DX
@@ -16502,10 +17292,9 @@ group1169:
 	VMOVUPD          Z16, 448(BX)
 	ADDQ             $0x01, AX
 	SUBQ             $0x01, CX
-	CMPQ             CX, $0x01
-	JGE              group1169
+	JMP              single1161
 
-rest1170:
+done1162:
 	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K1
 	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K2
 	KORTESTB     K2, K1
@@ -16553,83 +17342,81 @@ rest1170:
 	JMP          done1158
 
 few1157:
-	MOVQ  $-1, R8
-	BZHIQ DI, R8, R8
-	KMOVB R8, K1
-	MOVQ  DI, R8
-	SHLQ  $0x03, R8
-	CMPQ  CX, $0x04
-	JLT   rest1175
-
-group1174:
-	LEAQ             (AX), R9
-	MOVQ             416(SI), R10
-	MOVLQSX          (R10)(R9*4), R9
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	INCQ             R10
-	MOVQ             440(SI), R11
-	MOVLQSX          (R11)(R9*4), R11
-	IMULQ            R8, R11
-	ADDQ             24(SI), R11
-	IMULQ            R8, R10
-	ADDQ             48(SI), R10
+	MOVQ             $-1, R10
+	BZHIQ            R9, R10, R10
+	KMOVB            R10, K1
+	MOVQ             R9, R10
+	SHLQ             $0x03, R10
+	CMPQ             CX, $0x04
+	JLT              single1184
+	LEAQ             (AX), R11
+	MOVQ             416(R8), R12
+	MOVLQSX          (R12)(R11*4), R11
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	INCQ             R12
+	MOVQ             440(R8), R13
+	MOVLQSX          (R13)(R11*4), R13
+	IMULQ            R10, R13
+	ADDQ             24(R8), R13
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
 	VBROADCASTSD     constants<>+704(SB), Z9
-	VMOVUPD.Z        (R10), K1, Z11
+	VMOVUPD.Z        (R12), K1, Z11
 	VCMPPD           $0x04, Z9, Z11, K1, K2
-	VMOVUPD.Z        (R11), K1, Z12
+	VMOVUPD.Z        (R13), K1, Z12
 	VSUBPD           Z11, Z12, K2, Z9
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K2
 	VMOVAPD.Z        Z9, K2, Z11
 	VMAXPD           Z9, Z0, Z0
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	MOVQ             464(SI), R11
-	MOVLQSX          (R11)(R9*4), R9
-	IMULQ            R8, R9
-	ADDQ             24(SI), R9
-	IMULQ            R8, R10
-	ADDQ             48(SI), R10
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	MOVQ             464(R8), R13
+	MOVLQSX          (R13)(R11*4), R11
+	IMULQ            R10, R11
+	ADDQ             24(R8), R11
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
 	VBROADCASTSD     constants<>+704(SB), Z12
-	VMOVUPD.Z        (R10), K1, Z13
+	VMOVUPD.Z        (R12), K1, Z13
 	VCMPPD           $0x04, Z12, Z13, K1, K2
-	VMOVUPD.Z        (R9), K1, Z14
+	VMOVUPD.Z        (R11), K1, Z14
 	VSUBPD           Z13, Z14, K2, Z12
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z12, K2
 	VMOVAPD.Z        Z12, K2, Z13
 	VMAXPD           Z12, Z0, Z0
-	LEAQ             1(AX), R9
-	MOVQ             416(SI), R10
-	MOVLQSX          (R10)(R9*4), R9
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	INCQ             R10
-	MOVQ             440(SI), R11
-	MOVLQSX          (R11)(R9*4), R11
-	IMULQ            R8, R11
-	ADDQ             24(SI), R11
-	IMULQ            R8, R10
-	ADDQ             48(SI), R10
+	LEAQ             1(AX), R11
+	MOVQ             416(R8), R12
+	MOVLQSX          (R12)(R11*4), R11
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	INCQ             R12
+	MOVQ             440(R8), R13
+	MOVLQSX          (R13)(R11*4), R13
+	IMULQ            R10, R13
+	ADDQ             24(R8), R13
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
 	VBROADCASTSD     constants<>+704(SB), Z14
-	VMOVUPD.Z        (R10), K1, Z15
+	VMOVUPD.Z        (R12), K1, Z15
 	VCMPPD           $0x04, Z14, Z15, K1, K2
-	VMOVUPD.Z        (R11), K1, Z16
+	VMOVUPD.Z        (R13), K1, Z16
 	VSUBPD           Z15, Z16, K2, Z14
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z14, K2
 	VMOVAPD.Z        Z14, K2, Z15
 	VMAXPD           Z14, Z0, Z0
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	MOVQ             464(SI), R11
-	MOVLQSX          (R11)(R9*4), R9
-	IMULQ            R8, R9
-	ADDQ             24(SI), R9
-	IMULQ            R8, R10
-	ADDQ             48(SI), R10
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	MOVQ             464(R8), R13
+	MOVLQSX          (R13)(R11*4), R11
+	IMULQ            R10, R11
+	ADDQ             24(R8), R11
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
 	VBROADCASTSD     constants<>+704(SB), Z16
-	VMOVUPD.Z        (R10), K1, Z17
+	VMOVUPD.Z        (R12), K1, Z17
 	VCMPPD           $0x04, Z16, Z17, K1, K2
-	VMOVUPD.Z        (R9), K1, Z18
+	VMOVUPD.Z        (R11), K1, Z18
 	VSUBPD           Z17, Z18, K2, Z16
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K2
 	VMOVAPD.Z        Z16, K2, Z17
@@ -16707,85 +17494,85 @@ group1174:
 	VFMADD213PD.Z    Z20, Z20, K4, Z28
 	VFMADD213PD.Z    Z21, Z21, K5, Z29
 	VMULPD           Z26, Z11, Z11
-	VMOVUPD          Z26, 512(BX)
-	VMOVUPD          Z11, 576(BX)
+	VMOVUPD          Z26, (SI)
+	VMOVUPD          Z11, 64(SI)
 	VMULPD           Z27, Z13, Z13
-	VMOVUPD          Z27, 640(BX)
-	VMOVUPD          Z13, 704(BX)
+	VMOVUPD          Z27, 128(SI)
+	VMOVUPD          Z13, 192(SI)
 	VMULPD           Z28, Z15, Z15
-	VMOVUPD          Z28, 768(BX)
-	VMOVUPD          Z15, 832(BX)
+	VMOVUPD          Z28, 256(SI)
+	VMOVUPD          Z15, 320(SI)
 	VMULPD           Z29, Z17, Z17
-	VMOVUPD          Z29, 896(BX)
-	VMOVUPD          Z17, 960(BX)
-	LEAQ             2(AX), R9
-	MOVQ             416(SI), R10
-	MOVLQSX          (R10)(R9*4), R9
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	INCQ             R10
-	MOVQ             440(SI), R11
-	MOVLQSX          (R11)(R9*4), R11
-	IMULQ            R8, R11
-	ADDQ             24(SI), R11
-	IMULQ            R8, R10
-	ADDQ             48(SI), R10
+	VMOVUPD          Z29, 384(SI)
+	VMOVUPD          Z17, 448(SI)
+	LEAQ             2(AX), R11
+	MOVQ             416(R8), R12
+	MOVLQSX          (R12)(R11*4), R11
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	INCQ             R12
+	MOVQ             440(R8), R13
+	MOVLQSX          (R13)(R11*4), R13
+	IMULQ            R10, R13
+	ADDQ             24(R8), R13
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
 	VBROADCASTSD     constants<>+704(SB), Z9
-	VMOVUPD.Z        (R10), K1, Z11
+	VMOVUPD.Z        (R12), K1, Z11
 	VCMPPD           $0x04, Z9, Z11, K1, K2
-	VMOVUPD.Z        (R11), K1, Z12
+	VMOVUPD.Z        (R13), K1, Z12
 	VSUBPD           Z11, Z12, K2, Z9
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K2
 	VMOVAPD.Z        Z9, K2, Z11
 	VMAXPD           Z9, Z0, Z0
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	MOVQ             464(SI), R11
-	MOVLQSX          (R11)(R9*4), R9
-	IMULQ            R8, R9
-	ADDQ             24(SI), R9
-	IMULQ            R8, R10
-	ADDQ             48(SI), R10
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	MOVQ             464(R8), R13
+	MOVLQSX          (R13)(R11*4), R11
+	IMULQ            R10, R11
+	ADDQ             24(R8), R11
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
 	VBROADCASTSD     constants<>+704(SB), Z12
-	VMOVUPD.Z        (R10), K1, Z13
+	VMOVUPD.Z        (R12), K1, Z13
 	VCMPPD           $0x04, Z12, Z13, K1, K2
-	VMOVUPD.Z        (R9), K1, Z14
+	VMOVUPD.Z        (R11), K1, Z14
 	VSUBPD           Z13, Z14, K2, Z12
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z12, K2
 	VMOVAPD.Z        Z12, K2, Z13
 	VMAXPD           Z12, Z0, Z0
-	LEAQ             3(AX), R9
-	MOVQ             416(SI), R10
-	MOVLQSX          (R10)(R9*4), R9
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	INCQ             R10
-	MOVQ             440(SI), R11
-	MOVLQSX          (R11)(R9*4), R11
-	IMULQ            R8, R11
-	ADDQ             24(SI), R11
-	IMULQ            R8, R10
-	ADDQ             48(SI), R10
+	LEAQ             3(AX), R11
+	MOVQ             416(R8), R12
+	MOVLQSX          (R12)(R11*4), R11
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	INCQ             R12
+	MOVQ             440(R8), R13
+	MOVLQSX          (R13)(R11*4), R13
+	IMULQ            R10, R13
+	ADDQ             24(R8), R13
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
 	VBROADCASTSD     constants<>+704(SB), Z14
-	VMOVUPD.Z        (R10), K1, Z15
+	VMOVUPD.Z        (R12), K1, Z15
 	VCMPPD           $0x04, Z14, Z15, K1, K2
-	VMOVUPD.Z        (R11), K1, Z16
+	VMOVUPD.Z        (R13), K1, Z16
 	VSUBPD           Z15, Z16, K2, Z14
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z14, K2
 	VMOVAPD.Z        Z14, K2, Z15
 	VMAXPD           Z14, Z0, Z0
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	MOVQ             464(SI), R11
-	MOVLQSX          (R11)(R9*4), R9
-	IMULQ            R8, R9
-	ADDQ             24(SI), R9
-	IMULQ            R8, R10
-	ADDQ             48(SI), R10
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	MOVQ             464(R8), R13
+	MOVLQSX          (R13)(R11*4), R11
+	IMULQ            R10, R11
+	ADDQ             24(R8), R11
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
 	VBROADCASTSD     constants<>+704(SB), Z16
-	VMOVUPD.Z        (R10), K1, Z17
+	VMOVUPD.Z        (R12), K1, Z17
 	VCMPPD           $0x04, Z16, Z17, K1, K2
-	VMOVUPD.Z        (R9), K1, Z18
+	VMOVUPD.Z        (R11), K1, Z18
 	VSUBPD           Z17, Z18, K2, Z16
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K2
 	VMOVAPD.Z        Z16, K2, Z17
@@ -16863,264 +17650,264 @@ group1174:
 	VFMADD213PD.Z    Z20, Z20, K4, Z28
 	VFMADD213PD.Z    Z21, Z21, K5, Z29
 	VMULPD           Z26, Z11, Z11
-	VMOVUPD          Z26, 1024(BX)
-	VMOVUPD          Z11, 1088(BX)
+	VMOVUPD          Z26, 512(SI)
+	VMOVUPD          Z11, 576(SI)
 	VMULPD           Z27, Z13, Z13
-	VMOVUPD          Z27, 1152(BX)
-	VMOVUPD          Z13, 1216(BX)
+	VMOVUPD          Z27, 640(SI)
+	VMOVUPD          Z13, 704(SI)
 	VMULPD           Z28, Z15, Z15
-	VMOVUPD          Z28, 1280(BX)
-	VMOVUPD          Z15, 1344(BX)
+	VMOVUPD          Z28, 768(SI)
+	VMOVUPD          Z15, 832(SI)
 	VMULPD           Z29, Z17, Z17
-	VMOVUPD          Z29, 1408(BX)
-	VMOVUPD          Z17, 1472(BX)
+	VMOVUPD          Z29, 896(SI)
+	VMOVUPD          Z17, 960(SI)
 	VXORPD           Z9, Z9, Z9
 	VXORPD           Z11, Z11, Z11
 	VXORPD           Z12, Z12, Z12
 	VXORPD           Z13, Z13, Z13
-	LEAQ             (AX), R9
-	MOVQ             96(SI), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(SI), R10
-	LEAQ             (R10)(R9*8), R10
-	VMOVUPD.Z        (R10), K1, Z14
-	VFMADD231PD.BCST 512(BX), Z14, Z9
-	VFMADD231PD.BCST 576(BX), Z14, Z12
-	CMPQ             R8, $0x08
-	JLE              rows1176
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z14
-	VFMADD231PD.BCST 520(BX), Z14, Z11
-	VFMADD231PD.BCST 584(BX), Z14, Z13
-	CMPQ             R8, $0x10
-	JLE              rows1176
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z14
-	VFMADD231PD.BCST 528(BX), Z14, Z9
-	VFMADD231PD.BCST 592(BX), Z14, Z12
-	CMPQ             R8, $0x18
-	JLE              rows1176
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z14
-	VFMADD231PD.BCST 536(BX), Z14, Z11
-	VFMADD231PD.BCST 600(BX), Z14, Z13
-	CMPQ             R8, $0x20
-	JLE              rows1176
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z14
-	VFMADD231PD.BCST 544(BX), Z14, Z9
-	VFMADD231PD.BCST 608(BX), Z14, Z12
-	CMPQ             R8, $0x28
-	JLE              rows1176
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z14
-	VFMADD231PD.BCST 552(BX), Z14, Z11
-	VFMADD231PD.BCST 616(BX), Z14, Z13
-	CMPQ             R8, $0x30
-	JLE              rows1176
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z14
-	VFMADD231PD.BCST 560(BX), Z14, Z9
-	VFMADD231PD.BCST 624(BX), Z14, Z12
-	CMPQ             R8, $0x38
-	JLE              rows1176
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z14
-	VFMADD231PD.BCST 568(BX), Z14, Z11
-	VFMADD231PD.BCST 632(BX), Z14, Z13
+	LEAQ             (AX), R11
+	MOVQ             96(R8), R12
+	MOVQ             (R12)(R11*8), R11
+	MOVQ             72(R8), R12
+	LEAQ             (R12)(R11*8), R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST (SI), Z14, Z9
+	VFMADD231PD.BCST 64(SI), Z14, Z12
+	CMPQ             R10, $0x08
+	JLE              rows1186
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST 8(SI), Z14, Z11
+	VFMADD231PD.BCST 72(SI), Z14, Z13
+	CMPQ             R10, $0x10
+	JLE              rows1186
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST 16(SI), Z14, Z9
+	VFMADD231PD.BCST 80(SI), Z14, Z12
+	CMPQ             R10, $0x18
+	JLE              rows1186
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST 24(SI), Z14, Z11
+	VFMADD231PD.BCST 88(SI), Z14, Z13
+	CMPQ             R10, $0x20
+	JLE              rows1186
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST 32(SI), Z14, Z9
+	VFMADD231PD.BCST 96(SI), Z14, Z12
+	CMPQ             R10, $0x28
+	JLE              rows1186
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST 40(SI), Z14, Z11
+	VFMADD231PD.BCST 104(SI), Z14, Z13
+	CMPQ             R10, $0x30
+	JLE              rows1186
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST 48(SI), Z14, Z9
+	VFMADD231PD.BCST 112(SI), Z14, Z12
+	CMPQ             R10, $0x38
+	JLE              rows1186
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST 56(SI), Z14, Z11
+	VFMADD231PD.BCST 120(SI), Z14, Z13
 
-rows1176:
+rows1186:
 	VADDPD           Z11, Z9, Z9
 	VADDPD           Z13, Z12, Z12
-	VMOVUPD          640(BX), Z11
+	VMOVUPD          128(SI), Z11
 	VMULPD           Z11, Z12, Z12
-	VFMADD231PD      704(BX), Z9, Z12
+	VFMADD231PD      192(SI), Z9, Z12
 	VMULPD           Z11, Z9, Z9
 	VXORPD           Z11, Z11, Z11
 	VXORPD           Z13, Z13, Z13
 	VXORPD           Z14, Z14, Z14
 	VXORPD           Z15, Z15, Z15
-	LEAQ             1(AX), R9
-	MOVQ             96(SI), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(SI), R10
-	LEAQ             (R10)(R9*8), R10
-	VMOVUPD.Z        (R10), K1, Z16
-	VFMADD231PD.BCST 768(BX), Z16, Z11
-	VFMADD231PD.BCST 832(BX), Z16, Z14
-	CMPQ             R8, $0x08
-	JLE              rows1177
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z16
-	VFMADD231PD.BCST 776(BX), Z16, Z13
-	VFMADD231PD.BCST 840(BX), Z16, Z15
-	CMPQ             R8, $0x10
-	JLE              rows1177
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z16
-	VFMADD231PD.BCST 784(BX), Z16, Z11
-	VFMADD231PD.BCST 848(BX), Z16, Z14
-	CMPQ             R8, $0x18
-	JLE              rows1177
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z16
-	VFMADD231PD.BCST 792(BX), Z16, Z13
-	VFMADD231PD.BCST 856(BX), Z16, Z15
-	CMPQ             R8, $0x20
-	JLE              rows1177
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z16
-	VFMADD231PD.BCST 800(BX), Z16, Z11
-	VFMADD231PD.BCST 864(BX), Z16, Z14
-	CMPQ             R8, $0x28
-	JLE              rows1177
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z16
-	VFMADD231PD.BCST 808(BX), Z16, Z13
-	VFMADD231PD.BCST 872(BX), Z16, Z15
-	CMPQ             R8, $0x30
-	JLE              rows1177
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z16
-	VFMADD231PD.BCST 816(BX), Z16, Z11
-	VFMADD231PD.BCST 880(BX), Z16, Z14
-	CMPQ             R8, $0x38
-	JLE              rows1177
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z16
-	VFMADD231PD.BCST 824(BX), Z16, Z13
-	VFMADD231PD.BCST 888(BX), Z16, Z15
+	LEAQ             1(AX), R11
+	MOVQ             96(R8), R12
+	MOVQ             (R12)(R11*8), R11
+	MOVQ             72(R8), R12
+	LEAQ             (R12)(R11*8), R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 256(SI), Z16, Z11
+	VFMADD231PD.BCST 320(SI), Z16, Z14
+	CMPQ             R10, $0x08
+	JLE              rows1187
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 264(SI), Z16, Z13
+	VFMADD231PD.BCST 328(SI), Z16, Z15
+	CMPQ             R10, $0x10
+	JLE              rows1187
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 272(SI), Z16, Z11
+	VFMADD231PD.BCST 336(SI), Z16, Z14
+	CMPQ             R10, $0x18
+	JLE              rows1187
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 280(SI), Z16, Z13
+	VFMADD231PD.BCST 344(SI), Z16, Z15
+	CMPQ             R10, $0x20
+	JLE              rows1187
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 288(SI), Z16, Z11
+	VFMADD231PD.BCST 352(SI), Z16, Z14
+	CMPQ             R10, $0x28
+	JLE              rows1187
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 296(SI), Z16, Z13
+	VFMADD231PD.BCST 360(SI), Z16, Z15
+	CMPQ             R10, $0x30
+	JLE              rows1187
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 304(SI), Z16, Z11
+	VFMADD231PD.BCST 368(SI), Z16, Z14
+	CMPQ             R10, $0x38
+	JLE              rows1187
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 312(SI), Z16, Z13
+	VFMADD231PD.BCST 376(SI), Z16, Z15
 
-rows1177:
+rows1187:
 	VADDPD           Z13, Z11, Z11
 	VADDPD           Z15, Z14, Z14
-	VMOVUPD          896(BX), Z13
+	VMOVUPD          384(SI), Z13
 	VMULPD           Z13, Z14, Z14
-	VFMADD231PD      960(BX), Z11, Z14
+	VFMADD231PD      448(SI), Z11, Z14
 	VMULPD           Z13, Z11, Z11
 	VXORPD           Z13, Z13, Z13
 	VXORPD           Z15, Z15, Z15
 	VXORPD           Z16, Z16, Z16
 	VXORPD           Z17, Z17, Z17
-	LEAQ             2(AX), R9
-	MOVQ             96(SI), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(SI), R10
-	LEAQ             (R10)(R9*8), R10
-	VMOVUPD.Z        (R10), K1, Z18
-	VFMADD231PD.BCST 1024(BX), Z18, Z13
-	VFMADD231PD.BCST 1088(BX), Z18, Z16
-	CMPQ             R8, $0x08
-	JLE              rows1178
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z18
-	VFMADD231PD.BCST 1032(BX), Z18, Z15
-	VFMADD231PD.BCST 1096(BX), Z18, Z17
-	CMPQ             R8, $0x10
-	JLE              rows1178
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z18
-	VFMADD231PD.BCST 1040(BX), Z18, Z13
-	VFMADD231PD.BCST 1104(BX), Z18, Z16
-	CMPQ             R8, $0x18
-	JLE              rows1178
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z18
-	VFMADD231PD.BCST 1048(BX), Z18, Z15
-	VFMADD231PD.BCST 1112(BX), Z18, Z17
-	CMPQ             R8, $0x20
-	JLE              rows1178
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z18
-	VFMADD231PD.BCST 1056(BX), Z18, Z13
-	VFMADD231PD.BCST 1120(BX), Z18, Z16
-	CMPQ             R8, $0x28
-	JLE              rows1178
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z18
-	VFMADD231PD.BCST 1064(BX), Z18, Z15
-	VFMADD231PD.BCST 1128(BX), Z18, Z17
-	CMPQ             R8, $0x30
-	JLE              rows1178
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z18
-	VFMADD231PD.BCST 1072(BX), Z18, Z13
-	VFMADD231PD.BCST 1136(BX), Z18, Z16
-	CMPQ             R8, $0x38
-	JLE              rows1178
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z18
-	VFMADD231PD.BCST 1080(BX), Z18, Z15
-	VFMADD231PD.BCST 1144(BX), Z18, Z17
+	LEAQ             2(AX), R11
+	MOVQ             96(R8), R12
+	MOVQ             (R12)(R11*8), R11
+	MOVQ             72(R8), R12
+	LEAQ             (R12)(R11*8), R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 512(SI), Z18, Z13
+	VFMADD231PD.BCST 576(SI), Z18, Z16
+	CMPQ             R10, $0x08
+	JLE              rows1188
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 520(SI), Z18, Z15
+	VFMADD231PD.BCST 584(SI), Z18, Z17
+	CMPQ             R10, $0x10
+	JLE              rows1188
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 528(SI), Z18, Z13
+	VFMADD231PD.BCST 592(SI), Z18, Z16
+	CMPQ             R10, $0x18
+	JLE              rows1188
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 536(SI), Z18, Z15
+	VFMADD231PD.BCST 600(SI), Z18, Z17
+	CMPQ             R10, $0x20
+	JLE              rows1188
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 544(SI), Z18, Z13
+	VFMADD231PD.BCST 608(SI), Z18, Z16
+	CMPQ             R10, $0x28
+	JLE              rows1188
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 552(SI), Z18, Z15
+	VFMADD231PD.BCST 616(SI), Z18, Z17
+	CMPQ             R10, $0x30
+	JLE              rows1188
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 560(SI), Z18, Z13
+	VFMADD231PD.BCST 624(SI), Z18, Z16
+	CMPQ             R10, $0x38
+	JLE              rows1188
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 568(SI), Z18, Z15
+	VFMADD231PD.BCST 632(SI), Z18, Z17
 
-rows1178:
+rows1188:
 	VADDPD           Z15, Z13, Z13
 	VADDPD           Z17, Z16, Z16
-	VMOVUPD          1152(BX), Z15
+	VMOVUPD          640(SI), Z15
 	VMULPD           Z15, Z16, Z16
-	VFMADD231PD      1216(BX), Z13, Z16
+	VFMADD231PD      704(SI), Z13, Z16
 	VMULPD           Z15, Z13, Z13
 	VXORPD           Z15, Z15, Z15
 	VXORPD           Z17, Z17, Z17
 	VXORPD           Z18, Z18, Z18
 	VXORPD           Z19, Z19, Z19
-	LEAQ             3(AX), R9
-	MOVQ             96(SI), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(SI), R10
-	LEAQ             (R10)(R9*8), R10
-	VMOVUPD.Z        (R10), K1, Z20
-	VFMADD231PD.BCST 1280(BX), Z20, Z15
-	VFMADD231PD.BCST 1344(BX), Z20, Z18
-	CMPQ             R8, $0x08
-	JLE              rows1179
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z20
-	VFMADD231PD.BCST 1288(BX), Z20, Z17
-	VFMADD231PD.BCST 1352(BX), Z20, Z19
-	CMPQ             R8, $0x10
-	JLE              rows1179
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z20
-	VFMADD231PD.BCST 1296(BX), Z20, Z15
-	VFMADD231PD.BCST 1360(BX), Z20, Z18
-	CMPQ             R8, $0x18
-	JLE              rows1179
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z20
-	VFMADD231PD.BCST 1304(BX), Z20, Z17
-	VFMADD231PD.BCST 1368(BX), Z20, Z19
-	CMPQ             R8, $0x20
-	JLE              rows1179
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z20
-	VFMADD231PD.BCST 1312(BX), Z20, Z15
-	VFMADD231PD.BCST 1376(BX), Z20, Z18
-	CMPQ             R8, $0x28
-	JLE              rows1179
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z20
-	VFMADD231PD.BCST 1320(BX), Z20, Z17
-	VFMADD231PD.BCST 1384(BX), Z20, Z19
-	CMPQ             R8, $0x30
-	JLE              rows1179
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z20
-	VFMADD231PD.BCST 1328(BX), Z20, Z15
-	VFMADD231PD.BCST 1392(BX), Z20, Z18
-	CMPQ             R8, $0x38
-	JLE              rows1179
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z20
-	VFMADD231PD.BCST 1336(BX), Z20, Z17
-	VFMADD231PD.BCST 1400(BX), Z20, Z19
+	LEAQ             3(AX), R11
+	MOVQ             96(R8), R12
+	MOVQ             (R12)(R11*8), R11
+	MOVQ             72(R8), R12
+	LEAQ             (R12)(R11*8), R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 768(SI), Z20, Z15
+	VFMADD231PD.BCST 832(SI), Z20, Z18
+	CMPQ             R10, $0x08
+	JLE              rows1189
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 776(SI), Z20, Z17
+	VFMADD231PD.BCST 840(SI), Z20, Z19
+	CMPQ             R10, $0x10
+	JLE              rows1189
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 784(SI), Z20, Z15
+	VFMADD231PD.BCST 848(SI), Z20, Z18
+	CMPQ             R10, $0x18
+	JLE              rows1189
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 792(SI), Z20, Z17
+	VFMADD231PD.BCST 856(SI), Z20, Z19
+	CMPQ             R10, $0x20
+	JLE              rows1189
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 800(SI), Z20, Z15
+	VFMADD231PD.BCST 864(SI), Z20, Z18
+	CMPQ             R10, $0x28
+	JLE              rows1189
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 808(SI), Z20, Z17
+	VFMADD231PD.BCST 872(SI), Z20, Z19
+	CMPQ             R10, $0x30
+	JLE              rows1189
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 816(SI), Z20, Z15
+	VFMADD231PD.BCST 880(SI), Z20, Z18
+	CMPQ             R10, $0x38
+	JLE              rows1189
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 824(SI), Z20, Z17
+	VFMADD231PD.BCST 888(SI), Z20, Z19
 
-rows1179:
+rows1189:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z19, Z18, Z18
-	VMOVUPD          1408(BX), Z17
+	VMOVUPD          896(SI), Z17
 	VMULPD           Z17, Z18, Z18
-	VFMADD231PD      1472(BX), Z15, Z18
+	VFMADD231PD      960(SI), Z15, Z18
 	VMULPD           Z17, Z15, Z15
 	VUNPCKLPD        Z11, Z9, Z17
 	VUNPCKHPD        Z11, Z9, Z9
@@ -17149,7 +17936,7 @@ rows1179:
 	VPSUBQ.BCST      constants<>+768(SB), Z11, Z13
 	VPMAXUQ          Z13, Z1, Z1
 	VDIVPD           Y11, Y12, Y12
-	VMOVUPD          Y12, 1536(BX)
+	VMOVUPD          Y12, 1024(SI)
 	VGETMANTPD       $0x0b, Z11, Z13
 	VGETEXPPD        Z11, Z11
 	VPSRLQ           $0x30, Z13, Z15
@@ -17179,29 +17966,345 @@ rows1179:
 	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z16
 	VADDPD           Z15, Z16, Z16
 	VFNMADD231PD     Y9, Y12, Y16
-	MOVQ             120(SI), R9
-	LEAQ             (AX), R10
-	MOVQ             416(SI), R11
-	MOVLQSX          (R11)(R10*4), R10
-	ANDQ             8(SI), R10
-	LEAQ             1(AX), R11
-	MOVQ             416(SI), R12
-	MOVLQSX          (R12)(R11*4), R11
-	ANDQ             8(SI), R11
-	LEAQ             2(AX), R12
-	MOVQ             416(SI), R13
+	MOVQ             120(R8), R11
+	LEAQ             (AX), R12
+	MOVQ             416(R8), R13
 	MOVLQSX          (R13)(R12*4), R12
-	ANDQ             8(SI), R12
-	LEAQ             3(AX), R13
-	MOVQ             416(SI), R14
+	ANDQ             8(R8), R12
+	LEAQ             1(AX), R13
+	MOVQ             416(R8), R14
 	MOVLQSX          (R14)(R13*4), R13
-	ANDQ             8(SI), R13
-	VMOVSD           (R9)(R10*8), X10
-	VMOVHPD          (R9)(R11*8), X10, X10
-	VMOVSD           (R9)(R12*8), X9
-	VMOVHPD          (R9)(R13*8), X9, X9
+	ANDQ             8(R8), R13
+	LEAQ             2(AX), R14
+	MOVQ             416(R8), R15
+	MOVLQSX          (R15)(R14*4), R14
+	ANDQ             8(R8), R14
+	LEAQ             3(AX), R15
+	MOVQ             416(R8), BP
+	MOVLQSX          (BP)(R15*4), R15
+	ANDQ             8(R8), R15
+	VMOVSD           (R11)(R12*8), X10
+	VMOVHPD          (R11)(R13*8), X10, X10
+	VMOVSD           (R11)(R14*8), X9
+	VMOVHPD          (R11)(R15*8), X9, X9
 	VINSERTF128      $0x01, X9, Y10, Y9
 	VFMADD231PD      Y16, Y9, Y2
+
+group1182:
+	CMPQ             CX, $0x08
+	JLT              last1183
+	LEAQ             4(AX), R11
+	MOVQ             416(R8), R12
+	MOVLQSX          (R12)(R11*4), R11
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	INCQ             R12
+	MOVQ             440(R8), R13
+	MOVLQSX          (R13)(R11*4), R13
+	IMULQ            R10, R13
+	ADDQ             24(R8), R13
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
+	VBROADCASTSD     constants<>+704(SB), Z9
+	VMOVUPD.Z        (R12), K1, Z11
+	VCMPPD           $0x04, Z9, Z11, K1, K2
+	VMOVUPD.Z        (R13), K1, Z12
+	VSUBPD           Z11, Z12, K2, Z9
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K2
+	VMOVAPD.Z        Z9, K2, Z11
+	VMAXPD           Z9, Z0, Z0
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	MOVQ             464(R8), R13
+	MOVLQSX          (R13)(R11*4), R11
+	IMULQ            R10, R11
+	ADDQ             24(R8), R11
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
+	VBROADCASTSD     constants<>+704(SB), Z12
+	VMOVUPD.Z        (R12), K1, Z13
+	VCMPPD           $0x04, Z12, Z13, K1, K2
+	VMOVUPD.Z        (R11), K1, Z14
+	VSUBPD           Z13, Z14, K2, Z12
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z12, K2
+	VMOVAPD.Z        Z12, K2, Z13
+	VMAXPD           Z12, Z0, Z0
+	LEAQ             5(AX), R11
+	MOVQ             416(R8), R12
+	MOVLQSX          (R12)(R11*4), R11
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	INCQ             R12
+	MOVQ             440(R8), R13
+	MOVLQSX          (R13)(R11*4), R13
+	IMULQ            R10, R13
+	ADDQ             24(R8), R13
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
+	VBROADCASTSD     constants<>+704(SB), Z14
+	VMOVUPD.Z        (R12), K1, Z15
+	VCMPPD           $0x04, Z14, Z15, K1, K2
+	VMOVUPD.Z        (R13), K1, Z16
+	VSUBPD           Z15, Z16, K2, Z14
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z14, K2
+	VMOVAPD.Z        Z14, K2, Z15
+	VMAXPD           Z14, Z0, Z0
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	MOVQ             464(R8), R13
+	MOVLQSX          (R13)(R11*4), R11
+	IMULQ            R10, R11
+	ADDQ             24(R8), R11
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
+	VBROADCASTSD     constants<>+704(SB), Z16
+	VMOVUPD.Z        (R12), K1, Z17
+	VCMPPD           $0x04, Z16, Z17, K1, K2
+	VMOVUPD.Z        (R11), K1, Z18
+	VSUBPD           Z17, Z18, K2, Z16
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K2
+	VMOVAPD.Z        Z16, K2, Z17
+	VMAXPD           Z16, Z0, Z0
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K2
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K3
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K4
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K5
+	VMOVAPD          Z4, Z18
+	VFMADD231PD      Z3, Z9, Z18
+	VMOVAPD          Z4, Z19
+	VFMADD231PD      Z3, Z12, Z19
+	VMOVAPD          Z4, Z20
+	VFMADD231PD      Z3, Z14, Z20
+	VMOVAPD          Z4, Z21
+	VFMADD231PD      Z3, Z16, Z21
+	VSUBPD           Z4, Z18, Z22
+	VSUBPD           Z4, Z19, Z23
+	VSUBPD           Z4, Z20, Z24
+	VSUBPD           Z4, Z21, Z25
+	VFNMADD231PD     Z5, Z22, Z9
+	VFNMADD231PD     Z5, Z23, Z12
+	VFNMADD231PD     Z5, Z24, Z14
+	VFNMADD231PD     Z5, Z25, Z16
+	VFNMADD231PD     Z6, Z22, Z9
+	VFNMADD231PD     Z6, Z23, Z12
+	VFNMADD231PD     Z6, Z24, Z14
+	VFNMADD231PD     Z6, Z25, Z16
+	VBROADCASTSD     constants<>+928(SB), Z26
+	VBROADCASTSD     constants<>+928(SB), Z27
+	VBROADCASTSD     constants<>+928(SB), Z28
+	VBROADCASTSD     constants<>+928(SB), Z29
+	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+920(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+912(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+912(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+912(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+912(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+904(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+904(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+904(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+904(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+896(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VMULPD           Z9, Z26, Z26
+	VMULPD           Z12, Z27, Z27
+	VMULPD           Z14, Z28, Z28
+	VMULPD           Z16, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z8, Z7, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z8, Z7, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z8, Z7, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z8, Z7, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K2, Z26
+	VFMADD213PD.Z    Z19, Z19, K3, Z27
+	VFMADD213PD.Z    Z20, Z20, K4, Z28
+	VFMADD213PD.Z    Z21, Z21, K5, Z29
+	VMULPD           Z26, Z11, Z11
+	VMOVUPD          Z26, (DI)
+	VMOVUPD          Z11, 64(DI)
+	VMULPD           Z27, Z13, Z13
+	VMOVUPD          Z27, 128(DI)
+	VMOVUPD          Z13, 192(DI)
+	VMULPD           Z28, Z15, Z15
+	VMOVUPD          Z28, 256(DI)
+	VMOVUPD          Z15, 320(DI)
+	VMULPD           Z29, Z17, Z17
+	VMOVUPD          Z29, 384(DI)
+	VMOVUPD          Z17, 448(DI)
+	LEAQ             6(AX), R11
+	MOVQ             416(R8), R12
+	MOVLQSX          (R12)(R11*4), R11
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	INCQ             R12
+	MOVQ             440(R8), R13
+	MOVLQSX          (R13)(R11*4), R13
+	IMULQ            R10, R13
+	ADDQ             24(R8), R13
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
+	VBROADCASTSD     constants<>+704(SB), Z9
+	VMOVUPD.Z        (R12), K1, Z11
+	VCMPPD           $0x04, Z9, Z11, K1, K2
+	VMOVUPD.Z        (R13), K1, Z12
+	VSUBPD           Z11, Z12, K2, Z9
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K2
+	VMOVAPD.Z        Z9, K2, Z11
+	VMAXPD           Z9, Z0, Z0
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	MOVQ             464(R8), R13
+	MOVLQSX          (R13)(R11*4), R11
+	IMULQ            R10, R11
+	ADDQ             24(R8), R11
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
+	VBROADCASTSD     constants<>+704(SB), Z12
+	VMOVUPD.Z        (R12), K1, Z13
+	VCMPPD           $0x04, Z12, Z13, K1, K2
+	VMOVUPD.Z        (R11), K1, Z14
+	VSUBPD           Z13, Z14, K2, Z12
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z12, K2
+	VMOVAPD.Z        Z12, K2, Z13
+	VMAXPD           Z12, Z0, Z0
+	LEAQ             7(AX), R11
+	MOVQ             416(R8), R12
+	MOVLQSX          (R12)(R11*4), R11
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	INCQ             R12
+	MOVQ             440(R8), R13
+	MOVLQSX          (R13)(R11*4), R13
+	IMULQ            R10, R13
+	ADDQ             24(R8), R13
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
+	VBROADCASTSD     constants<>+704(SB), Z14
+	VMOVUPD.Z        (R12), K1, Z15
+	VCMPPD           $0x04, Z14, Z15, K1, K2
+	VMOVUPD.Z        (R13), K1, Z16
+	VSUBPD           Z15, Z16, K2, Z14
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z14, K2
+	VMOVAPD.Z        Z14, K2, Z15
+	VMAXPD           Z14, Z0, Z0
+	LEAQ             (R11), R12
+	ADDQ             R12, R12
+	MOVQ             464(R8), R13
+	MOVLQSX          (R13)(R11*4), R11
+	IMULQ            R10, R11
+	ADDQ             24(R8), R11
+	IMULQ            R10, R12
+	ADDQ             48(R8), R12
+	VBROADCASTSD     constants<>+704(SB), Z16
+	VMOVUPD.Z        (R12), K1, Z17
+	VCMPPD           $0x04, Z16, Z17, K1, K2
+	VMOVUPD.Z        (R11), K1, Z18
+	VSUBPD           Z17, Z18, K2, Z16
+	VCMPPD.BCST      $0x04, constants<>+704(SB), Z16, K2
+	VMOVAPD.Z        Z16, K2, Z17
+	VMAXPD           Z16, Z0, Z0
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z9, K2
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z12, K3
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K4
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K5
+	VMOVAPD          Z4, Z18
+	VFMADD231PD      Z3, Z9, Z18
+	VMOVAPD          Z4, Z19
+	VFMADD231PD      Z3, Z12, Z19
+	VMOVAPD          Z4, Z20
+	VFMADD231PD      Z3, Z14, Z20
+	VMOVAPD          Z4, Z21
+	VFMADD231PD      Z3, Z16, Z21
+	VSUBPD           Z4, Z18, Z22
+	VSUBPD           Z4, Z19, Z23
+	VSUBPD           Z4, Z20, Z24
+	VSUBPD           Z4, Z21, Z25
+	VFNMADD231PD     Z5, Z22, Z9
+	VFNMADD231PD     Z5, Z23, Z12
+	VFNMADD231PD     Z5, Z24, Z14
+	VFNMADD231PD     Z5, Z25, Z16
+	VFNMADD231PD     Z6, Z22, Z9
+	VFNMADD231PD     Z6, Z23, Z12
+	VFNMADD231PD     Z6, Z24, Z14
+	VFNMADD231PD     Z6, Z25, Z16
+	VBROADCASTSD     constants<>+928(SB), Z26
+	VBROADCASTSD     constants<>+928(SB), Z27
+	VBROADCASTSD     constants<>+928(SB), Z28
+	VBROADCASTSD     constants<>+928(SB), Z29
+	VFMADD213PD.BCST constants<>+920(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+920(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+920(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+920(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+912(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+912(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+912(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+912(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+904(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+904(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+904(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+904(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+896(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+896(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+896(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+896(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+888(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+888(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+888(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+888(SB), Z16, Z29
+	VFMADD213PD.BCST constants<>+784(SB), Z9, Z26
+	VFMADD213PD.BCST constants<>+784(SB), Z12, Z27
+	VFMADD213PD.BCST constants<>+784(SB), Z14, Z28
+	VFMADD213PD.BCST constants<>+784(SB), Z16, Z29
+	VMULPD           Z9, Z26, Z26
+	VMULPD           Z12, Z27, Z27
+	VMULPD           Z14, Z28, Z28
+	VMULPD           Z16, Z29, Z29
+	VPSLLQ           $0x30, Z18, Z22
+	VPERMI2PD        Z8, Z7, Z18
+	VPSLLQ           $0x30, Z19, Z23
+	VPERMI2PD        Z8, Z7, Z19
+	VPSLLQ           $0x30, Z20, Z24
+	VPERMI2PD        Z8, Z7, Z20
+	VPSLLQ           $0x30, Z21, Z25
+	VPERMI2PD        Z8, Z7, Z21
+	VPADDQ           Z22, Z18, Z18
+	VPADDQ           Z23, Z19, Z19
+	VPADDQ           Z24, Z20, Z20
+	VPADDQ           Z25, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K2, Z26
+	VFMADD213PD.Z    Z19, Z19, K3, Z27
+	VFMADD213PD.Z    Z20, Z20, K4, Z28
+	VFMADD213PD.Z    Z21, Z21, K5, Z29
+	VMULPD           Z26, Z11, Z11
+	VMOVUPD          Z26, 512(DI)
+	VMOVUPD          Z11, 576(DI)
+	VMULPD           Z27, Z13, Z13
+	VMOVUPD          Z27, 640(DI)
+	VMOVUPD          Z13, 704(DI)
+	VMULPD           Z28, Z15, Z15
+	VMOVUPD          Z28, 768(DI)
+	VMOVUPD          Z15, 832(DI)
+	VMULPD           Z29, Z17, Z17
+	VMOVUPD          Z29, 896(DI)
+	VMOVUPD          Z17, 960(DI)
 	VMOVUPD          (BX), Z9
 	VMOVUPD          64(BX), Z11
 	VMOVUPD          128(BX), Z12
@@ -17210,368 +18313,1026 @@ rows1179:
 	VMOVUPD          320(BX), Z15
 	VMOVUPD          384(BX), Z16
 	VMOVUPD          448(BX), Z17
-	LEAQ             (AX), R9
-	MOVQ             96(SI), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(SI), R10
-	LEAQ             (R10)(R9*8), R10
-	VBROADCASTSD     1536(BX), Z18
-	VMULPD           640(BX), Z18, Z18
-	VMOVUPD.Z        (R10), K1, Z19
+	LEAQ             (AX), R11
+	MOVQ             96(R8), R12
+	MOVQ             (R12)(R11*8), R11
+	MOVQ             72(R8), R12
+	LEAQ             (R12)(R11*8), R12
+	VBROADCASTSD     1024(SI), Z18
+	VMULPD           128(SI), Z18, Z18
+	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      512(BX), Z19, Z19
+	VMULPD.BCST      (SI), Z19, Z19
 	VADDPD           Z19, Z9, Z9
 	VMOVUPD          Z19, (DX)
-	ADDQ             R8, DX
-	CMPQ             R8, $0x08
-	JLE              rows1180
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z19
+	ADDQ             R10, DX
+	CMPQ             R10, $0x08
+	JLE              rows1190
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      520(BX), Z19, Z19
+	VMULPD.BCST      8(SI), Z19, Z19
 	VADDPD           Z19, Z11, Z11
 	VMOVUPD          Z19, (DX)
-	ADDQ             R8, DX
-	CMPQ             R8, $0x10
-	JLE              rows1180
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z19
+	ADDQ             R10, DX
+	CMPQ             R10, $0x10
+	JLE              rows1190
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      528(BX), Z19, Z19
+	VMULPD.BCST      16(SI), Z19, Z19
 	VADDPD           Z19, Z12, Z12
 	VMOVUPD          Z19, (DX)
-	ADDQ             R8, DX
-	CMPQ             R8, $0x18
-	JLE              rows1180
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z19
+	ADDQ             R10, DX
+	CMPQ             R10, $0x18
+	JLE              rows1190
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      536(BX), Z19, Z19
+	VMULPD.BCST      24(SI), Z19, Z19
 	VADDPD           Z19, Z13, Z13
 	VMOVUPD          Z19, (DX)
-	ADDQ             R8, DX
-	CMPQ             R8, $0x20
-	JLE              rows1180
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z19
+	ADDQ             R10, DX
+	CMPQ             R10, $0x20
+	JLE              rows1190
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      544(BX), Z19, Z19
+	VMULPD.BCST      32(SI), Z19, Z19
 	VADDPD           Z19, Z14, Z14
 	VMOVUPD          Z19, (DX)
-	ADDQ             R8, DX
-	CMPQ             R8, $0x28
-	JLE              rows1180
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z19
+	ADDQ             R10, DX
+	CMPQ             R10, $0x28
+	JLE              rows1190
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      552(BX), Z19, Z19
+	VMULPD.BCST      40(SI), Z19, Z19
 	VADDPD           Z19, Z15, Z15
 	VMOVUPD          Z19, (DX)
-	ADDQ             R8, DX
-	CMPQ             R8, $0x30
-	JLE              rows1180
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z19
+	ADDQ             R10, DX
+	CMPQ             R10, $0x30
+	JLE              rows1190
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      560(BX), Z19, Z19
+	VMULPD.BCST      48(SI), Z19, Z19
 	VADDPD           Z19, Z16, Z16
 	VMOVUPD          Z19, (DX)
-	ADDQ             R8, DX
-	CMPQ             R8, $0x38
-	JLE              rows1180
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z19
+	ADDQ             R10, DX
+	CMPQ             R10, $0x38
+	JLE              rows1190
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
-	VMULPD.BCST      568(BX), Z19, Z19
+	VMULPD.BCST      56(SI), Z19, Z19
 	VADDPD           Z19, Z17, Z17
 	VMOVUPD          Z19, (DX)
-	ADDQ             R8, DX
+	ADDQ             R10, DX
 
-rows1180:
-	LEAQ         1(AX), R9
-	MOVQ         96(SI), R10
-	MOVQ         (R10)(R9*8), R9
-	MOVQ         72(SI), R10
-	LEAQ         (R10)(R9*8), R10
-	VBROADCASTSD 1544(BX), Z18
-	VMULPD       896(BX), Z18, Z18
-	VMOVUPD.Z    (R10), K1, Z19
+rows1190:
+	LEAQ         1(AX), R11
+	MOVQ         96(R8), R12
+	MOVQ         (R12)(R11*8), R11
+	MOVQ         72(R8), R12
+	LEAQ         (R12)(R11*8), R12
+	VBROADCASTSD 1032(SI), Z18
+	VMULPD       384(SI), Z18, Z18
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  768(BX), Z19, Z19
+	VMULPD.BCST  256(SI), Z19, Z19
 	VADDPD       Z19, Z9, Z9
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x08
-	JLE          rows1181
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x08
+	JLE          rows1191
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  776(BX), Z19, Z19
+	VMULPD.BCST  264(SI), Z19, Z19
 	VADDPD       Z19, Z11, Z11
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x10
-	JLE          rows1181
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x10
+	JLE          rows1191
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  784(BX), Z19, Z19
+	VMULPD.BCST  272(SI), Z19, Z19
 	VADDPD       Z19, Z12, Z12
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x18
-	JLE          rows1181
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x18
+	JLE          rows1191
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  792(BX), Z19, Z19
+	VMULPD.BCST  280(SI), Z19, Z19
 	VADDPD       Z19, Z13, Z13
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x20
-	JLE          rows1181
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x20
+	JLE          rows1191
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  800(BX), Z19, Z19
+	VMULPD.BCST  288(SI), Z19, Z19
 	VADDPD       Z19, Z14, Z14
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x28
-	JLE          rows1181
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x28
+	JLE          rows1191
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  808(BX), Z19, Z19
+	VMULPD.BCST  296(SI), Z19, Z19
 	VADDPD       Z19, Z15, Z15
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x30
-	JLE          rows1181
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x30
+	JLE          rows1191
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  816(BX), Z19, Z19
+	VMULPD.BCST  304(SI), Z19, Z19
 	VADDPD       Z19, Z16, Z16
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x38
-	JLE          rows1181
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x38
+	JLE          rows1191
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  824(BX), Z19, Z19
+	VMULPD.BCST  312(SI), Z19, Z19
 	VADDPD       Z19, Z17, Z17
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
+	ADDQ         R10, DX
 
-rows1181:
-	LEAQ         2(AX), R9
-	MOVQ         96(SI), R10
-	MOVQ         (R10)(R9*8), R9
-	MOVQ         72(SI), R10
-	LEAQ         (R10)(R9*8), R10
-	VBROADCASTSD 1552(BX), Z18
-	VMULPD       1152(BX), Z18, Z18
-	VMOVUPD.Z    (R10), K1, Z19
+rows1191:
+	LEAQ         2(AX), R11
+	MOVQ         96(R8), R12
+	MOVQ         (R12)(R11*8), R11
+	MOVQ         72(R8), R12
+	LEAQ         (R12)(R11*8), R12
+	VBROADCASTSD 1040(SI), Z18
+	VMULPD       640(SI), Z18, Z18
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1024(BX), Z19, Z19
+	VMULPD.BCST  512(SI), Z19, Z19
 	VADDPD       Z19, Z9, Z9
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x08
-	JLE          rows1182
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x08
+	JLE          rows1192
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1032(BX), Z19, Z19
+	VMULPD.BCST  520(SI), Z19, Z19
 	VADDPD       Z19, Z11, Z11
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x10
-	JLE          rows1182
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x10
+	JLE          rows1192
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1040(BX), Z19, Z19
+	VMULPD.BCST  528(SI), Z19, Z19
 	VADDPD       Z19, Z12, Z12
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x18
-	JLE          rows1182
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x18
+	JLE          rows1192
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1048(BX), Z19, Z19
+	VMULPD.BCST  536(SI), Z19, Z19
 	VADDPD       Z19, Z13, Z13
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x20
-	JLE          rows1182
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x20
+	JLE          rows1192
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1056(BX), Z19, Z19
+	VMULPD.BCST  544(SI), Z19, Z19
 	VADDPD       Z19, Z14, Z14
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x28
-	JLE          rows1182
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x28
+	JLE          rows1192
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1064(BX), Z19, Z19
+	VMULPD.BCST  552(SI), Z19, Z19
 	VADDPD       Z19, Z15, Z15
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x30
-	JLE          rows1182
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x30
+	JLE          rows1192
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1072(BX), Z19, Z19
+	VMULPD.BCST  560(SI), Z19, Z19
 	VADDPD       Z19, Z16, Z16
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x38
-	JLE          rows1182
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x38
+	JLE          rows1192
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1080(BX), Z19, Z19
+	VMULPD.BCST  568(SI), Z19, Z19
 	VADDPD       Z19, Z17, Z17
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
+	ADDQ         R10, DX
 
-rows1182:
-	LEAQ         3(AX), R9
-	MOVQ         96(SI), R10
-	MOVQ         (R10)(R9*8), R9
-	MOVQ         72(SI), R10
-	LEAQ         (R10)(R9*8), R10
-	VBROADCASTSD 1560(BX), Z18
-	VMULPD       1408(BX), Z18, Z18
-	VMOVUPD.Z    (R10), K1, Z19
+rows1192:
+	LEAQ         3(AX), R11
+	MOVQ         96(R8), R12
+	MOVQ         (R12)(R11*8), R11
+	MOVQ         72(R8), R12
+	LEAQ         (R12)(R11*8), R12
+	VBROADCASTSD 1048(SI), Z18
+	VMULPD       896(SI), Z18, Z18
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1280(BX), Z19, Z19
+	VMULPD.BCST  768(SI), Z19, Z19
 	VADDPD       Z19, Z9, Z9
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x08
-	JLE          rows1183
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x08
+	JLE          rows1193
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1288(BX), Z19, Z19
+	VMULPD.BCST  776(SI), Z19, Z19
 	VADDPD       Z19, Z11, Z11
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x10
-	JLE          rows1183
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x10
+	JLE          rows1193
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1296(BX), Z19, Z19
+	VMULPD.BCST  784(SI), Z19, Z19
 	VADDPD       Z19, Z12, Z12
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x18
-	JLE          rows1183
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x18
+	JLE          rows1193
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1304(BX), Z19, Z19
+	VMULPD.BCST  792(SI), Z19, Z19
 	VADDPD       Z19, Z13, Z13
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x20
-	JLE          rows1183
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x20
+	JLE          rows1193
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1312(BX), Z19, Z19
+	VMULPD.BCST  800(SI), Z19, Z19
 	VADDPD       Z19, Z14, Z14
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x28
-	JLE          rows1183
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x28
+	JLE          rows1193
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1320(BX), Z19, Z19
+	VMULPD.BCST  808(SI), Z19, Z19
 	VADDPD       Z19, Z15, Z15
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x30
-	JLE          rows1183
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x30
+	JLE          rows1193
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1328(BX), Z19, Z19
+	VMULPD.BCST  816(SI), Z19, Z19
 	VADDPD       Z19, Z16, Z16
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
-	CMPQ         R8, $0x38
-	JLE          rows1183
-	ADDQ         R8, R10
-	VMOVUPD.Z    (R10), K1, Z19
+	ADDQ         R10, DX
+	CMPQ         R10, $0x38
+	JLE          rows1193
+	ADDQ         R10, R12
+	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
-	VMULPD.BCST  1336(BX), Z19, Z19
+	VMULPD.BCST  824(SI), Z19, Z19
 	VADDPD       Z19, Z17, Z17
 	VMOVUPD      Z19, (DX)
-	ADDQ         R8, DX
+	ADDQ         R10, DX
 
-rows1183:
+rows1193:
+	VMOVUPD          Z9, (BX)
+	VMOVUPD          Z11, 64(BX)
+	VMOVUPD          Z12, 128(BX)
+	VMOVUPD          Z13, 192(BX)
+	VMOVUPD          Z14, 256(BX)
+	VMOVUPD          Z15, 320(BX)
+	VMOVUPD          Z16, 384(BX)
+	VMOVUPD          Z17, 448(BX)
+	VXORPD           Z9, Z9, Z9
+	VXORPD           Z11, Z11, Z11
+	VXORPD           Z12, Z12, Z12
+	VXORPD           Z13, Z13, Z13
+	LEAQ             4(AX), R11
+	MOVQ             96(R8), R12
+	MOVQ             (R12)(R11*8), R11
+	MOVQ             72(R8), R12
+	LEAQ             (R12)(R11*8), R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST (DI), Z14, Z9
+	VFMADD231PD.BCST 64(DI), Z14, Z12
+	CMPQ             R10, $0x08
+	JLE              rows1194
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST 8(DI), Z14, Z11
+	VFMADD231PD.BCST 72(DI), Z14, Z13
+	CMPQ             R10, $0x10
+	JLE              rows1194
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST 16(DI), Z14, Z9
+	VFMADD231PD.BCST 80(DI), Z14, Z12
+	CMPQ             R10, $0x18
+	JLE              rows1194
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST 24(DI), Z14, Z11
+	VFMADD231PD.BCST 88(DI), Z14, Z13
+	CMPQ             R10, $0x20
+	JLE              rows1194
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST 32(DI), Z14, Z9
+	VFMADD231PD.BCST 96(DI), Z14, Z12
+	CMPQ             R10, $0x28
+	JLE              rows1194
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST 40(DI), Z14, Z11
+	VFMADD231PD.BCST 104(DI), Z14, Z13
+	CMPQ             R10, $0x30
+	JLE              rows1194
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST 48(DI), Z14, Z9
+	VFMADD231PD.BCST 112(DI), Z14, Z12
+	CMPQ             R10, $0x38
+	JLE              rows1194
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z14
+	VFMADD231PD.BCST 56(DI), Z14, Z11
+	VFMADD231PD.BCST 120(DI), Z14, Z13
+
+rows1194:
+	VADDPD           Z11, Z9, Z9
+	VADDPD           Z13, Z12, Z12
+	VMOVUPD          128(DI), Z11
+	VMULPD           Z11, Z12, Z12
+	VFMADD231PD      192(DI), Z9, Z12
+	VMULPD           Z11, Z9, Z9
+	VXORPD           Z11, Z11, Z11
+	VXORPD           Z13, Z13, Z13
+	VXORPD           Z14, Z14, Z14
+	VXORPD           Z15, Z15, Z15
+	LEAQ             5(AX), R11
+	MOVQ             96(R8), R12
+	MOVQ             (R12)(R11*8), R11
+	MOVQ             72(R8), R12
+	LEAQ             (R12)(R11*8), R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 256(DI), Z16, Z11
+	VFMADD231PD.BCST 320(DI), Z16, Z14
+	CMPQ             R10, $0x08
+	JLE              rows1195
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 264(DI), Z16, Z13
+	VFMADD231PD.BCST 328(DI), Z16, Z15
+	CMPQ             R10, $0x10
+	JLE              rows1195
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 272(DI), Z16, Z11
+	VFMADD231PD.BCST 336(DI), Z16, Z14
+	CMPQ             R10, $0x18
+	JLE              rows1195
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 280(DI), Z16, Z13
+	VFMADD231PD.BCST 344(DI), Z16, Z15
+	CMPQ             R10, $0x20
+	JLE              rows1195
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 288(DI), Z16, Z11
+	VFMADD231PD.BCST 352(DI), Z16, Z14
+	CMPQ             R10, $0x28
+	JLE              rows1195
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 296(DI), Z16, Z13
+	VFMADD231PD.BCST 360(DI), Z16, Z15
+	CMPQ             R10, $0x30
+	JLE              rows1195
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 304(DI), Z16, Z11
+	VFMADD231PD.BCST 368(DI), Z16, Z14
+	CMPQ             R10, $0x38
+	JLE              rows1195
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z16
+	VFMADD231PD.BCST 312(DI), Z16, Z13
+	VFMADD231PD.BCST 376(DI), Z16, Z15
+
+rows1195:
+	VADDPD           Z13, Z11, Z11
+	VADDPD           Z15, Z14, Z14
+	VMOVUPD          384(DI), Z13
+	VMULPD           Z13, Z14, Z14
+	VFMADD231PD      448(DI), Z11, Z14
+	VMULPD           Z13, Z11, Z11
+	VXORPD           Z13, Z13, Z13
+	VXORPD           Z15, Z15, Z15
+	VXORPD           Z16, Z16, Z16
+	VXORPD           Z17, Z17, Z17
+	LEAQ             6(AX), R11
+	MOVQ             96(R8), R12
+	MOVQ             (R12)(R11*8), R11
+	MOVQ             72(R8), R12
+	LEAQ             (R12)(R11*8), R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 512(DI), Z18, Z13
+	VFMADD231PD.BCST 576(DI), Z18, Z16
+	CMPQ             R10, $0x08
+	JLE              rows1196
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 520(DI), Z18, Z15
+	VFMADD231PD.BCST 584(DI), Z18, Z17
+	CMPQ             R10, $0x10
+	JLE              rows1196
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 528(DI), Z18, Z13
+	VFMADD231PD.BCST 592(DI), Z18, Z16
+	CMPQ             R10, $0x18
+	JLE              rows1196
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 536(DI), Z18, Z15
+	VFMADD231PD.BCST 600(DI), Z18, Z17
+	CMPQ             R10, $0x20
+	JLE              rows1196
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 544(DI), Z18, Z13
+	VFMADD231PD.BCST 608(DI), Z18, Z16
+	CMPQ             R10, $0x28
+	JLE              rows1196
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 552(DI), Z18, Z15
+	VFMADD231PD.BCST 616(DI), Z18, Z17
+	CMPQ             R10, $0x30
+	JLE              rows1196
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 560(DI), Z18, Z13
+	VFMADD231PD.BCST 624(DI), Z18, Z16
+	CMPQ             R10, $0x38
+	JLE              rows1196
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z18
+	VFMADD231PD.BCST 568(DI), Z18, Z15
+	VFMADD231PD.BCST 632(DI), Z18, Z17
+
+rows1196:
+	VADDPD           Z15, Z13, Z13
+	VADDPD           Z17, Z16, Z16
+	VMOVUPD          640(DI), Z15
+	VMULPD           Z15, Z16, Z16
+	VFMADD231PD      704(DI), Z13, Z16
+	VMULPD           Z15, Z13, Z13
+	VXORPD           Z15, Z15, Z15
+	VXORPD           Z17, Z17, Z17
+	VXORPD           Z18, Z18, Z18
+	VXORPD           Z19, Z19, Z19
+	LEAQ             7(AX), R11
+	MOVQ             96(R8), R12
+	MOVQ             (R12)(R11*8), R11
+	MOVQ             72(R8), R12
+	LEAQ             (R12)(R11*8), R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 768(DI), Z20, Z15
+	VFMADD231PD.BCST 832(DI), Z20, Z18
+	CMPQ             R10, $0x08
+	JLE              rows1197
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 776(DI), Z20, Z17
+	VFMADD231PD.BCST 840(DI), Z20, Z19
+	CMPQ             R10, $0x10
+	JLE              rows1197
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 784(DI), Z20, Z15
+	VFMADD231PD.BCST 848(DI), Z20, Z18
+	CMPQ             R10, $0x18
+	JLE              rows1197
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 792(DI), Z20, Z17
+	VFMADD231PD.BCST 856(DI), Z20, Z19
+	CMPQ             R10, $0x20
+	JLE              rows1197
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 800(DI), Z20, Z15
+	VFMADD231PD.BCST 864(DI), Z20, Z18
+	CMPQ             R10, $0x28
+	JLE              rows1197
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 808(DI), Z20, Z17
+	VFMADD231PD.BCST 872(DI), Z20, Z19
+	CMPQ             R10, $0x30
+	JLE              rows1197
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 816(DI), Z20, Z15
+	VFMADD231PD.BCST 880(DI), Z20, Z18
+	CMPQ             R10, $0x38
+	JLE              rows1197
+	ADDQ             R10, R12
+	VMOVUPD.Z        (R12), K1, Z20
+	VFMADD231PD.BCST 824(DI), Z20, Z17
+	VFMADD231PD.BCST 888(DI), Z20, Z19
+
+rows1197:
+	VADDPD           Z17, Z15, Z15
+	VADDPD           Z19, Z18, Z18
+	VMOVUPD          896(DI), Z17
+	VMULPD           Z17, Z18, Z18
+	VFMADD231PD      960(DI), Z15, Z18
+	VMULPD           Z17, Z15, Z15
+	VUNPCKLPD        Z11, Z9, Z17
+	VUNPCKHPD        Z11, Z9, Z9
+	VADDPD           Z9, Z17, Z17
+	VUNPCKLPD        Z15, Z13, Z9
+	VUNPCKHPD        Z15, Z13, Z11
+	VADDPD           Z11, Z9, Z9
+	VUNPCKLPD        Z14, Z12, Z11
+	VUNPCKHPD        Z14, Z12, Z12
+	VADDPD           Z12, Z11, Z11
+	VUNPCKLPD        Z18, Z16, Z12
+	VUNPCKHPD        Z18, Z16, Z13
+	VADDPD           Z13, Z12, Z12
+	VSHUFF64X2       $0x88, Z9, Z17, Z13
+	VSHUFF64X2       $0xdd, Z9, Z17, Z9
+	VADDPD           Z9, Z13, Z13
+	VSHUFF64X2       $0x88, Z12, Z11, Z9
+	VSHUFF64X2       $0xdd, Z12, Z11, Z11
+	VADDPD           Z11, Z9, Z9
+	VSHUFF64X2       $0x88, Z9, Z13, Z11
+	VSHUFF64X2       $0xdd, Z9, Z13, Z9
+	VADDPD           Z9, Z11, Z11
+	VEXTRACTF64X4    $0x01, Z11, Y9
+	VMOVUPD          constants<>+2000(SB), Y12
+	VSHUFF64X2       $0x44, Z11, Z11, Z11
+	VPSUBQ.BCST      constants<>+768(SB), Z11, Z13
+	VPMAXUQ          Z13, Z1, Z1
+	VDIVPD           Y11, Y12, Y12
+	VMOVUPD          Y12, 1024(DI)
+	VGETMANTPD       $0x0b, Z11, Z13
+	VGETEXPPD        Z11, Z11
+	VPSRLQ           $0x30, Z13, Z15
+	VGETEXPPD        Z13, Z14
+	VSUBPD           Z14, Z11, Z11
+	VMOVAPD          Z15, Z14
+	VMOVUPD          constants<>+384(SB), Z16
+	VPERMI2PD        constants<>+448(SB), Z16, Z14
+	VMOVUPD          constants<>+512(SB), Z16
+	VPERMI2PD        constants<>+576(SB), Z16, Z15
+	VFMSUB213PD.BCST constants<>+784(SB), Z14, Z13
+	VFMADD231PD.BCST constants<>+1016(SB), Z11, Z15
+	VMULPD           Z13, Z13, Z14
+	VBROADCASTSD     constants<>+1080(SB), Z16
+	VFMADD231PD.BCST constants<>+1088(SB), Z13, Z16
+	VFMADD231PD.BCST constants<>+1096(SB), Z14, Z16
+	VBROADCASTSD     constants<>+1064(SB), Z17
+	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z17
+	VFMADD213PD      Z17, Z14, Z16
+	VBROADCASTSD     constants<>+1048(SB), Z17
+	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z17
+	VFMADD213PD      Z17, Z14, Z16
+	VBROADCASTSD     constants<>+1032(SB), Z17
+	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z17
+	VFMADD213PD      Z17, Z14, Z16
+	VFMADD213PD      Z13, Z14, Z16
+	VFMADD231PD.BCST constants<>+1024(SB), Z11, Z16
+	VADDPD           Z15, Z16, Z16
+	VFNMADD231PD     Y9, Y12, Y16
+	MOVQ             120(R8), R11
+	LEAQ             4(AX), R12
+	MOVQ             416(R8), R13
+	MOVLQSX          (R13)(R12*4), R12
+	ANDQ             8(R8), R12
+	LEAQ             5(AX), R13
+	MOVQ             416(R8), R14
+	MOVLQSX          (R14)(R13*4), R13
+	ANDQ             8(R8), R13
+	LEAQ             6(AX), R14
+	MOVQ             416(R8), R15
+	MOVLQSX          (R15)(R14*4), R14
+	ANDQ             8(R8), R14
+	LEAQ             7(AX), R15
+	MOVQ             416(R8), BP
+	MOVLQSX          (BP)(R15*4), R15
+	ANDQ             8(R8), R15
+	VMOVSD           (R11)(R12*8), X10
+	VMOVHPD          (R11)(R13*8), X10, X10
+	VMOVSD           (R11)(R14*8), X9
+	VMOVHPD          (R11)(R15*8), X9, X9
+	VINSERTF128      $0x01, X9, Y10, Y9
+	VFMADD231PD      Y16, Y9, Y2
+	XCHGQ            SI, DI
+	ADDQ             $0x04, AX
+	SUBQ             $0x04, CX
+	JMP              group1182
+
+last1183:
+	VMOVUPD      (BX), Z9
+	VMOVUPD      64(BX), Z10
+	VMOVUPD      128(BX), Z11
+	VMOVUPD      192(BX), Z12
+	VMOVUPD      256(BX), Z13
+	VMOVUPD      320(BX), Z14
+	VMOVUPD      384(BX), Z15
+	VMOVUPD      448(BX), Z16
+	LEAQ         (AX), DI
+	MOVQ         96(R8), R11
+	MOVQ         (R11)(DI*8), DI
+	MOVQ         72(R8), R11
+	LEAQ         (R11)(DI*8), R11
+	VBROADCASTSD 1024(SI), Z17
+	VMULPD       128(SI), Z17, Z17
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  (SI), Z18, Z18
+	VADDPD       Z18, Z9, Z9
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x08
+	JLE          rows1198
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  8(SI), Z18, Z18
+	VADDPD       Z18, Z10, Z10
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x10
+	JLE          rows1198
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  16(SI), Z18, Z18
+	VADDPD       Z18, Z11, Z11
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x18
+	JLE          rows1198
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  24(SI), Z18, Z18
+	VADDPD       Z18, Z12, Z12
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x20
+	JLE          rows1198
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  32(SI), Z18, Z18
+	VADDPD       Z18, Z13, Z13
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x28
+	JLE          rows1198
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  40(SI), Z18, Z18
+	VADDPD       Z18, Z14, Z14
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x30
+	JLE          rows1198
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  48(SI), Z18, Z18
+	VADDPD       Z18, Z15, Z15
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x38
+	JLE          rows1198
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  56(SI), Z18, Z18
+	VADDPD       Z18, Z16, Z16
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+
+rows1198:
+	LEAQ         1(AX), DI
+	MOVQ         96(R8), R11
+	MOVQ         (R11)(DI*8), DI
+	MOVQ         72(R8), R11
+	LEAQ         (R11)(DI*8), R11
+	VBROADCASTSD 1032(SI), Z17
+	VMULPD       384(SI), Z17, Z17
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  256(SI), Z18, Z18
+	VADDPD       Z18, Z9, Z9
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x08
+	JLE          rows1199
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  264(SI), Z18, Z18
+	VADDPD       Z18, Z10, Z10
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x10
+	JLE          rows1199
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  272(SI), Z18, Z18
+	VADDPD       Z18, Z11, Z11
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x18
+	JLE          rows1199
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  280(SI), Z18, Z18
+	VADDPD       Z18, Z12, Z12
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x20
+	JLE          rows1199
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  288(SI), Z18, Z18
+	VADDPD       Z18, Z13, Z13
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x28
+	JLE          rows1199
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  296(SI), Z18, Z18
+	VADDPD       Z18, Z14, Z14
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x30
+	JLE          rows1199
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  304(SI), Z18, Z18
+	VADDPD       Z18, Z15, Z15
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x38
+	JLE          rows1199
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  312(SI), Z18, Z18
+	VADDPD       Z18, Z16, Z16
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+
+rows1199:
+	LEAQ         2(AX), DI
+	MOVQ         96(R8), R11
+	MOVQ         (R11)(DI*8), DI
+	MOVQ         72(R8), R11
+	LEAQ         (R11)(DI*8), R11
+	VBROADCASTSD 1040(SI), Z17
+	VMULPD       640(SI), Z17, Z17
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  512(SI), Z18, Z18
+	VADDPD       Z18, Z9, Z9
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x08
+	JLE          rows1200
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  520(SI), Z18, Z18
+	VADDPD       Z18, Z10, Z10
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x10
+	JLE          rows1200
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  528(SI), Z18, Z18
+	VADDPD       Z18, Z11, Z11
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x18
+	JLE          rows1200
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  536(SI), Z18, Z18
+	VADDPD       Z18, Z12, Z12
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x20
+	JLE          rows1200
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  544(SI), Z18, Z18
+	VADDPD       Z18, Z13, Z13
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x28
+	JLE          rows1200
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  552(SI), Z18, Z18
+	VADDPD       Z18, Z14, Z14
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x30
+	JLE          rows1200
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  560(SI), Z18, Z18
+	VADDPD       Z18, Z15, Z15
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x38
+	JLE          rows1200
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  568(SI), Z18, Z18
+	VADDPD       Z18, Z16, Z16
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+
+rows1200:
+	LEAQ         3(AX), DI
+	MOVQ         96(R8), R11
+	MOVQ         (R11)(DI*8), DI
+	MOVQ         72(R8), R11
+	LEAQ         (R11)(DI*8), R11
+	VBROADCASTSD 1048(SI), Z17
+	VMULPD       896(SI), Z17, Z17
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  768(SI), Z18, Z18
+	VADDPD       Z18, Z9, Z9
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x08
+	JLE          rows1201
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  776(SI), Z18, Z18
+	VADDPD       Z18, Z10, Z10
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x10
+	JLE          rows1201
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  784(SI), Z18, Z18
+	VADDPD       Z18, Z11, Z11
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x18
+	JLE          rows1201
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  792(SI), Z18, Z18
+	VADDPD       Z18, Z12, Z12
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x20
+	JLE          rows1201
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  800(SI), Z18, Z18
+	VADDPD       Z18, Z13, Z13
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x28
+	JLE          rows1201
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  808(SI), Z18, Z18
+	VADDPD       Z18, Z14, Z14
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x30
+	JLE          rows1201
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  816(SI), Z18, Z18
+	VADDPD       Z18, Z15, Z15
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+	CMPQ         R10, $0x38
+	JLE          rows1201
+	ADDQ         R10, R11
+	VMOVUPD.Z    (R11), K1, Z18
+	VMULPD       Z17, Z18, Z18
+	VMULPD.BCST  824(SI), Z18, Z18
+	VADDPD       Z18, Z16, Z16
+	VMOVUPD      Z18, (DX)
+	ADDQ         R10, DX
+
+rows1201:
 	VMOVUPD Z9, (BX)
-	VMOVUPD Z11, 64(BX)
-	VMOVUPD Z12, 128(BX)
-	VMOVUPD Z13, 192(BX)
-	VMOVUPD Z14, 256(BX)
-	VMOVUPD Z15, 320(BX)
-	VMOVUPD Z16, 384(BX)
-	VMOVUPD Z17, 448(BX)
+	VMOVUPD Z10, 64(BX)
+	VMOVUPD Z11, 128(BX)
+	VMOVUPD Z12, 192(BX)
+	VMOVUPD Z13, 256(BX)
+	VMOVUPD Z14, 320(BX)
+	VMOVUPD Z15, 384(BX)
+	VMOVUPD Z16, 448(BX)
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
-	CMPQ    CX, $0x04
-	JGE     group1174
 
-rest1175:
-	CMPQ CX, $0x01
-	JLT  rest1185
-
-group1184:
-	LEAQ             (AX), R9
-	MOVQ             416(SI), R10
-	MOVLQSX          (R10)(R9*4), R9
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	INCQ             R10
-	MOVQ             440(SI), R11
-	MOVLQSX          (R11)(R9*4), R11
-	IMULQ            R8, R11
-	ADDQ             24(SI), R11
-	IMULQ            R8, R10
-	ADDQ             48(SI), R10
+single1184:
+	TESTQ            CX, CX
+	JZ               done1185
+	LEAQ             (AX), DI
+	MOVQ             416(R8), R11
+	MOVLQSX          (R11)(DI*4), DI
+	LEAQ             (DI), R11
+	ADDQ             R11, R11
+	INCQ             R11
+	MOVQ             440(R8), R12
+	MOVLQSX          (R12)(DI*4), R12
+	IMULQ            R10, R12
+	ADDQ             24(R8), R12
+	IMULQ            R10, R11
+	ADDQ             48(R8), R11
 	VBROADCASTSD     constants<>+704(SB), Z9
-	VMOVUPD.Z        (R10), K1, Z10
+	VMOVUPD.Z        (R11), K1, Z10
 	VCMPPD           $0x04, Z9, Z10, K1, K2
-	VMOVUPD.Z        (R11), K1, Z11
+	VMOVUPD.Z        (R12), K1, Z11
 	VSUBPD           Z10, Z11, K2, Z9
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z9, K2
 	VMOVAPD.Z        Z9, K2, Z10
 	VMAXPD           Z9, Z0, Z0
-	LEAQ             (R9), R10
-	ADDQ             R10, R10
-	MOVQ             464(SI), R11
-	MOVLQSX          (R11)(R9*4), R9
-	IMULQ            R8, R9
-	ADDQ             24(SI), R9
-	IMULQ            R8, R10
-	ADDQ             48(SI), R10
+	LEAQ             (DI), R11
+	ADDQ             R11, R11
+	MOVQ             464(R8), R12
+	MOVLQSX          (R12)(DI*4), DI
+	IMULQ            R10, DI
+	ADDQ             24(R8), DI
+	IMULQ            R10, R11
+	ADDQ             48(R8), R11
 	VBROADCASTSD     constants<>+704(SB), Z11
-	VMOVUPD.Z        (R10), K1, Z12
+	VMOVUPD.Z        (R11), K1, Z12
 	VCMPPD           $0x04, Z11, Z12, K1, K2
-	VMOVUPD.Z        (R9), K1, Z13
+	VMOVUPD.Z        (DI), K1, Z13
 	VSUBPD           Z12, Z13, K2, Z11
 	VCMPPD.BCST      $0x04, constants<>+704(SB), Z11, K2
 	VMOVAPD.Z        Z11, K2, Z12
@@ -17613,72 +19374,72 @@ group1184:
 	VFMADD213PD.Z    Z13, Z13, K2, Z17
 	VFMADD213PD.Z    Z14, Z14, K3, Z18
 	VMULPD           Z17, Z10, Z10
-	VMOVUPD          Z17, 512(BX)
-	VMOVUPD          Z10, 576(BX)
+	VMOVUPD          Z17, (SI)
+	VMOVUPD          Z10, 64(SI)
 	VMULPD           Z18, Z12, Z12
-	VMOVUPD          Z18, 640(BX)
-	VMOVUPD          Z12, 704(BX)
+	VMOVUPD          Z18, 128(SI)
+	VMOVUPD          Z12, 192(SI)
 	VXORPD           Z15, Z15, Z15
 	VXORPD           Z9, Z9, Z9
 	VXORPD           Z16, Z16, Z16
 	VXORPD           Z10, Z10, Z10
-	LEAQ             (AX), R9
-	MOVQ             96(SI), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(SI), R10
-	LEAQ             (R10)(R9*8), R10
-	VMOVUPD.Z        (R10), K1, Z11
-	VFMADD231PD.BCST 512(BX), Z11, Z15
-	VFMADD231PD.BCST 576(BX), Z11, Z16
-	CMPQ             R8, $0x08
-	JLE              rows1186
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z11
-	VFMADD231PD.BCST 520(BX), Z11, Z9
-	VFMADD231PD.BCST 584(BX), Z11, Z10
-	CMPQ             R8, $0x10
-	JLE              rows1186
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z11
-	VFMADD231PD.BCST 528(BX), Z11, Z15
-	VFMADD231PD.BCST 592(BX), Z11, Z16
-	CMPQ             R8, $0x18
-	JLE              rows1186
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z11
-	VFMADD231PD.BCST 536(BX), Z11, Z9
-	VFMADD231PD.BCST 600(BX), Z11, Z10
-	CMPQ             R8, $0x20
-	JLE              rows1186
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z11
-	VFMADD231PD.BCST 544(BX), Z11, Z15
-	VFMADD231PD.BCST 608(BX), Z11, Z16
-	CMPQ             R8, $0x28
-	JLE              rows1186
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z11
-	VFMADD231PD.BCST 552(BX), Z11, Z9
-	VFMADD231PD.BCST 616(BX), Z11, Z10
-	CMPQ             R8, $0x30
-	JLE              rows1186
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z11
-	VFMADD231PD.BCST 560(BX), Z11, Z15
-	VFMADD231PD.BCST 624(BX), Z11, Z16
-	CMPQ             R8, $0x38
-	JLE              rows1186
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z11
-	VFMADD231PD.BCST 568(BX), Z11, Z9
-	VFMADD231PD.BCST 632(BX), Z11, Z10
+	LEAQ             (AX), DI
+	MOVQ             96(R8), R11
+	MOVQ             (R11)(DI*8), DI
+	MOVQ             72(R8), R11
+	LEAQ             (R11)(DI*8), R11
+	VMOVUPD.Z        (R11), K1, Z11
+	VFMADD231PD.BCST (SI), Z11, Z15
+	VFMADD231PD.BCST 64(SI), Z11, Z16
+	CMPQ             R10, $0x08
+	JLE              rows1202
+	ADDQ             R10, R11
+	VMOVUPD.Z        (R11), K1, Z11
+	VFMADD231PD.BCST 8(SI), Z11, Z9
+	VFMADD231PD.BCST 72(SI), Z11, Z10
+	CMPQ             R10, $0x10
+	JLE              rows1202
+	ADDQ             R10, R11
+	VMOVUPD.Z        (R11), K1, Z11
+	VFMADD231PD.BCST 16(SI), Z11, Z15
+	VFMADD231PD.BCST 80(SI), Z11, Z16
+	CMPQ             R10, $0x18
+	JLE              rows1202
+	ADDQ             R10, R11
+	VMOVUPD.Z        (R11), K1, Z11
+	VFMADD231PD.BCST 24(SI), Z11, Z9
+	VFMADD231PD.BCST 88(SI), Z11, Z10
+	CMPQ             R10, $0x20
+	JLE              rows1202
+	ADDQ             R10, R11
+	VMOVUPD.Z        (R11), K1, Z11
+	VFMADD231PD.BCST 32(SI), Z11, Z15
+	VFMADD231PD.BCST 96(SI), Z11, Z16
+	CMPQ             R10, $0x28
+	JLE              rows1202
+	ADDQ             R10, R11
+	VMOVUPD.Z        (R11), K1, Z11
+	VFMADD231PD.BCST 40(SI), Z11, Z9
+	VFMADD231PD.BCST 104(SI), Z11, Z10
+	CMPQ             R10, $0x30
+	JLE              rows1202
+	ADDQ             R10, R11
+	VMOVUPD.Z        (R11), K1, Z11
+	VFMADD231PD.BCST 48(SI), Z11, Z15
+	VFMADD231PD.BCST 112(SI), Z11, Z16
+	CMPQ             R10, $0x38
+	JLE              rows1202
+	ADDQ             R10, R11
+	VMOVUPD.Z        (R11), K1, Z11
+	VFMADD231PD.BCST 56(SI), Z11, Z9
+	VFMADD231PD.BCST 120(SI), Z11, Z10
 
-rows1186:
+rows1202:
 	VADDPD           Z9, Z15, Z15
 	VADDPD           Z10, Z16, Z16
-	VMOVUPD          640(BX), Z9
+	VMOVUPD          128(SI), Z9
 	VMULPD           Z9, Z16, Z16
-	VFMADD231PD      704(BX), Z15, Z16
+	VFMADD231PD      192(SI), Z15, Z16
 	VMULPD           Z9, Z15, Z15
 	VXORPD           Z9, Z9, Z9
 	VXORPD           Z10, Z10, Z10
@@ -17714,7 +19475,7 @@ rows1186:
 	VPSUBQ.BCST      constants<>+768(SB), Z10, Z12
 	VPMAXUQ          Z12, Z1, Z1
 	VDIVPD           Y10, Y11, Y11
-	VMOVUPD          Y11, 1536(BX)
+	VMOVUPD          Y11, 1024(SI)
 	VGETMANTPD       $0x0b, Z10, Z12
 	VGETEXPPD        Z10, Z10
 	VPSRLQ           $0x30, Z12, Z14
@@ -17744,12 +19505,12 @@ rows1186:
 	VFMADD231PD.BCST constants<>+1024(SB), Z10, Z15
 	VADDPD           Z14, Z15, Z15
 	VFNMADD231PD     Y9, Y11, Y15
-	MOVQ             120(SI), R9
-	LEAQ             (AX), R10
-	MOVQ             416(SI), R11
-	MOVLQSX          (R11)(R10*4), R10
-	ANDQ             8(SI), R10
-	VMOVSD           (R9)(R10*8), X9
+	MOVQ             120(R8), DI
+	LEAQ             (AX), R11
+	MOVQ             416(R8), R12
+	MOVLQSX          (R12)(R11*4), R11
+	ANDQ             8(R8), R11
+	VMOVSD           (DI)(R11*8), X9
 	VXORPD           Y10, Y10, Y10
 	VINSERTF128      $0x00, X9, Y10, Y10
 	VFMADD231PD      Y15, Y10, Y2
@@ -17761,84 +19522,84 @@ rows1186:
 	VMOVUPD          320(BX), Z14
 	VMOVUPD          384(BX), Z15
 	VMOVUPD          448(BX), Z16
-	LEAQ             (AX), R9
-	MOVQ             96(SI), R10
-	MOVQ             (R10)(R9*8), R9
-	MOVQ             72(SI), R10
-	LEAQ             (R10)(R9*8), R10
-	VBROADCASTSD     1536(BX), Z17
-	VMULPD           640(BX), Z17, Z17
-	VMOVUPD.Z        (R10), K1, Z18
+	LEAQ             (AX), DI
+	MOVQ             96(R8), R11
+	MOVQ             (R11)(DI*8), DI
+	MOVQ             72(R8), R11
+	LEAQ             (R11)(DI*8), R11
+	VBROADCASTSD     1024(SI), Z17
+	VMULPD           128(SI), Z17, Z17
+	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      512(BX), Z18, Z18
+	VMULPD.BCST      (SI), Z18, Z18
 	VADDPD           Z18, Z9, Z9
 	VMOVUPD          Z18, (DX)
-	ADDQ             R8, DX
-	CMPQ             R8, $0x08
-	JLE              rows1187
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z18
+	ADDQ             R10, DX
+	CMPQ             R10, $0x08
+	JLE              rows1203
+	ADDQ             R10, R11
+	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      520(BX), Z18, Z18
+	VMULPD.BCST      8(SI), Z18, Z18
 	VADDPD           Z18, Z10, Z10
 	VMOVUPD          Z18, (DX)
-	ADDQ             R8, DX
-	CMPQ             R8, $0x10
-	JLE              rows1187
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z18
+	ADDQ             R10, DX
+	CMPQ             R10, $0x10
+	JLE              rows1203
+	ADDQ             R10, R11
+	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      528(BX), Z18, Z18
+	VMULPD.BCST      16(SI), Z18, Z18
 	VADDPD           Z18, Z11, Z11
 	VMOVUPD          Z18, (DX)
-	ADDQ             R8, DX
-	CMPQ             R8, $0x18
-	JLE              rows1187
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z18
+	ADDQ             R10, DX
+	CMPQ             R10, $0x18
+	JLE              rows1203
+	ADDQ             R10, R11
+	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      536(BX), Z18, Z18
+	VMULPD.BCST      24(SI), Z18, Z18
 	VADDPD           Z18, Z12, Z12
 	VMOVUPD          Z18, (DX)
-	ADDQ             R8, DX
-	CMPQ             R8, $0x20
-	JLE              rows1187
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z18
+	ADDQ             R10, DX
+	CMPQ             R10, $0x20
+	JLE              rows1203
+	ADDQ             R10, R11
+	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      544(BX), Z18, Z18
+	VMULPD.BCST      32(SI), Z18, Z18
 	VADDPD           Z18, Z13, Z13
 	VMOVUPD          Z18, (DX)
-	ADDQ             R8, DX
-	CMPQ             R8, $0x28
-	JLE              rows1187
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z18
+	ADDQ             R10, DX
+	CMPQ             R10, $0x28
+	JLE              rows1203
+	ADDQ             R10, R11
+	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      552(BX), Z18, Z18
+	VMULPD.BCST      40(SI), Z18, Z18
 	VADDPD           Z18, Z14, Z14
 	VMOVUPD          Z18, (DX)
-	ADDQ             R8, DX
-	CMPQ             R8, $0x30
-	JLE              rows1187
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z18
+	ADDQ             R10, DX
+	CMPQ             R10, $0x30
+	JLE              rows1203
+	ADDQ             R10, R11
+	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      560(BX), Z18, Z18
+	VMULPD.BCST      48(SI), Z18, Z18
 	VADDPD           Z18, Z15, Z15
 	VMOVUPD          Z18, (DX)
-	ADDQ             R8, DX
-	CMPQ             R8, $0x38
-	JLE              rows1187
-	ADDQ             R8, R10
-	VMOVUPD.Z        (R10), K1, Z18
+	ADDQ             R10, DX
+	CMPQ             R10, $0x38
+	JLE              rows1203
+	ADDQ             R10, R11
+	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
-	VMULPD.BCST      568(BX), Z18, Z18
+	VMULPD.BCST      56(SI), Z18, Z18
 	VADDPD           Z18, Z16, Z16
 	VMOVUPD          Z18, (DX)
-	ADDQ             R8, DX
+	ADDQ             R10, DX
 
-rows1187:
+rows1203:
 	VMOVUPD Z9, (BX)
 	VMOVUPD Z10, 64(BX)
 	VMOVUPD Z11, 128(BX)
@@ -17849,10 +19610,9 @@ rows1187:
 	VMOVUPD Z16, 448(BX)
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
-	CMPQ    CX, $0x01
-	JGE     group1184
+	JMP     single1184
 
-rest1185:
+done1185:
 	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K2
 	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K3
 	KORTESTB     K3, K2
@@ -17861,172 +19621,40 @@ rest1185:
 	VMOVUPD      (BX), Z0
 	VMOVUPD.Z    (AX), K1, Z1
 	VADDPD       Z1, Z0, Z0
-	TESTQ        $0x00000007, DI
-	JNZ          partial1189
+	TESTQ        $0x00000007, R9
+	JNZ          partial1205
 	VMOVUPD      Z0, (AX)
-	JMP          stored1192
-
-partial1189:
-	LEAQ       (AX), CX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, DI
-	JZ         noFour1190
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
-
-noFour1190:
-	TESTQ      $0x00000002, DI
-	JZ         noTwo1191
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo1191:
-	TESTQ  $0x00000001, DI
-	JZ     stored1192
-	VMOVSD X0, (CX)
-
-stored1192:
-	CMPQ      R8, $0x08
-	JLE       rows1188
-	ADDQ      R8, AX
-	VMOVUPD   64(BX), Z0
-	VMOVUPD.Z (AX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, DI
-	JNZ       partial1193
-	VMOVUPD   Z0, (AX)
-	JMP       stored1196
-
-partial1193:
-	LEAQ       (AX), CX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, DI
-	JZ         noFour1194
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
-
-noFour1194:
-	TESTQ      $0x00000002, DI
-	JZ         noTwo1195
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo1195:
-	TESTQ  $0x00000001, DI
-	JZ     stored1196
-	VMOVSD X0, (CX)
-
-stored1196:
-	CMPQ      R8, $0x10
-	JLE       rows1188
-	ADDQ      R8, AX
-	VMOVUPD   128(BX), Z0
-	VMOVUPD.Z (AX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, DI
-	JNZ       partial1197
-	VMOVUPD   Z0, (AX)
-	JMP       stored1200
-
-partial1197:
-	LEAQ       (AX), CX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, DI
-	JZ         noFour1198
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
-
-noFour1198:
-	TESTQ      $0x00000002, DI
-	JZ         noTwo1199
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo1199:
-	TESTQ  $0x00000001, DI
-	JZ     stored1200
-	VMOVSD X0, (CX)
-
-stored1200:
-	CMPQ      R8, $0x18
-	JLE       rows1188
-	ADDQ      R8, AX
-	VMOVUPD   192(BX), Z0
-	VMOVUPD.Z (AX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, DI
-	JNZ       partial1201
-	VMOVUPD   Z0, (AX)
-	JMP       stored1204
-
-partial1201:
-	LEAQ       (AX), CX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, DI
-	JZ         noFour1202
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
-
-noFour1202:
-	TESTQ      $0x00000002, DI
-	JZ         noTwo1203
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo1203:
-	TESTQ  $0x00000001, DI
-	JZ     stored1204
-	VMOVSD X0, (CX)
-
-stored1204:
-	CMPQ      R8, $0x20
-	JLE       rows1188
-	ADDQ      R8, AX
-	VMOVUPD   256(BX), Z0
-	VMOVUPD.Z (AX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, DI
-	JNZ       partial1205
-	VMOVUPD   Z0, (AX)
-	JMP       stored1208
+	JMP          stored1208
 
 partial1205:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, DI
+	TESTQ      $0x00000004, R9
 	JZ         noFour1206
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
 noFour1206:
-	TESTQ      $0x00000002, DI
+	TESTQ      $0x00000002, R9
 	JZ         noTwo1207
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
 noTwo1207:
-	TESTQ  $0x00000001, DI
+	TESTQ  $0x00000001, R9
 	JZ     stored1208
 	VMOVSD X0, (CX)
 
 stored1208:
-	CMPQ      R8, $0x28
-	JLE       rows1188
-	ADDQ      R8, AX
-	VMOVUPD   320(BX), Z0
+	CMPQ      R10, $0x08
+	JLE       rows1204
+	ADDQ      R10, AX
+	VMOVUPD   64(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, DI
+	TESTQ     $0x00000007, R9
 	JNZ       partial1209
 	VMOVUPD   Z0, (AX)
 	JMP       stored1212
@@ -18034,32 +19662,32 @@ stored1208:
 partial1209:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, DI
+	TESTQ      $0x00000004, R9
 	JZ         noFour1210
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
 noFour1210:
-	TESTQ      $0x00000002, DI
+	TESTQ      $0x00000002, R9
 	JZ         noTwo1211
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
 noTwo1211:
-	TESTQ  $0x00000001, DI
+	TESTQ  $0x00000001, R9
 	JZ     stored1212
 	VMOVSD X0, (CX)
 
 stored1212:
-	CMPQ      R8, $0x30
-	JLE       rows1188
-	ADDQ      R8, AX
-	VMOVUPD   384(BX), Z0
+	CMPQ      R10, $0x10
+	JLE       rows1204
+	ADDQ      R10, AX
+	VMOVUPD   128(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, DI
+	TESTQ     $0x00000007, R9
 	JNZ       partial1213
 	VMOVUPD   Z0, (AX)
 	JMP       stored1216
@@ -18067,59 +19695,191 @@ stored1212:
 partial1213:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, DI
+	TESTQ      $0x00000004, R9
 	JZ         noFour1214
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
 noFour1214:
-	TESTQ      $0x00000002, DI
+	TESTQ      $0x00000002, R9
 	JZ         noTwo1215
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
 noTwo1215:
-	TESTQ  $0x00000001, DI
+	TESTQ  $0x00000001, R9
 	JZ     stored1216
 	VMOVSD X0, (CX)
 
 stored1216:
-	CMPQ      R8, $0x38
-	JLE       rows1188
-	ADDQ      R8, AX
-	VMOVUPD   448(BX), Z0
+	CMPQ      R10, $0x18
+	JLE       rows1204
+	ADDQ      R10, AX
+	VMOVUPD   192(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, DI
+	TESTQ     $0x00000007, R9
 	JNZ       partial1217
 	VMOVUPD   Z0, (AX)
 	JMP       stored1220
 
 partial1217:
+	LEAQ       (AX), CX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour1218
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour1218:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo1219
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo1219:
+	TESTQ  $0x00000001, R9
+	JZ     stored1220
+	VMOVSD X0, (CX)
+
+stored1220:
+	CMPQ      R10, $0x20
+	JLE       rows1204
+	ADDQ      R10, AX
+	VMOVUPD   256(BX), Z0
+	VMOVUPD.Z (AX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R9
+	JNZ       partial1221
+	VMOVUPD   Z0, (AX)
+	JMP       stored1224
+
+partial1221:
+	LEAQ       (AX), CX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour1222
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour1222:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo1223
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo1223:
+	TESTQ  $0x00000001, R9
+	JZ     stored1224
+	VMOVSD X0, (CX)
+
+stored1224:
+	CMPQ      R10, $0x28
+	JLE       rows1204
+	ADDQ      R10, AX
+	VMOVUPD   320(BX), Z0
+	VMOVUPD.Z (AX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R9
+	JNZ       partial1225
+	VMOVUPD   Z0, (AX)
+	JMP       stored1228
+
+partial1225:
+	LEAQ       (AX), CX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour1226
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour1226:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo1227
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo1227:
+	TESTQ  $0x00000001, R9
+	JZ     stored1228
+	VMOVSD X0, (CX)
+
+stored1228:
+	CMPQ      R10, $0x30
+	JLE       rows1204
+	ADDQ      R10, AX
+	VMOVUPD   384(BX), Z0
+	VMOVUPD.Z (AX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R9
+	JNZ       partial1229
+	VMOVUPD   Z0, (AX)
+	JMP       stored1232
+
+partial1229:
+	LEAQ       (AX), CX
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R9
+	JZ         noFour1230
+	VMOVUPD    Y0, (CX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, CX
+
+noFour1230:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo1231
+	VMOVUPD    X0, (CX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, CX
+
+noTwo1231:
+	TESTQ  $0x00000001, R9
+	JZ     stored1232
+	VMOVSD X0, (CX)
+
+stored1232:
+	CMPQ      R10, $0x38
+	JLE       rows1204
+	ADDQ      R10, AX
+	VMOVUPD   448(BX), Z0
+	VMOVUPD.Z (AX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R9
+	JNZ       partial1233
+	VMOVUPD   Z0, (AX)
+	JMP       stored1236
+
+partial1233:
 	LEAQ       (AX), AX
 	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, DI
-	JZ         noFour1218
+	TESTQ      $0x00000004, R9
+	JZ         noFour1234
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour1218:
-	TESTQ      $0x00000002, DI
-	JZ         noTwo1219
+noFour1234:
+	TESTQ      $0x00000002, R9
+	JZ         noTwo1235
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo1219:
-	TESTQ  $0x00000001, DI
-	JZ     stored1220
+noTwo1235:
+	TESTQ  $0x00000001, R9
+	JZ     stored1236
 	VMOVSD X0, (AX)
 
-stored1220:
-rows1188:
+stored1236:
+rows1204:
 done1158:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VADDPD     Z0, Z2, Z2
@@ -18148,109 +19908,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1221:
+group1237:
 	CMPQ              DX, $0x04
-	JLT               done1222
+	JLT               done1238
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              (AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              8(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              16(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              24(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              32(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              40(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              48(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              56(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              64(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              72(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              80(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              88(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              96(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              104(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              112(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              120(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              128(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              136(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              144(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1222
+	JLT               done1238
 	CMPQ              152(AX), SI
-	JHI               done1222
+	JHI               done1238
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -18761,7 +20521,7 @@ group1221:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1222
+	JNZ               done1238
 	VMOVUPD           constants<>+2000(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -18935,9 +20695,9 @@ group1221:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1221
+	JMP               group1237
 
-done1222:
+done1238:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -18956,15 +20716,15 @@ TEXT ·exp256(SB), $0-48
 	VMOVUPD constants<>+1968(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1224
+	JLT     rest1240
 
-whole1223:
+whole1239:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1225
+	JZ           quick1241
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -19003,9 +20763,9 @@ whole1223:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1226
+	JMP          done1242
 
-quick1225:
+quick1241:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -19032,14 +20792,14 @@ quick1225:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1226:
+done1242:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1227
+	JZ           quick1243
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -19078,9 +20838,9 @@ done1226:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1228
+	JMP          done1244
 
-quick1227:
+quick1243:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -19107,24 +20867,24 @@ quick1227:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1228:
+done1244:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1223
+	JGE     whole1239
 
-rest1224:
+rest1240:
 	CMPQ DX, $0x00000004
-	JLT  rest1230
+	JLT  rest1246
 
-whole1229:
+whole1245:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1231
+	JZ           quick1247
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -19163,9 +20923,9 @@ whole1229:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1232
+	JMP          done1248
 
-quick1231:
+quick1247:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -19192,16 +20952,16 @@ quick1231:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1232:
+done1248:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1229
+	JGE     whole1245
 
-rest1230:
+rest1246:
 	TESTQ        DX, DX
-	JZ           done1233
+	JZ           done1249
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -19211,7 +20971,7 @@ rest1230:
 	VCMPPD       $0x06, constants<>+2096(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick1234
+	JZ           quick1250
 	VMOVUPD      constants<>+2160(SB), Y5
 	VMAXPD       Y6, Y5, Y6
 	VMOVUPD      constants<>+2192(SB), Y5
@@ -19250,9 +21010,9 @@ rest1230:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done1235
+	JMP          done1251
 
-quick1234:
+quick1250:
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -19279,26 +21039,26 @@ quick1234:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y0
 
-done1235:
+done1251:
 	CMPQ    DX, $0x04
-	JLT     partial1236
+	JLT     partial1252
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1238
+	JMP     stored1254
 
-partial1236:
+partial1252:
 	CMPQ         DX, $0x02
-	JLT          single1237
+	JLT          single1253
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1238
+	JEQ          stored1254
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1238
+	JMP          stored1254
 
-single1237:
+single1253:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1238:
-done1233:
+stored1254:
+done1249:
 	VZEROUPPER
 	RET
 
@@ -19314,16 +21074,16 @@ TEXT ·log256(SB), $0-48
 	VMOVUPD constants<>+2064(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1240
+	JLT     rest1256
 
-whole1239:
+whole1255:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1241
+	JZ          quick1257
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -19366,9 +21126,9 @@ whole1239:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1242
+	JMP         done1258
 
-quick1241:
+quick1257:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -19399,7 +21159,7 @@ quick1241:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1242:
+done1258:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
@@ -19407,7 +21167,7 @@ done1242:
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1243
+	JZ          quick1259
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -19450,9 +21210,9 @@ done1242:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1244
+	JMP         done1260
 
-quick1243:
+quick1259:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -19483,25 +21243,25 @@ quick1243:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1244:
+done1260:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1239
+	JGE     whole1255
 
-rest1240:
+rest1256:
 	CMPQ DX, $0x00000004
-	JLT  rest1246
+	JLT  rest1262
 
-whole1245:
+whole1261:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1247
+	JZ          quick1263
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -19544,9 +21304,9 @@ whole1245:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1248
+	JMP         done1264
 
-quick1247:
+quick1263:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -19577,16 +21337,16 @@ quick1247:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1248:
+done1264:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1245
+	JGE     whole1261
 
-rest1246:
+rest1262:
 	TESTQ       DX, DX
-	JZ          done1249
+	JZ          done1265
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -19599,7 +21359,7 @@ rest1246:
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick1250
+	JZ          quick1266
 	VMOVAPD     Y5, Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y5, Y7
 	VMULPD      constants<>+2448(SB), Y5, Y6
@@ -19642,9 +21402,9 @@ rest1246:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y0, Y0
-	JMP         done1251
+	JMP         done1267
 
-quick1250:
+quick1266:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
@@ -19675,26 +21435,26 @@ quick1250:
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1251:
+done1267:
 	CMPQ    DX, $0x04
-	JLT     partial1252
+	JLT     partial1268
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1254
+	JMP     stored1270
 
-partial1252:
+partial1268:
 	CMPQ         DX, $0x02
-	JLT          single1253
+	JLT          single1269
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1254
+	JEQ          stored1270
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1254
+	JMP          stored1270
 
-single1253:
+single1269:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1254:
-done1249:
+stored1270:
+done1265:
 	VZEROUPPER
 	RET
 
@@ -19708,16 +21468,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest1256
+	JLT          rest1272
 
-whole1255:
+whole1271:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1968(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick1257
+	JZ           quick1273
 	VMOVUPD      constants<>+2160(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2192(SB), Y3
@@ -19756,9 +21516,9 @@ whole1255:
 	VPADDQ       constants<>+2000(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done1258
+	JMP          done1274
 
-quick1257:
+quick1273:
 	VMOVUPD      constants<>+2256(SB), Y3
 	VFMADD231PD  constants<>+2224(SB), Y2, Y3
 	VSUBPD       constants<>+2256(SB), Y3, Y4
@@ -19785,17 +21545,17 @@ quick1257:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
-done1258:
+done1274:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1255
+	JGE     whole1271
 
-rest1256:
+rest1272:
 	TESTQ        DX, DX
-	JZ           done1259
+	JZ           done1275
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -19807,7 +21567,7 @@ rest1256:
 	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick1260
+	JZ           quick1276
 	VMOVUPD      constants<>+2160(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2192(SB), Y0
@@ -19846,9 +21606,9 @@ rest1256:
 	VPADDQ       constants<>+2000(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done1261
+	JMP          done1277
 
-quick1260:
+quick1276:
 	VMOVUPD      constants<>+2256(SB), Y0
 	VFMADD231PD  constants<>+2224(SB), Y3, Y0
 	VSUBPD       constants<>+2256(SB), Y0, Y4
@@ -19875,29 +21635,29 @@ quick1260:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
-done1261:
+done1277:
 	CMPQ    DX, $0x04
-	JLT     partial1262
+	JLT     partial1278
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1264
+	JMP     stored1280
 
-partial1262:
+partial1278:
 	CMPQ         DX, $0x02
-	JLT          single1263
+	JLT          single1279
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1264
+	JEQ          stored1280
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored1264
+	JMP          stored1280
 
-single1263:
+single1279:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1264:
+stored1280:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done1259:
+done1275:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -19915,9 +21675,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest1266
+	JLT     rest1282
 
-whole1265:
+whole1281:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -19925,11 +21685,11 @@ whole1265:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1265
+	JGE     whole1281
 
-rest1266:
+rest1282:
 	TESTQ      CX, CX
-	JZ         done1267
+	JZ         done1283
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -19940,17 +21700,17 @@ rest1266:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done1267:
+done1283:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers1268
+	JZ         numbers1284
 	VMOVUPD    constants<>+1840(SB), Y0
 
-numbers1268:
+numbers1284:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -19964,9 +21724,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1270
+	JLT          rest1286
 
-whole1269:
+whole1285:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -19982,24 +21742,24 @@ whole1269:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1269
+	JGE         whole1285
 
-rest1270:
+rest1286:
 	CMPQ DX, $0x00000004
-	JLT  rest1272
+	JLT  rest1288
 
-whole1271:
+whole1287:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1271
+	JGE         whole1287
 
-rest1272:
+rest1288:
 	TESTQ       DX, DX
-	JZ          done1273
+	JZ          done1289
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -20008,24 +21768,24 @@ rest1272:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1274
+	JLT         partial1290
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1276
+	JMP         stored1292
 
-partial1274:
+partial1290:
 	CMPQ         DX, $0x02
-	JLT          single1275
+	JLT          single1291
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1276
+	JEQ          stored1292
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1276
+	JMP          stored1292
 
-single1275:
+single1291:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1276:
-done1273:
+stored1292:
+done1289:
 	VZEROUPPER
 	RET
 
@@ -20041,9 +21801,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest1278
+	JLT    rest1294
 
-whole1277:
+whole1293:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -20059,24 +21819,24 @@ whole1277:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1277
+	JGE         whole1293
 
-rest1278:
+rest1294:
 	CMPQ DX, $0x00000004
-	JLT  rest1280
+	JLT  rest1296
 
-whole1279:
+whole1295:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1279
+	JGE         whole1295
 
-rest1280:
+rest1296:
 	TESTQ       DX, DX
-	JZ          done1281
+	JZ          done1297
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -20084,7 +21844,7 @@ rest1280:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done1281:
+done1297:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -20110,9 +21870,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1283
+	JLT  rest1299
 
-panel1282:
+panel1298:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -20125,9 +21885,9 @@ panel1282:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1286
+	JLT    rows1302
 
-row1285:
+row1301:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -20141,9 +21901,9 @@ row1285:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1285
+	JGE          row1301
 
-rows1286:
+rows1302:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -20155,13 +21915,13 @@ rows1286:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1282
+	JGE     panel1298
 
-rest1283:
+rest1299:
 	TESTQ   R11, R11
-	JZ      done1284
+	JZ      done1300
 	CMPQ    R11, $0x00000004
-	JGT     wider1287
+	JGT     wider1303
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -20174,9 +21934,9 @@ rest1283:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1289
+	JLT     rows1305
 
-row1288:
+row1304:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -20193,13 +21953,13 @@ row1288:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1288
+	JGE          row1304
 
-rows1289:
+rows1305:
 	CMPQ DX, $0x00000001
-	JLT  rows1291
+	JLT  rows1307
 
-row1290:
+row1306:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -20207,35 +21967,35 @@ row1290:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1290
+	JGE          row1306
 
-rows1291:
+rows1307:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1292
+	JLT     partial1308
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1294
+	JMP     stored1310
 
-partial1292:
+partial1308:
 	CMPQ         R11, $0x02
-	JLT          single1293
+	JLT          single1309
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1294
+	JEQ          stored1310
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1294
+	JMP          stored1310
 
-single1293:
+single1309:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1294:
-	JMP done1284
+stored1310:
+	JMP done1300
 
-wider1287:
+wider1303:
 	CMPQ    R11, $0x00000008
-	JGT     wider1295
+	JGT     wider1311
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -20253,9 +22013,9 @@ wider1287:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1297
+	JLT     rows1313
 
-row1296:
+row1312:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -20276,13 +22036,13 @@ row1296:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1296
+	JGE          row1312
 
-rows1297:
+rows1313:
 	CMPQ DX, $0x00000001
-	JLT  rows1299
+	JLT  rows1315
 
-row1298:
+row1314:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -20291,9 +22051,9 @@ row1298:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1298
+	JGE          row1314
 
-rows1299:
+rows1315:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -20302,28 +22062,28 @@ rows1299:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1300
+	JLT     partial1316
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1302
+	JMP     stored1318
 
-partial1300:
+partial1316:
 	CMPQ         R11, $0x02
-	JLT          single1301
+	JLT          single1317
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1302
+	JEQ          stored1318
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1302
+	JMP          stored1318
 
-single1301:
+single1317:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1302:
-	JMP done1284
+stored1318:
+	JMP done1300
 
-wider1295:
+wider1311:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1303
+	JGT     wider1319
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20339,9 +22099,9 @@ wider1295:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1305
+	JLT     rows1321
 
-row1304:
+row1320:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -20356,13 +22116,13 @@ row1304:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1304
+	JGE          row1320
 
-rows1305:
+rows1321:
 	CMPQ DX, $0x00000001
-	JLT  rows1307
+	JLT  rows1323
 
-row1306:
+row1322:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -20372,37 +22132,37 @@ row1306:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1306
+	JGE          row1322
 
-rows1307:
+rows1323:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1308
+	JLT     partial1324
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1310
+	JMP     stored1326
 
-partial1308:
+partial1324:
 	CMPQ         R11, $0x02
-	JLT          single1309
+	JLT          single1325
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1310
+	JEQ          stored1326
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1310
+	JMP          stored1326
 
-single1309:
+single1325:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1310:
-	JMP done1284
+stored1326:
+	JMP done1300
 
-wider1303:
+wider1319:
 	CMPQ    R11, $0x00000010
-	JGT     wider1311
+	JGT     wider1327
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20420,9 +22180,9 @@ wider1303:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1313
+	JLT     rows1329
 
-row1312:
+row1328:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -20439,13 +22199,13 @@ row1312:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1312
+	JGE          row1328
 
-rows1313:
+rows1329:
 	CMPQ DX, $0x00000001
-	JLT  rows1315
+	JLT  rows1331
 
-row1314:
+row1330:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -20456,9 +22216,9 @@ row1314:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1314
+	JGE          row1330
 
-rows1315:
+rows1331:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -20467,28 +22227,28 @@ rows1315:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1316
+	JLT     partial1332
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1318
+	JMP     stored1334
 
-partial1316:
+partial1332:
 	CMPQ         R11, $0x02
-	JLT          single1317
+	JLT          single1333
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1318
+	JEQ          stored1334
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1318
+	JMP          stored1334
 
-single1317:
+single1333:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1318:
-	JMP done1284
+stored1334:
+	JMP done1300
 
-wider1311:
+wider1327:
 	CMPQ    R11, $0x00000014
-	JGT     wider1319
+	JGT     wider1335
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20503,9 +22263,9 @@ wider1311:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1321
+	JLT     rows1337
 
-row1320:
+row1336:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -20517,36 +22277,36 @@ row1320:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1320
+	JGE          row1336
 
-rows1321:
+rows1337:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1322
+	JLT     partial1338
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1324
+	JMP     stored1340
 
-partial1322:
+partial1338:
 	CMPQ         R11, $0x02
-	JLT          single1323
+	JLT          single1339
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1324
+	JEQ          stored1340
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1324
+	JMP          stored1340
 
-single1323:
+single1339:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1324:
-	JMP done1284
+stored1340:
+	JMP done1300
 
-wider1319:
+wider1335:
 	CMPQ    R11, $0x00000018
-	JGT     wider1325
+	JGT     wider1341
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20562,9 +22322,9 @@ wider1319:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1327
+	JLT     rows1343
 
-row1326:
+row1342:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -20577,37 +22337,37 @@ row1326:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1326
+	JGE          row1342
 
-rows1327:
+rows1343:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1328
+	JLT     partial1344
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1330
+	JMP     stored1346
 
-partial1328:
+partial1344:
 	CMPQ         R11, $0x02
-	JLT          single1329
+	JLT          single1345
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1330
+	JEQ          stored1346
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1330
+	JMP          stored1346
 
-single1329:
+single1345:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1330:
-	JMP done1284
+stored1346:
+	JMP done1300
 
-wider1325:
+wider1341:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1331
+	JGT     wider1347
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20624,9 +22384,9 @@ wider1325:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1333
+	JLT     rows1349
 
-row1332:
+row1348:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -20640,9 +22400,9 @@ row1332:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1332
+	JGE          row1348
 
-rows1333:
+rows1349:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -20650,26 +22410,26 @@ rows1333:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1334
+	JLT     partial1350
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1336
+	JMP     stored1352
 
-partial1334:
+partial1350:
 	CMPQ         R11, $0x02
-	JLT          single1335
+	JLT          single1351
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1336
+	JEQ          stored1352
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1336
+	JMP          stored1352
 
-single1335:
+single1351:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1336:
-	JMP done1284
+stored1352:
+	JMP done1300
 
-wider1331:
+wider1347:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -20687,9 +22447,9 @@ wider1331:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1339
+	JLT     rows1355
 
-row1338:
+row1354:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -20704,9 +22464,9 @@ row1338:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1338
+	JGE          row1354
 
-rows1339:
+rows1355:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -20715,24 +22475,24 @@ rows1339:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1340
+	JLT     partial1356
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1342
+	JMP     stored1358
 
-partial1340:
+partial1356:
 	CMPQ         R11, $0x02
-	JLT          single1341
+	JLT          single1357
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1342
+	JEQ          stored1358
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1342
+	JMP          stored1358
 
-single1341:
+single1357:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1342:
-done1284:
+stored1358:
+done1300:
 	VZEROUPPER
 	RET
 
@@ -20750,9 +22510,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1344
+	JLT  rest1360
 
-block1343:
+block1359:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -20766,9 +22526,9 @@ block1343:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1348
+	JLT    rest1364
 
-whole1347:
+whole1363:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -20783,11 +22543,11 @@ whole1347:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1347
+	JGE         whole1363
 
-rest1348:
+rest1364:
 	TESTQ       R14, R14
-	JZ          done1350
+	JZ          done1366
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -20809,7 +22569,7 @@ rest1348:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1350:
+done1366:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -20834,11 +22594,11 @@ done1350:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1343
+	JGE        block1359
 
-rest1344:
+rest1360:
 	TESTQ  CX, CX
-	JZ     done1346
+	JZ     done1362
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -20851,44 +22611,44 @@ rest1344:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1353
+	JLT    rest1369
 
-whole1352:
+whole1368:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1354
+	JLE         column1370
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1354
+	JLE         column1370
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1354
+	JLE         column1370
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1354
+	JLE         column1370
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1354
+	JLE         column1370
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1354
+	JLE         column1370
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1354
+	JLE         column1370
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1354:
+column1370:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1352
+	JGE  whole1368
 
-rest1353:
+rest1369:
 	TESTQ       BX, BX
-	JZ          done1355
+	JZ          done1371
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -20896,36 +22656,36 @@ rest1353:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1356
+	JLE         column1372
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1356
+	JLE         column1372
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1356
+	JLE         column1372
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1356
+	JLE         column1372
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1356
+	JLE         column1372
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1356
+	JLE         column1372
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1356
+	JLE         column1372
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1356:
-done1355:
+column1372:
+done1371:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -20945,32 +22705,32 @@ done1355:
 	VPERM2F128 $0x20, Y6, Y4, Y4
 	VADDPD     Y1, Y4, Y4
 	CMPQ       CX, $0x00000004
-	JLE        few1345
+	JLE        few1361
 	VMOVUPD    Y0, (AX)
 	VMOVAPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1345:
+few1361:
 	CMPQ    CX, $0x04
-	JLT     partial1357
+	JLT     partial1373
 	VMOVUPD Y0, (AX)
-	JMP     stored1359
+	JMP     stored1375
 
-partial1357:
+partial1373:
 	CMPQ         CX, $0x02
-	JLT          single1358
+	JLT          single1374
 	VMOVUPD      X0, (AX)
-	JEQ          stored1359
+	JEQ          stored1375
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1359
+	JMP          stored1375
 
-single1358:
+single1374:
 	VMOVSD X0, (AX)
 
-stored1359:
-done1346:
+stored1375:
+done1362:
 	VZEROUPPER
 	RET
 
@@ -20987,9 +22747,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1361
+	JLT  rest1377
 
-panel1360:
+panel1376:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -21002,9 +22762,9 @@ panel1360:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1364
+	JLT     rows1380
 
-row1363:
+row1379:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -21034,19 +22794,19 @@ row1363:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1363
+	JGE          row1379
 
-rows1364:
+rows1380:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1360
+	JGE  panel1376
 
-rest1361:
+rest1377:
 	TESTQ      R10, R10
-	JZ         done1362
+	JZ         done1378
 	CMPQ       R10, $0x00000004
-	JGT        wider1365
+	JGT        wider1381
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -21056,50 +22816,50 @@ rest1361:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1367
+	JLT        rows1383
 
-row1366:
+row1382:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1368
+	JLT          partial1384
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1370
+	JMP          added1386
 
-partial1368:
+partial1384:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1369
+	JLT          single1385
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1370
+	JEQ          added1386
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1370
+	JMP          added1386
 
-single1369:
+single1385:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1370:
+added1386:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1366
+	JGE  row1382
 
-rows1367:
-	JMP done1362
+rows1383:
+	JMP done1378
 
-wider1365:
+wider1381:
 	CMPQ       R10, $0x00000008
-	JGT        wider1371
+	JGT        wider1387
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -21111,53 +22871,53 @@ wider1365:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1373
+	JLT        rows1389
 
-row1372:
+row1388:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1374
+	JLT          partial1390
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1376
+	JMP          added1392
 
-partial1374:
+partial1390:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1375
+	JLT          single1391
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1376
+	JEQ          added1392
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1376
+	JMP          added1392
 
-single1375:
+single1391:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1376:
+added1392:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1372
+	JGE  row1388
 
-rows1373:
-	JMP done1362
+rows1389:
+	JMP done1378
 
-wider1371:
+wider1387:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1377
+	JGT        wider1393
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -21170,9 +22930,9 @@ wider1371:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1379
+	JLT        rows1395
 
-row1378:
+row1394:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -21181,45 +22941,45 @@ row1378:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1380
+	JLT          partial1396
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1382
+	JMP          added1398
 
-partial1380:
+partial1396:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1381
+	JLT          single1397
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1382
+	JEQ          added1398
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1382
+	JMP          added1398
 
-single1381:
+single1397:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1382:
+added1398:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1378
+	JGE  row1394
 
-rows1379:
-	JMP done1362
+rows1395:
+	JMP done1378
 
-wider1377:
+wider1393:
 	CMPQ       R10, $0x00000010
-	JGT        wider1383
+	JGT        wider1399
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -21233,9 +22993,9 @@ wider1377:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1385
+	JLT        rows1401
 
-row1384:
+row1400:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -21247,45 +23007,45 @@ row1384:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1386
+	JLT          partial1402
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1388
+	JMP          added1404
 
-partial1386:
+partial1402:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1387
+	JLT          single1403
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1388
+	JEQ          added1404
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1388
+	JMP          added1404
 
-single1387:
+single1403:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1388:
+added1404:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1384
+	JGE  row1400
 
-rows1385:
-	JMP done1362
+rows1401:
+	JMP done1378
 
-wider1383:
+wider1399:
 	CMPQ       R10, $0x00000014
-	JGT        wider1389
+	JGT        wider1405
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -21300,9 +23060,9 @@ wider1383:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1391
+	JLT        rows1407
 
-row1390:
+row1406:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -21317,45 +23077,45 @@ row1390:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1392
+	JLT          partial1408
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1394
+	JMP          added1410
 
-partial1392:
+partial1408:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1393
+	JLT          single1409
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1394
+	JEQ          added1410
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1394
+	JMP          added1410
 
-single1393:
+single1409:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1394:
+added1410:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1390
+	JGE  row1406
 
-rows1391:
-	JMP done1362
+rows1407:
+	JMP done1378
 
-wider1389:
+wider1405:
 	CMPQ       R10, $0x00000018
-	JGT        wider1395
+	JGT        wider1411
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -21371,9 +23131,9 @@ wider1389:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1397
+	JLT        rows1413
 
-row1396:
+row1412:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -21391,45 +23151,45 @@ row1396:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1398
+	JLT          partial1414
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1400
+	JMP          added1416
 
-partial1398:
+partial1414:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1399
+	JLT          single1415
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1400
+	JEQ          added1416
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1400
+	JMP          added1416
 
-single1399:
+single1415:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1400:
+added1416:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1396
+	JGE  row1412
 
-rows1397:
-	JMP done1362
+rows1413:
+	JMP done1378
 
-wider1395:
+wider1411:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1401
+	JGT        wider1417
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -21446,9 +23206,9 @@ wider1395:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1403
+	JLT        rows1419
 
-row1402:
+row1418:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -21469,43 +23229,43 @@ row1402:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1404
+	JLT          partial1420
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1406
+	JMP          added1422
 
-partial1404:
+partial1420:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1405
+	JLT          single1421
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1406
+	JEQ          added1422
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1406
+	JMP          added1422
 
-single1405:
+single1421:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1406:
+added1422:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1402
+	JGE  row1418
 
-rows1403:
-	JMP done1362
+rows1419:
+	JMP done1378
 
-wider1401:
+wider1417:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -21523,9 +23283,9 @@ wider1401:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1409
+	JLT        rows1425
 
-row1408:
+row1424:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -21549,41 +23309,41 @@ row1408:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1410
+	JLT          partial1426
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1412
+	JMP          added1428
 
-partial1410:
+partial1426:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1411
+	JLT          single1427
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1412
+	JEQ          added1428
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1412
+	JMP          added1428
 
-single1411:
+single1427:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1412:
+added1428:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1408
+	JGE  row1424
 
-rows1409:
-done1362:
+rows1425:
+done1378:
 	VZEROUPPER
 	RET
 
@@ -21602,9 +23362,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1414
+	JLT    rest1430
 
-panel1413:
+panel1429:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -21618,9 +23378,9 @@ panel1413:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1417
+	JLT     rows1433
 
-row1416:
+row1432:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -21660,13 +23420,13 @@ row1416:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1416
+	JGE          row1432
 
-rows1417:
+rows1433:
 	CMPQ R13, $0x00000001
-	JLT  rows1419
+	JLT  rows1435
 
-row1418:
+row1434:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -21689,9 +23449,9 @@ row1418:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1418
+	JGE          row1434
 
-rows1419:
+rows1435:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -21699,13 +23459,13 @@ rows1419:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1413
+	JGE    panel1429
 
-rest1414:
+rest1430:
 	TESTQ      R12, R12
-	JZ         done1415
+	JZ         done1431
 	CMPQ       R12, $0x00000004
-	JGT        wider1420
+	JGT        wider1436
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -21718,31 +23478,31 @@ rest1414:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1422
+	JLT        rows1438
 
-row1421:
+row1437:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1423
+	JLT          partial1439
 	VMOVUPD      Y5, (R11)
-	JMP          stored1425
+	JMP          stored1441
 
-partial1423:
+partial1439:
 	CMPQ         R12, $0x02
-	JLT          single1424
+	JLT          single1440
 	VMOVUPD      X5, (R11)
-	JEQ          stored1425
+	JEQ          stored1441
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1425
+	JMP          stored1441
 
-single1424:
+single1440:
 	VMOVSD X5, (R11)
 
-stored1425:
+stored1441:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -21750,23 +23510,23 @@ stored1425:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1426
+	JLT          partial1442
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1428
+	JMP          stored1444
 
-partial1426:
+partial1442:
 	CMPQ         R12, $0x02
-	JLT          single1427
+	JLT          single1443
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1428
+	JEQ          stored1444
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1428
+	JMP          stored1444
 
-single1427:
+single1443:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1428:
+stored1444:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -21774,35 +23534,35 @@ stored1428:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1421
+	JGE    row1437
 
-rows1422:
+rows1438:
 	CMPQ AX, $0x00000001
-	JLT  rows1430
+	JLT  rows1446
 
-row1429:
+row1445:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1431
+	JLT          partial1447
 	VMOVUPD      Y5, (R11)
-	JMP          stored1433
+	JMP          stored1449
 
-partial1431:
+partial1447:
 	CMPQ         R12, $0x02
-	JLT          single1432
+	JLT          single1448
 	VMOVUPD      X5, (R11)
-	JEQ          stored1433
+	JEQ          stored1449
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1433
+	JMP          stored1449
 
-single1432:
+single1448:
 	VMOVSD X5, (R11)
 
-stored1433:
+stored1449:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -21810,16 +23570,16 @@ stored1433:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1429
+	JGE    row1445
 
-rows1430:
+rows1446:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1415
+	JMP    done1431
 
-wider1420:
+wider1436:
 	CMPQ       R12, $0x00000008
-	JGT        wider1434
+	JGT        wider1450
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -21834,9 +23594,9 @@ wider1420:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1436
+	JLT        rows1452
 
-row1435:
+row1451:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -21846,23 +23606,23 @@ row1435:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1437
+	JLT          partial1453
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1439
+	JMP          stored1455
 
-partial1437:
+partial1453:
 	CMPQ         R12, $0x02
-	JLT          single1438
+	JLT          single1454
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1439
+	JEQ          stored1455
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1439
+	JMP          stored1455
 
-single1438:
+single1454:
 	VMOVSD X6, 32(R11)
 
-stored1439:
+stored1455:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -21874,23 +23634,23 @@ stored1439:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1440
+	JLT          partial1456
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1442
+	JMP          stored1458
 
-partial1440:
+partial1456:
 	CMPQ         R12, $0x02
-	JLT          single1441
+	JLT          single1457
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1442
+	JEQ          stored1458
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1442
+	JMP          stored1458
 
-single1441:
+single1457:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1442:
+stored1458:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -21898,13 +23658,13 @@ stored1442:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1435
+	JGE    row1451
 
-rows1436:
+rows1452:
 	CMPQ AX, $0x00000001
-	JLT  rows1444
+	JLT  rows1460
 
-row1443:
+row1459:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -21914,23 +23674,23 @@ row1443:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1445
+	JLT          partial1461
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1447
+	JMP          stored1463
 
-partial1445:
+partial1461:
 	CMPQ         R12, $0x02
-	JLT          single1446
+	JLT          single1462
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1447
+	JEQ          stored1463
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1447
+	JMP          stored1463
 
-single1446:
+single1462:
 	VMOVSD X6, 32(R11)
 
-stored1447:
+stored1463:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -21938,16 +23698,16 @@ stored1447:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1443
+	JGE    row1459
 
-rows1444:
+rows1460:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1415
+	JMP    done1431
 
-wider1434:
+wider1450:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1448
+	JGT        wider1464
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -21964,9 +23724,9 @@ wider1434:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1450
+	JLT        rows1466
 
-row1449:
+row1465:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -21980,23 +23740,23 @@ row1449:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1451
+	JLT          partial1467
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1453
+	JMP          stored1469
 
-partial1451:
+partial1467:
 	CMPQ         R12, $0x02
-	JLT          single1452
+	JLT          single1468
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1453
+	JEQ          stored1469
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1453
+	JMP          stored1469
 
-single1452:
+single1468:
 	VMOVSD X8, 64(R11)
 
-stored1453:
+stored1469:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -22012,23 +23772,23 @@ stored1453:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1454
+	JLT          partial1470
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1456
+	JMP          stored1472
 
-partial1454:
+partial1470:
 	CMPQ         R12, $0x02
-	JLT          single1455
+	JLT          single1471
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1456
+	JEQ          stored1472
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1456
+	JMP          stored1472
 
-single1455:
+single1471:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1456:
+stored1472:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -22036,13 +23796,13 @@ stored1456:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1449
+	JGE    row1465
 
-rows1450:
+rows1466:
 	CMPQ AX, $0x00000001
-	JLT  rows1458
+	JLT  rows1474
 
-row1457:
+row1473:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -22056,23 +23816,23 @@ row1457:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1459
+	JLT          partial1475
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1461
+	JMP          stored1477
 
-partial1459:
+partial1475:
 	CMPQ         R12, $0x02
-	JLT          single1460
+	JLT          single1476
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1461
+	JEQ          stored1477
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1461
+	JMP          stored1477
 
-single1460:
+single1476:
 	VMOVSD X8, 64(R11)
 
-stored1461:
+stored1477:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -22080,15 +23840,15 @@ stored1461:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1457
+	JGE    row1473
 
-rows1458:
+rows1474:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1415
+	JMP    done1431
 
-wider1448:
+wider1464:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -22107,9 +23867,9 @@ wider1448:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1464
+	JLT        rows1480
 
-row1463:
+row1479:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -22127,23 +23887,23 @@ row1463:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1465
+	JLT          partial1481
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1467
+	JMP          stored1483
 
-partial1465:
+partial1481:
 	CMPQ         R12, $0x02
-	JLT          single1466
+	JLT          single1482
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1467
+	JEQ          stored1483
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1467
+	JMP          stored1483
 
-single1466:
+single1482:
 	VMOVSD X10, 96(R11)
 
-stored1467:
+stored1483:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -22163,23 +23923,23 @@ stored1467:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1468
+	JLT          partial1484
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1470
+	JMP          stored1486
 
-partial1468:
+partial1484:
 	CMPQ         R12, $0x02
-	JLT          single1469
+	JLT          single1485
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1470
+	JEQ          stored1486
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1470
+	JMP          stored1486
 
-single1469:
+single1485:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1470:
+stored1486:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -22187,13 +23947,13 @@ stored1470:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1463
+	JGE    row1479
 
-rows1464:
+rows1480:
 	CMPQ AX, $0x00000001
-	JLT  rows1472
+	JLT  rows1488
 
-row1471:
+row1487:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -22211,23 +23971,23 @@ row1471:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1473
+	JLT          partial1489
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1475
+	JMP          stored1491
 
-partial1473:
+partial1489:
 	CMPQ         R12, $0x02
-	JLT          single1474
+	JLT          single1490
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1475
+	JEQ          stored1491
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1475
+	JMP          stored1491
 
-single1474:
+single1490:
 	VMOVSD X10, 96(R11)
 
-stored1475:
+stored1491:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -22235,15 +23995,15 @@ stored1475:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1471
+	JGE    row1487
 
-rows1472:
+rows1488:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1415:
+done1431:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -22266,9 +24026,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1477
+	JLT     rest1493
 
-whole1476:
+whole1492:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -22279,11 +24039,11 @@ whole1476:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1476
+	JGE       whole1492
 
-rest1477:
+rest1493:
 	TESTQ      SI, SI
-	JZ         done1478
+	JZ         done1494
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -22296,7 +24056,7 @@ rest1477:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1478:
+done1494:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -22307,7 +24067,7 @@ done1478:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1480
+	JNZ          nan1496
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1968(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
@@ -22318,14 +24078,14 @@ done1478:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1479
+	JNZ          unsafe1495
 	VMOVUPD      constants<>+2256(SB), Y1
 	VMOVUPD      constants<>+2000(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1482
+	JLT          rest1498
 
-whole1481:
+whole1497:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -22397,13 +24157,13 @@ whole1481:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1481
+	JGE          whole1497
 
-rest1482:
+rest1498:
 	CMPQ DX, $0x00000004
-	JLT  rest1484
+	JLT  rest1500
 
-whole1483:
+whole1499:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -22441,11 +24201,11 @@ whole1483:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1483
+	JGE          whole1499
 
-rest1484:
+rest1500:
 	TESTQ        DX, DX
-	JZ           done1485
+	JZ           done1501
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -22484,34 +24244,34 @@ rest1484:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y2, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1486
+	JLT          partial1502
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1488
+	JMP          stored1504
 
-partial1486:
+partial1502:
 	CMPQ         DX, $0x02
-	JLT          single1487
+	JLT          single1503
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1488
+	JEQ          stored1504
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1488
+	JMP          stored1504
 
-single1487:
+single1503:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1488:
-done1485:
+stored1504:
+done1501:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1480:
+nan1496:
 	VMOVUPD constants<>+1840(SB), Y0
 
-unsafe1479:
+unsafe1495:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -22533,20 +24293,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1490
+	JLT          rest1506
 
-whole1489:
+whole1505:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1491
+	JBE       undamped1507
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1491:
+undamped1507:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1968(SB), Y5, Y5
@@ -22560,11 +24320,11 @@ undamped1491:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1489
+	JGE         whole1505
 
-rest1490:
+rest1506:
 	TESTQ      BX, BX
-	JZ         done1492
+	JZ         done1508
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -22572,14 +24332,14 @@ rest1490:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1493
+	JBE        undamped1509
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1493:
+undamped1509:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1968(SB), Y2, Y2
@@ -22587,44 +24347,44 @@ undamped1493:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1494
+	JLT       partial1510
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1496
+	JMP       stored1512
 
-partial1494:
+partial1510:
 	CMPQ         BX, $0x02
-	JLT          single1495
+	JLT          single1511
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1496
+	JEQ          stored1512
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1496
+	JMP          stored1512
 
-single1495:
+single1511:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1496:
+stored1512:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1497
+	JLT         partial1513
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1499
+	JMP         stored1515
 
-partial1497:
+partial1513:
 	CMPQ         BX, $0x02
-	JLT          single1498
+	JLT          single1514
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1499
+	JEQ          stored1515
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1499
+	JMP          stored1515
 
-single1498:
+single1514:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1499:
-done1492:
+stored1515:
+done1508:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -22653,9 +24413,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1502
+	JLT     rest1518
 
-whole1501:
+whole1517:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -22666,11 +24426,11 @@ whole1501:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1501
+	JGE       whole1517
 
-rest1502:
+rest1518:
 	TESTQ      R12, R12
-	JZ         done1503
+	JZ         done1519
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -22683,7 +24443,7 @@ rest1502:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1503:
+done1519:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -22693,9 +24453,9 @@ done1503:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1505
+	JLT        rest1521
 
-whole1504:
+whole1520:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -22706,11 +24466,11 @@ whole1504:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1504
+	JGE       whole1520
 
-rest1505:
+rest1521:
 	TESTQ      DX, DX
-	JZ         done1506
+	JZ         done1522
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -22723,14 +24483,14 @@ rest1505:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1506:
+done1522:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1507:
+vector1523:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -22770,10 +24530,10 @@ vector1507:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1507
+	JLT          vector1523
 	XORQ         CX, CX
 
-vector1508:
+vector1524:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -22813,7 +24573,7 @@ vector1508:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1508
+	JLT          vector1524
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -22822,9 +24582,9 @@ vector1508:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1510
+	JLT          rest1526
 
-panel1509:
+panel1525:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -22837,9 +24597,9 @@ panel1509:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1513
+	JLT    rows1529
 
-row1512:
+row1528:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -22858,9 +24618,9 @@ row1512:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1512
+	JGE          row1528
 
-rows1513:
+rows1529:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -22876,13 +24636,13 @@ rows1513:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1509
+	JGE         panel1525
 
-rest1510:
+rest1526:
 	TESTQ   R11, R11
-	JZ      done1511
+	JZ      done1527
 	CMPQ    R11, $0x00000004
-	JGT     wider1514
+	JGT     wider1530
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -22893,9 +24653,9 @@ rest1510:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1516
+	JLT     rows1532
 
-row1515:
+row1531:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -22905,17 +24665,17 @@ row1515:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1515
+	JGE          row1531
 
-rows1516:
+rows1532:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1511
+	JMP         done1527
 
-wider1514:
+wider1530:
 	CMPQ    R11, $0x00000008
-	JGT     wider1517
+	JGT     wider1533
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -22929,9 +24689,9 @@ wider1514:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1519
+	JLT     rows1535
 
-row1518:
+row1534:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -22944,20 +24704,20 @@ row1518:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1518
+	JGE          row1534
 
-rows1519:
+rows1535:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1511
+	JMP         done1527
 
-wider1517:
+wider1533:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1520
+	JGT     wider1536
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -22973,9 +24733,9 @@ wider1517:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1522
+	JLT     rows1538
 
-row1521:
+row1537:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -22991,9 +24751,9 @@ row1521:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1521
+	JGE          row1537
 
-rows1522:
+rows1538:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -23003,9 +24763,9 @@ rows1522:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1511
+	JMP         done1527
 
-wider1520:
+wider1536:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -23023,9 +24783,9 @@ wider1520:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1525
+	JLT     rows1541
 
-row1524:
+row1540:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -23044,9 +24804,9 @@ row1524:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1524
+	JGE          row1540
 
-rows1525:
+rows1541:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -23060,7 +24820,7 @@ rows1525:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1511:
+done1527:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -23070,10 +24830,10 @@ done1511:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe1500
+	JCS         unsafe1516
 	VMOVUPD     constants<>+1936(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1500
+	JCS         unsafe1516
 	VMOVUPD     constants<>+2000(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -23083,7 +24843,7 @@ done1511:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JZ          quick1526
+	JZ          quick1542
 	VMOVAPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
 	VMULPD      constants<>+2448(SB), Y1, Y4
@@ -23126,9 +24886,9 @@ done1511:
 	VBLENDVPD   Y5, constants<>+1808(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
-	JMP         done1527
+	JMP         done1543
 
-quick1526:
+quick1542:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2608(SB), Y2, Y2
@@ -23159,7 +24919,7 @@ quick1526:
 	VFMSUB132PD constants<>+2352(SB), Y9, Y2
 	VMOVAPD     Y2, Y1
 
-done1527:
+done1543:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -23168,15 +24928,15 @@ done1527:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1528:
+row1544:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1530
+	JLT          rest1546
 
-whole1529:
+whole1545:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -23184,11 +24944,11 @@ whole1529:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1529
+	JGE     whole1545
 
-rest1530:
+rest1546:
 	TESTQ      R11, R11
-	JZ         done1531
+	JZ         done1547
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -23198,42 +24958,42 @@ rest1530:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1532
+	JGT        pieces1548
 	VMOVUPD    Y1, (R8)
-	JMP        written1533
+	JMP        written1549
 
-pieces1532:
+pieces1548:
 	CMPQ    R11, $0x04
-	JLT     partial1534
+	JLT     partial1550
 	VMOVUPD Y1, (R8)
-	JMP     stored1536
+	JMP     stored1552
 
-partial1534:
+partial1550:
 	CMPQ         R11, $0x02
-	JLT          single1535
+	JLT          single1551
 	VMOVUPD      X1, (R8)
-	JEQ          stored1536
+	JEQ          stored1552
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1536
+	JMP          stored1552
 
-single1535:
+single1551:
 	VMOVSD X1, (R8)
 
-stored1536:
-written1533:
-done1531:
+stored1552:
+written1549:
+done1547:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1528
+	JNZ  row1544
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1500:
+unsafe1516:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -23250,17 +25010,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1538
+	JLT  rest1554
 
-panel1537:
+panel1553:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1541
+	JLT  tiles1557
 
-tile1540:
+tile1556:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -23277,9 +25037,9 @@ tile1540:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1543
+	JLE    done1559
 
-again1542:
+again1558:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -23309,9 +25069,9 @@ again1542:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1542
+	JNZ          again1558
 
-done1543:
+done1559:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -23335,13 +25095,13 @@ done1543:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1540
+	JGE     tile1556
 
-tiles1541:
+tiles1557:
 	CMPQ R10, $0x00000002
-	JLT  tiles1545
+	JLT  tiles1561
 
-tile1544:
+tile1560:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -23350,9 +25110,9 @@ tile1544:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1547
+	JLE    done1563
 
-again1546:
+again1562:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -23366,9 +25126,9 @@ again1546:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1546
+	JNZ          again1562
 
-done1547:
+done1563:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -23380,22 +25140,22 @@ done1547:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1544
+	JGE     tile1560
 
-tiles1545:
+tiles1561:
 	CMPQ R10, $0x00000001
-	JLT  tiles1549
+	JLT  tiles1565
 
-tile1548:
+tile1564:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1551
+	JLE    done1567
 
-again1550:
+again1566:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -23405,27 +25165,27 @@ again1550:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1550
+	JNZ          again1566
 
-done1551:
+done1567:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1548
+	JGE     tile1564
 
-tiles1549:
+tiles1565:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1537
+	JGE  panel1553
 
-rest1538:
+rest1554:
 	TESTQ   R9, R9
-	JZ      done1539
+	JZ      done1555
 	CMPQ    R9, $0x00000004
-	JGT     wider1552
+	JGT     wider1568
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -23435,9 +25195,9 @@ rest1538:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1554
+	JLT     tiles1570
 
-tile1553:
+tile1569:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -23448,9 +25208,9 @@ tile1553:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1556
+	JLE    done1572
 
-again1555:
+again1571:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -23473,144 +25233,144 @@ again1555:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1555
+	JNZ          again1571
 
-done1556:
+done1572:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1557
+	JLT     partial1573
 	VMOVUPD Y1, (DI)
-	JMP     stored1559
+	JMP     stored1575
 
-partial1557:
+partial1573:
 	CMPQ         R9, $0x02
-	JLT          single1558
+	JLT          single1574
 	VMOVUPD      X1, (DI)
-	JEQ          stored1559
+	JEQ          stored1575
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1559
+	JMP          stored1575
 
-single1558:
+single1574:
 	VMOVSD X1, (DI)
 
-stored1559:
+stored1575:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1560
+	JLT     partial1576
 	VMOVUPD Y2, (DI)
-	JMP     stored1562
+	JMP     stored1578
 
-partial1560:
+partial1576:
 	CMPQ         R9, $0x02
-	JLT          single1561
+	JLT          single1577
 	VMOVUPD      X2, (DI)
-	JEQ          stored1562
+	JEQ          stored1578
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1562
+	JMP          stored1578
 
-single1561:
+single1577:
 	VMOVSD X2, (DI)
 
-stored1562:
+stored1578:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1563
+	JLT     partial1579
 	VMOVUPD Y3, (DI)
-	JMP     stored1565
+	JMP     stored1581
 
-partial1563:
+partial1579:
 	CMPQ         R9, $0x02
-	JLT          single1564
+	JLT          single1580
 	VMOVUPD      X3, (DI)
-	JEQ          stored1565
+	JEQ          stored1581
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1565
+	JMP          stored1581
 
-single1564:
+single1580:
 	VMOVSD X3, (DI)
 
-stored1565:
+stored1581:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1566
+	JLT     partial1582
 	VMOVUPD Y4, (DI)
-	JMP     stored1568
+	JMP     stored1584
 
-partial1566:
+partial1582:
 	CMPQ         R9, $0x02
-	JLT          single1567
+	JLT          single1583
 	VMOVUPD      X4, (DI)
-	JEQ          stored1568
+	JEQ          stored1584
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1568
+	JMP          stored1584
 
-single1567:
+single1583:
 	VMOVSD X4, (DI)
 
-stored1568:
+stored1584:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1569
+	JLT     partial1585
 	VMOVUPD Y5, (DI)
-	JMP     stored1571
+	JMP     stored1587
 
-partial1569:
+partial1585:
 	CMPQ         R9, $0x02
-	JLT          single1570
+	JLT          single1586
 	VMOVUPD      X5, (DI)
-	JEQ          stored1571
+	JEQ          stored1587
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1571
+	JMP          stored1587
 
-single1570:
+single1586:
 	VMOVSD X5, (DI)
 
-stored1571:
+stored1587:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1572
+	JLT     partial1588
 	VMOVUPD Y6, (DI)
-	JMP     stored1574
+	JMP     stored1590
 
-partial1572:
+partial1588:
 	CMPQ         R9, $0x02
-	JLT          single1573
+	JLT          single1589
 	VMOVUPD      X6, (DI)
-	JEQ          stored1574
+	JEQ          stored1590
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1574
+	JMP          stored1590
 
-single1573:
+single1589:
 	VMOVSD X6, (DI)
 
-stored1574:
+stored1590:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1553
+	JGE  tile1569
 
-tiles1554:
+tiles1570:
 	CMPQ R10, $0x00000002
-	JLT  tiles1576
+	JLT  tiles1592
 
-tile1575:
+tile1591:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1578
+	JLE    done1594
 
-again1577:
+again1593:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -23621,67 +25381,67 @@ again1577:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1577
+	JNZ          again1593
 
-done1578:
+done1594:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1579
+	JLT     partial1595
 	VMOVUPD Y1, (DI)
-	JMP     stored1581
+	JMP     stored1597
 
-partial1579:
+partial1595:
 	CMPQ         R9, $0x02
-	JLT          single1580
+	JLT          single1596
 	VMOVUPD      X1, (DI)
-	JEQ          stored1581
+	JEQ          stored1597
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1581
+	JMP          stored1597
 
-single1580:
+single1596:
 	VMOVSD X1, (DI)
 
-stored1581:
+stored1597:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1582
+	JLT     partial1598
 	VMOVUPD Y2, (DI)
-	JMP     stored1584
+	JMP     stored1600
 
-partial1582:
+partial1598:
 	CMPQ         R9, $0x02
-	JLT          single1583
+	JLT          single1599
 	VMOVUPD      X2, (DI)
-	JEQ          stored1584
+	JEQ          stored1600
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1584
+	JMP          stored1600
 
-single1583:
+single1599:
 	VMOVSD X2, (DI)
 
-stored1584:
+stored1600:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1575
+	JGE  tile1591
 
-tiles1576:
+tiles1592:
 	CMPQ R10, $0x00000001
-	JLT  tiles1586
+	JLT  tiles1602
 
-tile1585:
+tile1601:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1588
+	JLE    done1604
 
-again1587:
+again1603:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -23689,36 +25449,36 @@ again1587:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1587
+	JNZ          again1603
 
-done1588:
+done1604:
 	CMPQ    R9, $0x04
-	JLT     partial1589
+	JLT     partial1605
 	VMOVUPD Y1, (DI)
-	JMP     stored1591
+	JMP     stored1607
 
-partial1589:
+partial1605:
 	CMPQ         R9, $0x02
-	JLT          single1590
+	JLT          single1606
 	VMOVUPD      X1, (DI)
-	JEQ          stored1591
+	JEQ          stored1607
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1591
+	JMP          stored1607
 
-single1590:
+single1606:
 	VMOVSD X1, (DI)
 
-stored1591:
+stored1607:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1585
+	JGE  tile1601
 
-tiles1586:
-	JMP done1539
+tiles1602:
+	JMP done1555
 
-wider1552:
+wider1568:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -23729,9 +25489,9 @@ wider1552:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1594
+	JLT     tiles1610
 
-tile1593:
+tile1609:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -23748,9 +25508,9 @@ tile1593:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1596
+	JLE    done1612
 
-again1595:
+again1611:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -23780,141 +25540,141 @@ again1595:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1595
+	JNZ          again1611
 
-done1596:
+done1612:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1597
+	JLT     partial1613
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1599
+	JMP     stored1615
 
-partial1597:
+partial1613:
 	CMPQ         R9, $0x02
-	JLT          single1598
+	JLT          single1614
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1599
+	JEQ          stored1615
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1599
+	JMP          stored1615
 
-single1598:
+single1614:
 	VMOVSD X2, 32(DI)
 
-stored1599:
+stored1615:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1600
+	JLT     partial1616
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1602
+	JMP     stored1618
 
-partial1600:
+partial1616:
 	CMPQ         R9, $0x02
-	JLT          single1601
+	JLT          single1617
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1602
+	JEQ          stored1618
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1602
+	JMP          stored1618
 
-single1601:
+single1617:
 	VMOVSD X4, 32(DI)
 
-stored1602:
+stored1618:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1603
+	JLT     partial1619
 	VMOVUPD Y6, 32(DI)
-	JMP     stored1605
+	JMP     stored1621
 
-partial1603:
+partial1619:
 	CMPQ         R9, $0x02
-	JLT          single1604
+	JLT          single1620
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1605
+	JEQ          stored1621
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1605
+	JMP          stored1621
 
-single1604:
+single1620:
 	VMOVSD X6, 32(DI)
 
-stored1605:
+stored1621:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1606
+	JLT     partial1622
 	VMOVUPD Y8, 32(DI)
-	JMP     stored1608
+	JMP     stored1624
 
-partial1606:
+partial1622:
 	CMPQ         R9, $0x02
-	JLT          single1607
+	JLT          single1623
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1608
+	JEQ          stored1624
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1608
+	JMP          stored1624
 
-single1607:
+single1623:
 	VMOVSD X8, 32(DI)
 
-stored1608:
+stored1624:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1609
+	JLT     partial1625
 	VMOVUPD Y10, 32(DI)
-	JMP     stored1611
+	JMP     stored1627
 
-partial1609:
+partial1625:
 	CMPQ         R9, $0x02
-	JLT          single1610
+	JLT          single1626
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1611
+	JEQ          stored1627
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1611
+	JMP          stored1627
 
-single1610:
+single1626:
 	VMOVSD X10, 32(DI)
 
-stored1611:
+stored1627:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1612
+	JLT     partial1628
 	VMOVUPD Y12, 32(DI)
-	JMP     stored1614
+	JMP     stored1630
 
-partial1612:
+partial1628:
 	CMPQ         R9, $0x02
-	JLT          single1613
+	JLT          single1629
 	VMOVUPD      X12, 32(DI)
-	JEQ          stored1614
+	JEQ          stored1630
 	VEXTRACTF128 $0x01, Y12, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1614
+	JMP          stored1630
 
-single1613:
+single1629:
 	VMOVSD X12, 32(DI)
 
-stored1614:
+stored1630:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1593
+	JGE  tile1609
 
-tiles1594:
+tiles1610:
 	CMPQ R10, $0x00000002
-	JLT  tiles1616
+	JLT  tiles1632
 
-tile1615:
+tile1631:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -23923,9 +25683,9 @@ tile1615:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1618
+	JLE    done1634
 
-again1617:
+again1633:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -23939,70 +25699,70 @@ again1617:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1617
+	JNZ          again1633
 
-done1618:
+done1634:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1619
+	JLT     partial1635
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1621
+	JMP     stored1637
 
-partial1619:
+partial1635:
 	CMPQ         R9, $0x02
-	JLT          single1620
+	JLT          single1636
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1621
+	JEQ          stored1637
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1621
+	JMP          stored1637
 
-single1620:
+single1636:
 	VMOVSD X2, 32(DI)
 
-stored1621:
+stored1637:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1622
+	JLT     partial1638
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1624
+	JMP     stored1640
 
-partial1622:
+partial1638:
 	CMPQ         R9, $0x02
-	JLT          single1623
+	JLT          single1639
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1624
+	JEQ          stored1640
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1624
+	JMP          stored1640
 
-single1623:
+single1639:
 	VMOVSD X4, 32(DI)
 
-stored1624:
+stored1640:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1615
+	JGE  tile1631
 
-tiles1616:
+tiles1632:
 	CMPQ R10, $0x00000001
-	JLT  tiles1626
+	JLT  tiles1642
 
-tile1625:
+tile1641:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1628
+	JLE    done1644
 
-again1627:
+again1643:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -24012,35 +25772,35 @@ again1627:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1627
+	JNZ          again1643
 
-done1628:
+done1644:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1629
+	JLT     partial1645
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1631
+	JMP     stored1647
 
-partial1629:
+partial1645:
 	CMPQ         R9, $0x02
-	JLT          single1630
+	JLT          single1646
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1631
+	JEQ          stored1647
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1631
+	JMP          stored1647
 
-single1630:
+single1646:
 	VMOVSD X2, 32(DI)
 
-stored1631:
+stored1647:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1625
+	JGE  tile1641
 
-tiles1626:
-done1539:
+tiles1642:
+done1555:
 	VZEROUPPER
 	RET
 
@@ -24055,17 +25815,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1633
+	JLT  rest1649
 
-panel1632:
+panel1648:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1636
+	JLT  tiles1652
 
-tile1635:
+tile1651:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -24081,9 +25841,9 @@ tile1635:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1638
+	JLE    done1654
 
-again1637:
+again1653:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -24104,9 +25864,9 @@ again1637:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1637
+	JNZ          again1653
 
-done1638:
+done1654:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -24145,13 +25905,13 @@ done1638:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1635
+	JGE     tile1651
 
-tiles1636:
+tiles1652:
 	CMPQ R10, $0x00000002
-	JLT  tiles1640
+	JLT  tiles1656
 
-tile1639:
+tile1655:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -24161,9 +25921,9 @@ tile1639:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1642
+	JLE    done1658
 
-again1641:
+again1657:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -24175,9 +25935,9 @@ again1641:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1641
+	JNZ          again1657
 
-done1642:
+done1658:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -24195,13 +25955,13 @@ done1642:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1639
+	JGE     tile1655
 
-tiles1640:
+tiles1656:
 	CMPQ R10, $0x00000001
-	JLT  tiles1644
+	JLT  tiles1660
 
-tile1643:
+tile1659:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -24209,9 +25969,9 @@ tile1643:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1646
+	JLE    done1662
 
-again1645:
+again1661:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -24220,9 +25980,9 @@ again1645:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1645
+	JNZ          again1661
 
-done1646:
+done1662:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -24233,19 +25993,19 @@ done1646:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1643
+	JGE     tile1659
 
-tiles1644:
+tiles1660:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1632
+	JGE  panel1648
 
-rest1633:
+rest1649:
 	TESTQ   R9, R9
-	JZ      done1634
+	JZ      done1650
 	CMPQ    R9, $0x00000004
-	JGT     wider1647
+	JGT     wider1663
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -24255,9 +26015,9 @@ rest1633:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1649
+	JLT     tiles1665
 
-tile1648:
+tile1664:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -24268,9 +26028,9 @@ tile1648:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1651
+	JLE    done1667
 
-again1650:
+again1666:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -24285,124 +26045,124 @@ again1650:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1650
+	JNZ          again1666
 
-done1651:
+done1667:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1652
+	JLT        partial1668
 	VMOVUPD    Y1, (DI)
-	JMP        stored1654
+	JMP        stored1670
 
-partial1652:
+partial1668:
 	CMPQ         R9, $0x02
-	JLT          single1653
+	JLT          single1669
 	VMOVUPD      X1, (DI)
-	JEQ          stored1654
+	JEQ          stored1670
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1654
+	JMP          stored1670
 
-single1653:
+single1669:
 	VMOVSD X1, (DI)
 
-stored1654:
+stored1670:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1655
+	JLT        partial1671
 	VMOVUPD    Y2, (DI)
-	JMP        stored1657
+	JMP        stored1673
 
-partial1655:
+partial1671:
 	CMPQ         R9, $0x02
-	JLT          single1656
+	JLT          single1672
 	VMOVUPD      X2, (DI)
-	JEQ          stored1657
+	JEQ          stored1673
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1657
+	JMP          stored1673
 
-single1656:
+single1672:
 	VMOVSD X2, (DI)
 
-stored1657:
+stored1673:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial1658
+	JLT        partial1674
 	VMOVUPD    Y3, (DI)
-	JMP        stored1660
+	JMP        stored1676
 
-partial1658:
+partial1674:
 	CMPQ         R9, $0x02
-	JLT          single1659
+	JLT          single1675
 	VMOVUPD      X3, (DI)
-	JEQ          stored1660
+	JEQ          stored1676
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1660
+	JMP          stored1676
 
-single1659:
+single1675:
 	VMOVSD X3, (DI)
 
-stored1660:
+stored1676:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1661
+	JLT        partial1677
 	VMOVUPD    Y4, (DI)
-	JMP        stored1663
+	JMP        stored1679
 
-partial1661:
+partial1677:
 	CMPQ         R9, $0x02
-	JLT          single1662
+	JLT          single1678
 	VMOVUPD      X4, (DI)
-	JEQ          stored1663
+	JEQ          stored1679
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1663
+	JMP          stored1679
 
-single1662:
+single1678:
 	VMOVSD X4, (DI)
 
-stored1663:
+stored1679:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial1664
+	JLT        partial1680
 	VMOVUPD    Y5, (DI)
-	JMP        stored1666
+	JMP        stored1682
 
-partial1664:
+partial1680:
 	CMPQ         R9, $0x02
-	JLT          single1665
+	JLT          single1681
 	VMOVUPD      X5, (DI)
-	JEQ          stored1666
+	JEQ          stored1682
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1666
+	JMP          stored1682
 
-single1665:
+single1681:
 	VMOVSD X5, (DI)
 
-stored1666:
+stored1682:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1648
+	JGE  tile1664
 
-tiles1649:
+tiles1665:
 	CMPQ R10, $0x00000002
-	JLT  tiles1668
+	JLT  tiles1684
 
-tile1667:
+tile1683:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -24410,9 +26170,9 @@ tile1667:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1670
+	JLE    done1686
 
-again1669:
+again1685:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -24421,109 +26181,109 @@ again1669:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1669
+	JNZ          again1685
 
-done1670:
+done1686:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1671
+	JLT        partial1687
 	VMOVUPD    Y1, (DI)
-	JMP        stored1673
+	JMP        stored1689
 
-partial1671:
+partial1687:
 	CMPQ         R9, $0x02
-	JLT          single1672
+	JLT          single1688
 	VMOVUPD      X1, (DI)
-	JEQ          stored1673
+	JEQ          stored1689
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1673
+	JMP          stored1689
 
-single1672:
+single1688:
 	VMOVSD X1, (DI)
 
-stored1673:
+stored1689:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1674
+	JLT        partial1690
 	VMOVUPD    Y2, (DI)
-	JMP        stored1676
+	JMP        stored1692
 
-partial1674:
+partial1690:
 	CMPQ         R9, $0x02
-	JLT          single1675
+	JLT          single1691
 	VMOVUPD      X2, (DI)
-	JEQ          stored1676
+	JEQ          stored1692
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1676
+	JMP          stored1692
 
-single1675:
+single1691:
 	VMOVSD X2, (DI)
 
-stored1676:
+stored1692:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1667
+	JGE  tile1683
 
-tiles1668:
+tiles1684:
 	CMPQ R10, $0x00000001
-	JLT  tiles1678
+	JLT  tiles1694
 
-tile1677:
+tile1693:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1680
+	JLE    done1696
 
-again1679:
+again1695:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1679
+	JNZ          again1695
 
-done1680:
+done1696:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1681
+	JLT        partial1697
 	VMOVUPD    Y1, (DI)
-	JMP        stored1683
+	JMP        stored1699
 
-partial1681:
+partial1697:
 	CMPQ         R9, $0x02
-	JLT          single1682
+	JLT          single1698
 	VMOVUPD      X1, (DI)
-	JEQ          stored1683
+	JEQ          stored1699
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1683
+	JMP          stored1699
 
-single1682:
+single1698:
 	VMOVSD X1, (DI)
 
-stored1683:
+stored1699:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1677
+	JGE  tile1693
 
-tiles1678:
-	JMP done1634
+tiles1694:
+	JMP done1650
 
-wider1647:
+wider1663:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -24534,9 +26294,9 @@ wider1647:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1686
+	JLT     tiles1702
 
-tile1685:
+tile1701:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -24552,9 +26312,9 @@ tile1685:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1688
+	JLE    done1704
 
-again1687:
+again1703:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -24575,32 +26335,32 @@ again1687:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1687
+	JNZ          again1703
 
-done1688:
+done1704:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1689
+	JLT        partial1705
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1691
+	JMP        stored1707
 
-partial1689:
+partial1705:
 	CMPQ         R9, $0x02
-	JLT          single1690
+	JLT          single1706
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1691
+	JEQ          stored1707
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1691
+	JMP          stored1707
 
-single1690:
+single1706:
 	VMOVSD X2, 32(DI)
 
-stored1691:
+stored1707:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -24608,23 +26368,23 @@ stored1691:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1692
+	JLT        partial1708
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1694
+	JMP        stored1710
 
-partial1692:
+partial1708:
 	CMPQ         R9, $0x02
-	JLT          single1693
+	JLT          single1709
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1694
+	JEQ          stored1710
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1694
+	JMP          stored1710
 
-single1693:
+single1709:
 	VMOVSD X4, 32(DI)
 
-stored1694:
+stored1710:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -24632,23 +26392,23 @@ stored1694:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1695
+	JLT        partial1711
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1697
+	JMP        stored1713
 
-partial1695:
+partial1711:
 	CMPQ         R9, $0x02
-	JLT          single1696
+	JLT          single1712
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1697
+	JEQ          stored1713
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1697
+	JMP          stored1713
 
-single1696:
+single1712:
 	VMOVSD X6, 32(DI)
 
-stored1697:
+stored1713:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -24656,23 +26416,23 @@ stored1697:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1698
+	JLT        partial1714
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1700
+	JMP        stored1716
 
-partial1698:
+partial1714:
 	CMPQ         R9, $0x02
-	JLT          single1699
+	JLT          single1715
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1700
+	JEQ          stored1716
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1700
+	JMP          stored1716
 
-single1699:
+single1715:
 	VMOVSD X8, 32(DI)
 
-stored1700:
+stored1716:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -24680,34 +26440,34 @@ stored1700:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1701
+	JLT        partial1717
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1703
+	JMP        stored1719
 
-partial1701:
+partial1717:
 	CMPQ         R9, $0x02
-	JLT          single1702
+	JLT          single1718
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1703
+	JEQ          stored1719
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1703
+	JMP          stored1719
 
-single1702:
+single1718:
 	VMOVSD X10, 32(DI)
 
-stored1703:
+stored1719:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1685
+	JGE  tile1701
 
-tiles1686:
+tiles1702:
 	CMPQ R10, $0x00000002
-	JLT  tiles1705
+	JLT  tiles1721
 
-tile1704:
+tile1720:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -24717,9 +26477,9 @@ tile1704:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1707
+	JLE    done1723
 
-again1706:
+again1722:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -24731,32 +26491,32 @@ again1706:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1706
+	JNZ          again1722
 
-done1707:
+done1723:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1708
+	JLT        partial1724
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1710
+	JMP        stored1726
 
-partial1708:
+partial1724:
 	CMPQ         R9, $0x02
-	JLT          single1709
+	JLT          single1725
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1710
+	JEQ          stored1726
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1710
+	JMP          stored1726
 
-single1709:
+single1725:
 	VMOVSD X2, 32(DI)
 
-stored1710:
+stored1726:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -24764,34 +26524,34 @@ stored1710:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1711
+	JLT        partial1727
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1713
+	JMP        stored1729
 
-partial1711:
+partial1727:
 	CMPQ         R9, $0x02
-	JLT          single1712
+	JLT          single1728
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1713
+	JEQ          stored1729
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1713
+	JMP          stored1729
 
-single1712:
+single1728:
 	VMOVSD X4, 32(DI)
 
-stored1713:
+stored1729:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1704
+	JGE  tile1720
 
-tiles1705:
+tiles1721:
 	CMPQ R10, $0x00000001
-	JLT  tiles1715
+	JLT  tiles1731
 
-tile1714:
+tile1730:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -24799,9 +26559,9 @@ tile1714:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1717
+	JLE    done1733
 
-again1716:
+again1732:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -24810,40 +26570,40 @@ again1716:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1716
+	JNZ          again1732
 
-done1717:
+done1733:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1718
+	JLT        partial1734
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1720
+	JMP        stored1736
 
-partial1718:
+partial1734:
 	CMPQ         R9, $0x02
-	JLT          single1719
+	JLT          single1735
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1720
+	JEQ          stored1736
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1720
+	JMP          stored1736
 
-single1719:
+single1735:
 	VMOVSD X2, 32(DI)
 
-stored1720:
+stored1736:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1714
+	JGE  tile1730
 
-tiles1715:
-done1634:
+tiles1731:
+done1650:
 	VZEROUPPER
 	RET
 
@@ -24857,9 +26617,9 @@ TEXT ·cavities256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done1722
+	JLE     done1738
 
-item1721:
+item1737:
 	MOVLQSX 40(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVQ    (BX), R8
@@ -24869,9 +26629,9 @@ item1721:
 	MOVLQSX 52(BX), R10
 	XORQ    R11, R11
 	CMPQ    R10, $0x00000004
-	JLT     rest1724
+	JLT     rest1740
 
-whole1723:
+whole1739:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -24881,11 +26641,11 @@ whole1723:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1723
+	JGE       whole1739
 
-rest1724:
+rest1740:
 	TESTQ      R10, R10
-	JZ         done1725
+	JZ         done1741
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -24896,12 +26656,12 @@ rest1724:
 	VBLENDVPD  Y3, Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)(R11*8)
 
-done1725:
+done1741:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1721
+	JNZ  item1737
 
-done1722:
+done1738:
 	VZEROUPPER
 	RET
 
@@ -24914,9 +26674,9 @@ TEXT ·products256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1728
+	JLE   done1744
 
-item1726:
+item1742:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 40(BX), R8
@@ -24926,10 +26686,10 @@ item1726:
 	MOVLQSX 52(BX), R10
 	MOVLQSX 56(BX), R11
 	CMPL    60(BX), $0x00
-	JNE     backward1729
+	JNE     backward1745
 	CMPQ    R11, $0x00000008
-	JLT     part1730
-	JG      done1728
+	JLT     part1746
+	JG      done1744
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -24937,9 +26697,9 @@ item1726:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1733
+	JLT     rows1749
 
-row1732:
+row1748:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -24950,13 +26710,13 @@ row1732:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1732
+	JGE          row1748
 
-rows1733:
+rows1749:
 	CMPQ R10, $0x00000001
-	JLT  rows1735
+	JLT  rows1751
 
-row1734:
+row1750:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -24964,19 +26724,19 @@ row1734:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1734
+	JGE          row1750
 
-rows1735:
+rows1751:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
-	JMP     next1727
+	JMP     next1743
 
-part1730:
+part1746:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1731
+	JLE     fewer1747
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -24987,9 +26747,9 @@ part1730:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1737
+	JLT     rows1753
 
-row1736:
+row1752:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -25002,13 +26762,13 @@ row1736:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1736
+	JGE          row1752
 
-rows1737:
+rows1753:
 	CMPQ R10, $0x00000001
-	JLT  rows1739
+	JLT  rows1755
 
-row1738:
+row1754:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -25017,26 +26777,26 @@ row1738:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1738
+	JGE          row1754
 
-rows1739:
+rows1755:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
-	JMP     next1727
+	JMP     next1743
 
-fewer1731:
+fewer1747:
 	CMPQ   R11, $0x00000004
-	JLT    part1740
+	JLT    part1756
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1743
+	JLT    rows1759
 
-row1742:
+row1758:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -25045,27 +26805,27 @@ row1742:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1742
+	JGE          row1758
 
-rows1743:
+rows1759:
 	CMPQ R10, $0x00000001
-	JLT  rows1745
+	JLT  rows1761
 
-row1744:
+row1760:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1744
+	JGE          row1760
 
-rows1745:
+rows1761:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
-	JMP     next1727
+	JMP     next1743
 
-part1740:
+part1756:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -25075,9 +26835,9 @@ part1740:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1747
+	JLT     rows1763
 
-row1746:
+row1762:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -25088,13 +26848,13 @@ row1746:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1746
+	JGE          row1762
 
-rows1747:
+rows1763:
 	CMPQ R10, $0x00000001
-	JLT  rows1749
+	JLT  rows1765
 
-row1748:
+row1764:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -25102,17 +26862,17 @@ row1748:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1748
+	JGE          row1764
 
-rows1749:
+rows1765:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
-	JMP     next1727
+	JMP     next1743
 
-backward1729:
+backward1745:
 	CMPQ    R10, $0x00000008
-	JLT     part1750
-	JG      done1728
+	JLT     part1766
+	JG      done1744
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
@@ -25120,9 +26880,9 @@ backward1729:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1753
+	JLT     few1769
 
-rows1752:
+rows1768:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -25149,11 +26909,11 @@ rows1752:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1752
+	JGE         rows1768
 	TESTQ       R9, R9
-	JZ          products1754
+	JZ          products1770
 
-few1753:
+few1769:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -25161,19 +26921,19 @@ few1753:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1756
+	JLE         end1772
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1756
+	JLE         end1772
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1756
+	JLE         end1772
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1756:
+end1772:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -25185,13 +26945,13 @@ end1756:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1754:
-	JMP next1727
+products1770:
+	JMP next1743
 
-part1750:
+part1766:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1751
+	JLE        fewer1767
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -25202,9 +26962,9 @@ part1750:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1758
+	JLT        few1774
 
-rows1757:
+rows1773:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -25235,11 +26995,11 @@ rows1757:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1757
+	JGE         rows1773
 	TESTQ       R9, R9
-	JZ          products1759
+	JZ          products1775
 
-few1758:
+few1774:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -25248,22 +27008,22 @@ few1758:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1761
+	JLE         end1777
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1761
+	JLE         end1777
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1761
+	JLE         end1777
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1761:
+end1777:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -25275,21 +27035,21 @@ end1761:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1759:
-	JMP next1727
+products1775:
+	JMP next1743
 
-fewer1751:
+fewer1767:
 	CMPQ    R10, $0x00000004
-	JLT     part1762
+	JLT     part1778
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1765
+	JLT     few1781
 
-rows1764:
+rows1780:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -25312,27 +27072,27 @@ rows1764:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1764
+	JGE        rows1780
 	TESTQ      R9, R9
-	JZ         products1766
+	JZ         products1782
 
-few1765:
+few1781:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1768
+	JLE    end1784
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1768
+	JLE    end1784
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1768
+	JLE    end1784
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1768:
+end1784:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -25344,10 +27104,10 @@ end1768:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1766:
-	JMP next1727
+products1782:
+	JMP next1743
 
-part1762:
+part1778:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -25358,9 +27118,9 @@ part1762:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1770
+	JLT        few1786
 
-rows1769:
+rows1785:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -25387,11 +27147,11 @@ rows1769:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1769
+	JGE         rows1785
 	TESTQ       R9, R9
-	JZ          products1771
+	JZ          products1787
 
-few1770:
+few1786:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -25399,19 +27159,19 @@ few1770:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1773
+	JLE         end1789
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1773
+	JLE         end1789
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1773
+	JLE         end1789
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1773:
+end1789:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -25423,13 +27183,13 @@ end1773:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1771:
-next1727:
+products1787:
+next1743:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1726
+	JNZ  item1742
 
-done1728:
+done1744:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -25450,9 +27210,9 @@ TEXT ·allSafe256(SB), $0-25
 	VMOVUPD constants<>+1872(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1775
+	JLT     rest1791
 
-whole1774:
+whole1790:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -25472,13 +27232,13 @@ whole1774:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1774
+	JGE     whole1790
 
-rest1775:
+rest1791:
 	CMPQ CX, $0x00000004
-	JLT  rest1777
+	JLT  rest1793
 
-whole1776:
+whole1792:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -25486,11 +27246,11 @@ whole1776:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1776
+	JGE     whole1792
 
-rest1777:
+rest1793:
 	TESTQ      CX, CX
-	JZ         done1778
+	JZ         done1794
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -25500,7 +27260,7 @@ rest1777:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1778:
+done1794:
 	VCMPPD    $0x1e, constants<>+1936(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
@@ -25515,13 +27275,13 @@ done1778:
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JZ        safe1779
+	JZ        safe1795
 	MOVB      $0x00, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1779:
+safe1795:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -25541,9 +27301,9 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1781
+	JLE          done1797
 
-item1780:
+item1796:
 	MOVQ    16(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 48(BX), R8
@@ -25555,19 +27315,19 @@ item1780:
 	XORQ    R11, R11
 	MOVQ    R10, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1783
+	JLT     rest1799
 
-whole1782:
+whole1798:
 	VMOVUPD (R9)(R11*8), Y5
 	VMAXPD  Y5, Y4, Y4
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R12
 	CMPQ    R12, $0x00000004
-	JGE     whole1782
+	JGE     whole1798
 
-rest1783:
+rest1799:
 	TESTQ      R12, R12
-	JZ         done1784
+	JZ         done1800
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y5
@@ -25576,7 +27336,7 @@ rest1783:
 	VBLENDVPD  Y5, Y6, Y7, Y6
 	VMAXPD     Y6, Y4, Y4
 
-done1784:
+done1800:
 	VPERM2F128   $0x01, Y4, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VPERMILPD    $0x05, Y4, Y5
@@ -25584,21 +27344,21 @@ done1784:
 	VBROADCASTSD 32(BX), Y5
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1786
+	JLT          rest1802
 
-whole1785:
+whole1801:
 	VMOVUPD   (R9)(R11*8), Y6
 	VMOVUPD   (DI)(R11*8), Y7
 	VSUBPD    Y4, Y6, Y6
 	VUCOMISD  X3, X0
-	JBE       undamped1787
+	JBE       undamped1803
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped1787:
+undamped1803:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1968(SB), Y7, Y7
@@ -25612,11 +27372,11 @@ undamped1787:
 	ADDQ        $0x00000004, R11
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole1785
+	JGE         whole1801
 
-rest1786:
+rest1802:
 	TESTQ      R10, R10
-	JZ         done1788
+	JZ         done1804
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -25626,14 +27386,14 @@ rest1786:
 	VSUBPD     Y4, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X3, X0
-	JBE        undamped1789
+	JBE        undamped1805
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y4
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y4, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped1789:
+undamped1805:
 	VCMPPD    $0x04, Y8, Y7, Y4
 	VSUBPD    Y8, Y7, Y8
 	VANDPD    constants<>+1968(SB), Y8, Y8
@@ -25641,49 +27401,49 @@ undamped1789:
 	VPCMPGTQ  Y2, Y8, Y4
 	VBLENDVPD Y4, Y8, Y2, Y2
 	CMPQ      R10, $0x04
-	JLT       partial1790
+	JLT       partial1806
 	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored1792
+	JMP       stored1808
 
-partial1790:
+partial1806:
 	CMPQ         R10, $0x02
-	JLT          single1791
+	JLT          single1807
 	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored1792
+	JEQ          stored1808
 	VEXTRACTF128 $0x01, Y7, X4
 	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored1792
+	JMP          stored1808
 
-single1791:
+single1807:
 	VMOVSD X7, (DI)(R11*8)
 
-stored1792:
+stored1808:
 	VMASKMOVPD  (R8)(R11*8), Y6, Y4
 	VFMADD231PD Y7, Y5, Y4
 	CMPQ        R10, $0x04
-	JLT         partial1793
+	JLT         partial1809
 	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored1795
+	JMP         stored1811
 
-partial1793:
+partial1809:
 	CMPQ         R10, $0x02
-	JLT          single1794
+	JLT          single1810
 	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored1795
+	JEQ          stored1811
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored1795
+	JMP          stored1811
 
-single1794:
+single1810:
 	VMOVSD X4, (R8)(R11*8)
 
-stored1795:
-done1788:
+stored1811:
+done1804:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1780
+	JNZ  item1796
 
-done1781:
+done1797:
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VPCMPGTQ   Y2, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y2, Y2
@@ -25701,9 +27461,9 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1797
+	JLE   done1813
 
-item1796:
+item1812:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
@@ -25712,9 +27472,9 @@ item1796:
 	XORQ    DI, DI
 	MOVQ    SI, R8
 	CMPQ    R8, $0x00000004
-	JLT     rest1799
+	JLT     rest1815
 
-whole1798:
+whole1814:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -25722,11 +27482,11 @@ whole1798:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1798
+	JGE     whole1814
 
-rest1799:
+rest1815:
 	TESTQ      R8, R8
-	JZ         done1800
+	JZ         done1816
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
@@ -25737,7 +27497,7 @@ rest1799:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1800:
+done1816:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
@@ -25747,13 +27507,13 @@ done1800:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1797
+	JNZ          done1813
 	VBROADCASTSD 8(CX), Y1
 	XORQ         DI, DI
 	CMPQ         SI, $0x00000004
-	JLT          rest1802
+	JLT          rest1818
 
-whole1801:
+whole1817:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -25761,11 +27521,11 @@ whole1801:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1801
+	JGE     whole1817
 
-rest1802:
+rest1818:
 	TESTQ      SI, SI
-	JZ         done1803
+	JZ         done1819
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -25774,29 +27534,29 @@ rest1802:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1804
+	JLT        partial1820
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1806
+	JMP        stored1822
 
-partial1804:
+partial1820:
 	CMPQ         SI, $0x02
-	JLT          single1805
+	JLT          single1821
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1806
+	JEQ          stored1822
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1806
+	JMP          stored1822
 
-single1805:
+single1821:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1806:
-done1803:
+stored1822:
+done1819:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1796
+	JNZ  item1812
 
-done1797:
+done1813:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -25809,35 +27569,35 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1808
+	JLE   done1824
 
-item1807:
+item1823:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x00000004
-	JLT     rest1810
+	JLT     rest1826
 
-whole1809:
+whole1825:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1809
+	JGE     whole1825
 
-rest1810:
+rest1826:
 	TESTQ      DI, DI
-	JZ         done1811
+	JZ         done1827
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1811:
+done1827:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -25846,9 +27606,9 @@ done1811:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1807
+	JNZ        item1823
 
-done1808:
+done1824:
 	VZEROUPPER
 	RET
 
@@ -25862,9 +27622,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1813
+	JLE    done1829
 
-item1812:
+item1828:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -25874,9 +27634,9 @@ item1812:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x00000004
-	JLT          rest1815
+	JLT          rest1831
 
-whole1814:
+whole1830:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -25890,11 +27650,11 @@ whole1814:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1814
+	JGE       whole1830
 
-rest1815:
+rest1831:
 	TESTQ      R9, R9
-	JZ         done1816
+	JZ         done1832
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -25910,29 +27670,29 @@ rest1815:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1817
+	JLT        partial1833
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1819
+	JMP        stored1835
 
-partial1817:
+partial1833:
 	CMPQ         R9, $0x02
-	JLT          single1818
+	JLT          single1834
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1819
+	JEQ          stored1835
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1819
+	JMP          stored1835
 
-single1818:
+single1834:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1819:
-done1816:
+stored1835:
+done1832:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1812
+	JNZ  item1828
 
-done1813:
+done1829:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -25954,17 +27714,17 @@ TEXT ·exponentials256(SB), $0-64
 	VMOVUPD constants<>+2000(SB), Y1
 	VMOVUPD constants<>+1968(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1821
+	JLE     done1837
 
-table1820:
+table1836:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1823
+	JLT          rest1839
 
-whole1822:
+whole1838:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -25978,13 +27738,13 @@ whole1822:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1822
+	JGE     whole1838
 
-rest1823:
+rest1839:
 	CMPQ DI, $0x00000004
-	JLT  rest1825
+	JLT  rest1841
 
-whole1824:
+whole1840:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -25993,11 +27753,11 @@ whole1824:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1824
+	JGE     whole1840
 
-rest1825:
+rest1841:
 	TESTQ      DI, DI
-	JZ         done1826
+	JZ         done1842
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -26007,16 +27767,16 @@ rest1825:
 	VCMPPD     $0x06, constants<>+1904(SB), Y5, Y5
 	VORPD      Y5, Y4, Y4
 
-done1826:
+done1842:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1821
+	JNZ       done1837
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1828
+	JLT       rest1844
 
-whole1827:
+whole1843:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2128(SB), Y6
@@ -26086,13 +27846,13 @@ whole1827:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1827
+	JGE          whole1843
 
-rest1828:
+rest1844:
 	CMPQ DI, $0x00000004
-	JLT  rest1830
+	JLT  rest1846
 
-whole1829:
+whole1845:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2128(SB), Y6
@@ -26129,11 +27889,11 @@ whole1829:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1829
+	JGE          whole1845
 
-rest1830:
+rest1846:
 	TESTQ        DI, DI
-	JZ           done1831
+	JZ           done1847
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -26171,30 +27931,30 @@ rest1830:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1832
+	JLT          partial1848
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1834
+	JMP          stored1850
 
-partial1832:
+partial1848:
 	CMPQ         DI, $0x02
-	JLT          single1833
+	JLT          single1849
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1834
+	JEQ          stored1850
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1834
+	JMP          stored1850
 
-single1833:
+single1849:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1834:
-done1831:
+stored1850:
+done1847:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1820
+	JNZ  table1836
 
-done1821:
+done1837:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -26217,9 +27977,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2672(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1836
+	JLT          rest1852
 
-whole1835:
+whole1851:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -26287,13 +28047,13 @@ whole1835:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole1835
+	JGE          whole1851
 
-rest1836:
+rest1852:
 	CMPQ DX, $0x00000010
-	JLT  rest1838
+	JLT  rest1854
 
-whole1837:
+whole1853:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -26313,11 +28073,11 @@ whole1837:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole1837
+	JGE          whole1853
 
-rest1838:
+rest1854:
 	TESTQ        DX, DX
-	JZ           done1839
+	JZ           done1855
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -26337,41 +28097,41 @@ rest1838:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial1840
+	JNZ          partial1856
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored1841
+	JMP          stored1857
 
-partial1840:
+partial1856:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1842
+	JZ         without1858
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1842:
+without1858:
 	TESTQ      $0x00000004, DX
-	JZ         without1843
+	JZ         without1859
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1843:
+without1859:
 	TESTQ     $0x00000002, DX
-	JZ        without1844
+	JZ        without1860
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1844:
+without1860:
 	TESTQ  $0x00000001, DX
-	JZ     without1845
+	JZ     without1861
 	VMOVSS X0, (AX)
 
-without1845:
-stored1841:
-done1839:
+without1861:
+stored1857:
+done1855:
 	VZEROUPPER
 	RET
 
@@ -26392,9 +28152,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2800(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1847
+	JLT          rest1863
 
-whole1846:
+whole1862:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -26474,13 +28234,13 @@ whole1846:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole1846
+	JGE         whole1862
 
-rest1847:
+rest1863:
 	CMPQ DX, $0x00000010
-	JLT  rest1849
+	JLT  rest1865
 
-whole1848:
+whole1864:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -26503,11 +28263,11 @@ whole1848:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1848
+	JGE         whole1864
 
-rest1849:
+rest1865:
 	TESTQ       DX, DX
-	JZ          done1850
+	JZ          done1866
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -26530,41 +28290,41 @@ rest1849:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial1851
+	JNZ         partial1867
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored1852
+	JMP         stored1868
 
-partial1851:
+partial1867:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1853
+	JZ         without1869
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1853:
+without1869:
 	TESTQ      $0x00000004, DX
-	JZ         without1854
+	JZ         without1870
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1854:
+without1870:
 	TESTQ     $0x00000002, DX
-	JZ        without1855
+	JZ        without1871
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1855:
+without1871:
 	TESTQ  $0x00000001, DX
-	JZ     without1856
+	JZ     without1872
 	VMOVSS X0, (AX)
 
-without1856:
-stored1852:
-done1850:
+without1872:
+stored1868:
+done1866:
 	VZEROUPPER
 	RET
 
@@ -26577,9 +28337,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3256(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest1858
+	JLT          rest1874
 
-whole1857:
+whole1873:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -26595,24 +28355,24 @@ whole1857:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole1857
+	JGE     whole1873
 
-rest1858:
+rest1874:
 	CMPQ CX, $0x00000010
-	JLT  rest1860
+	JLT  rest1876
 
-whole1859:
+whole1875:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1859
+	JGE     whole1875
 
-rest1860:
+rest1876:
 	TESTQ   CX, CX
-	JZ      done1861
+	JZ      done1877
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -26621,16 +28381,16 @@ rest1860:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done1861:
+done1877:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe1862
+	JZ           safe1878
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1862:
+safe1878:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -26645,9 +28405,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1864
+	JLE   done1880
 
-item1863:
+item1879:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -26657,7 +28417,7 @@ item1863:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1865
+	JNE          wide1881
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -26665,13 +28425,13 @@ item1863:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row1868
+	JMP          row1884
 
-wide1865:
+wide1881:
 	CMPQ R10, $0x08
-	JLE  rest1867
+	JLE  rest1883
 
-vector1866:
+vector1882:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -26682,9 +28442,9 @@ vector1866:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector1866
+	JG           vector1882
 
-rest1867:
+rest1883:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -26696,12 +28456,12 @@ rest1867:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row1868:
+row1884:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1863
+	JNZ  item1879
 
-done1864:
+done1880:
 	VZEROUPPER
 	RET
 
@@ -26719,9 +28479,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1870
+	JLT  rest1886
 
-panel1869:
+panel1885:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -26734,9 +28494,9 @@ panel1869:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1873
+	JLT    rows1889
 
-row1872:
+row1888:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -26751,13 +28511,13 @@ row1872:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row1872
+	JGE          row1888
 
-rows1873:
+rows1889:
 	CMPQ R12, $0x00000001
-	JLT  rows1875
+	JLT  rows1891
 
-row1874:
+row1890:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -26767,9 +28527,9 @@ row1874:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1874
+	JGE          row1890
 
-rows1875:
+rows1891:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -26781,13 +28541,13 @@ rows1875:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1869
+	JGE     panel1885
 
-rest1870:
+rest1886:
 	TESTQ  R11, R11
-	JZ     done1871
+	JZ     done1887
 	CMPQ   R11, $0x00000010
-	JGT    wider1876
+	JGT    wider1892
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -26799,9 +28559,9 @@ rest1870:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1878
+	JLT    rows1894
 
-row1877:
+row1893:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -26814,65 +28574,65 @@ row1877:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1877
+	JGE          row1893
 
-rows1878:
+rows1894:
 	CMPQ DX, $0x00000001
-	JLT  rows1880
+	JLT  rows1896
 
-row1879:
+row1895:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1879
+	JGE          row1895
 
-rows1880:
+rows1896:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1881
+	JNZ     partial1897
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored1882
+	JMP     stored1898
 
-partial1881:
+partial1897:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1883
+	JZ         without1899
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1883:
+without1899:
 	TESTQ      $0x00000004, R11
-	JZ         without1884
+	JZ         without1900
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1884:
+without1900:
 	TESTQ     $0x00000002, R11
-	JZ        without1885
+	JZ        without1901
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1885:
+without1901:
 	TESTQ  $0x00000001, R11
-	JZ     without1886
+	JZ     without1902
 	VMOVSS X0, (AX)
 
-without1886:
-stored1882:
-	JMP done1871
+without1902:
+stored1898:
+	JMP done1887
 
-wider1876:
+wider1892:
 	CMPQ   R11, $0x00000020
-	JGT    wider1887
+	JGT    wider1903
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -26889,9 +28649,9 @@ wider1876:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1889
+	JLT    rows1905
 
-row1888:
+row1904:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -26908,13 +28668,13 @@ row1888:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1888
+	JGE          row1904
 
-rows1889:
+rows1905:
 	CMPQ DX, $0x00000001
-	JLT  rows1891
+	JLT  rows1907
 
-row1890:
+row1906:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -26922,9 +28682,9 @@ row1890:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1890
+	JGE          row1906
 
-rows1891:
+rows1907:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -26933,45 +28693,45 @@ rows1891:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1892
+	JNZ     partial1908
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored1893
+	JMP     stored1909
 
-partial1892:
+partial1908:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1894
+	JZ         without1910
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1894:
+without1910:
 	TESTQ      $0x00000004, R11
-	JZ         without1895
+	JZ         without1911
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1895:
+without1911:
 	TESTQ     $0x00000002, R11
-	JZ        without1896
+	JZ        without1912
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1896:
+without1912:
 	TESTQ  $0x00000001, R11
-	JZ     without1897
+	JZ     without1913
 	VMOVSS X0, (AX)
 
-without1897:
-stored1893:
-	JMP done1871
+without1913:
+stored1909:
+	JMP done1887
 
-wider1887:
+wider1903:
 	CMPQ   R11, $0x00000030
-	JGT    wider1898
+	JGT    wider1914
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -26986,9 +28746,9 @@ wider1887:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1900
+	JLT    rows1916
 
-row1899:
+row1915:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -27001,13 +28761,13 @@ row1899:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1899
+	JGE          row1915
 
-rows1900:
+rows1916:
 	CMPQ DX, $0x00000001
-	JLT  rows1902
+	JLT  rows1918
 
-row1901:
+row1917:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -27016,52 +28776,52 @@ row1901:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1901
+	JGE          row1917
 
-rows1902:
+rows1918:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1903
+	JNZ     partial1919
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored1904
+	JMP     stored1920
 
-partial1903:
+partial1919:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1905
+	JZ         without1921
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1905:
+without1921:
 	TESTQ      $0x00000004, R11
-	JZ         without1906
+	JZ         without1922
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1906:
+without1922:
 	TESTQ     $0x00000002, R11
-	JZ        without1907
+	JZ        without1923
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1907:
+without1923:
 	TESTQ  $0x00000001, R11
-	JZ     without1908
+	JZ     without1924
 	VMOVSS X0, (AX)
 
-without1908:
-stored1904:
-	JMP done1871
+without1924:
+stored1920:
+	JMP done1887
 
-wider1898:
+wider1914:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -27078,9 +28838,9 @@ wider1898:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1911
+	JLT    rows1927
 
-row1910:
+row1926:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -27095,13 +28855,13 @@ row1910:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1910
+	JGE          row1926
 
-rows1911:
+rows1927:
 	CMPQ DX, $0x00000001
-	JLT  rows1913
+	JLT  rows1929
 
-row1912:
+row1928:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -27111,9 +28871,9 @@ row1912:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1912
+	JGE          row1928
 
-rows1913:
+rows1929:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -27122,41 +28882,41 @@ rows1913:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1914
+	JNZ     partial1930
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored1915
+	JMP     stored1931
 
-partial1914:
+partial1930:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1916
+	JZ         without1932
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1916:
+without1932:
 	TESTQ      $0x00000004, R11
-	JZ         without1917
+	JZ         without1933
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1917:
+without1933:
 	TESTQ     $0x00000002, R11
-	JZ        without1918
+	JZ        without1934
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1918:
+without1934:
 	TESTQ  $0x00000001, R11
-	JZ     without1919
+	JZ     without1935
 	VMOVSS X0, (AX)
 
-without1919:
-stored1915:
-done1871:
+without1935:
+stored1931:
+done1887:
 	VZEROUPPER
 	RET
 
@@ -27174,9 +28934,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1921
+	JLT  rest1937
 
-block1920:
+block1936:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -27190,9 +28950,9 @@ block1920:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest1924
+	JLT    rest1940
 
-whole1923:
+whole1939:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -27207,11 +28967,11 @@ whole1923:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole1923
+	JGE         whole1939
 
-rest1924:
+rest1940:
 	TESTQ       R14, R14
-	JZ          done1926
+	JZ          done1942
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -27225,7 +28985,7 @@ rest1924:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done1926:
+done1942:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -27255,11 +29015,11 @@ done1926:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1920
+	JGE        block1936
 
-rest1921:
+rest1937:
 	TESTQ  CX, CX
-	JZ     done1922
+	JZ     done1938
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -27274,73 +29034,73 @@ rest1921:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest1929
+	JLT    rest1945
 
-whole1928:
+whole1944:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1930
+	JLE         column1946
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1930
+	JLE         column1946
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1930
+	JLE         column1946
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1930
+	JLE         column1946
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1930
+	JLE         column1946
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1930
+	JLE         column1946
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1930
+	JLE         column1946
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column1930:
+column1946:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole1928
+	JGE  whole1944
 
-rest1929:
+rest1945:
 	TESTQ       BX, BX
-	JZ          done1931
+	JZ          done1947
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1932
+	JLE         column1948
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1932
+	JLE         column1948
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1932
+	JLE         column1948
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1932
+	JLE         column1948
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1932
+	JLE         column1948
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1932
+	JLE         column1948
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1932
+	JLE         column1948
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column1932:
-done1931:
+column1948:
+done1947:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -27366,41 +29126,41 @@ done1931:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial1933
+	JNZ        partial1949
 	VMOVUPS    Z0, (AX)
-	JMP        stored1934
+	JMP        stored1950
 
-partial1933:
+partial1949:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without1935
+	JZ         without1951
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1935:
+without1951:
 	TESTQ      $0x00000004, CX
-	JZ         without1936
+	JZ         without1952
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1936:
+without1952:
 	TESTQ     $0x00000002, CX
-	JZ        without1937
+	JZ        without1953
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1937:
+without1953:
 	TESTQ  $0x00000001, CX
-	JZ     without1938
+	JZ     without1954
 	VMOVSS X0, (AX)
 
-without1938:
-stored1934:
-done1922:
+without1954:
+stored1950:
+done1938:
 	VZEROUPPER
 	RET
 
@@ -27420,9 +29180,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3056(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done1941
+	JLE     done1957
 
-item1939:
+item1955:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -27430,9 +29190,9 @@ item1939:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some1942
+	JNE           some1958
 	CMPL          60(BX), $0x00
-	JNE           backward1943
+	JNE           backward1959
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -27446,9 +29206,9 @@ item1939:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next1940
+	JMP           next1956
 
-backward1943:
+backward1959:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -27467,17 +29227,17 @@ backward1943:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next1940
+	JMP             next1956
 
-some1942:
+some1958:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done1941
+	JG           done1957
 	CMPQ         R12, $0x08
-	JG           done1941
+	JG           done1957
 	CMPL         60(BX), $0x00
-	JNE          fewBackward1944
+	JNE          fewBackward1960
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -27490,40 +29250,40 @@ some1942:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end1945
+	JLE          end1961
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end1945
+	JLE          end1961
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end1945
+	JLE          end1961
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end1945
+	JLE          end1961
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end1945
+	JLE          end1961
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end1945
+	JLE          end1961
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end1945
+	JLE          end1961
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end1945:
+end1961:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next1940
+	JMP     next1956
 
-fewBackward1944:
+fewBackward1960:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -27542,28 +29302,28 @@ fewBackward1944:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end1946
+	JLE       end1962
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end1946
+	JLE       end1962
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end1946
+	JLE       end1962
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end1946
+	JLE       end1962
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end1946
+	JLE       end1962
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end1946
+	JLE       end1962
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end1946
+	JLE       end1962
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end1946:
+end1962:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -27587,12 +29347,12 @@ end1946:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next1940:
+next1956:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1939
+	JNZ  item1955
 
-done1941:
+done1957:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -27611,9 +29371,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1948
+	JLE          done1964
 
-item1947:
+item1963:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -27624,25 +29384,25 @@ item1947:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1949
+	JNE          wide1965
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row1952
+	JMP          row1968
 
-wide1949:
+wide1965:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest1951
+	JLE  rest1967
 
-vector1950:
+vector1966:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector1950
+	JG        vector1966
 
-rest1951:
+rest1967:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -27651,7 +29411,7 @@ rest1951:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row1952:
+row1968:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -27661,18 +29421,18 @@ row1952:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1953
+	JNE          wide1969
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped1957
+	JBE          undamped1973
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped1957:
+undamped1973:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -27681,24 +29441,24 @@ undamped1957:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row1956
+	JMP         row1972
 
-wide1953:
+wide1969:
 	CMPQ R10, $0x08
-	JLE  rest1955
+	JLE  rest1971
 
-vector1954:
+vector1970:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped1958
+	JBE       undamped1974
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped1958:
+undamped1974:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -27710,9 +29470,9 @@ undamped1958:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector1954
+	JG          vector1970
 
-rest1955:
+rest1971:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -27720,79 +29480,79 @@ rest1955:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped1959
+	JBE         undamped1975
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped1959:
+undamped1975:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial1960
+	JNZ         partial1976
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored1963
+	JMP         stored1979
 
-partial1960:
+partial1976:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1961
+	JZ         noFour1977
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1961:
+noFour1977:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1962
+	JZ         noTwo1978
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1962:
+noTwo1978:
 	TESTQ  $0x00000001, R10
-	JZ     stored1963
+	JZ     stored1979
 	VMOVSD X4, (DI)
 
-stored1963:
+stored1979:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial1964
+	JNZ         partial1980
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored1967
+	JMP         stored1983
 
-partial1964:
+partial1980:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1965
+	JZ         noFour1981
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1965:
+noFour1981:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1966
+	JZ         noTwo1982
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1966:
+noTwo1982:
 	TESTQ  $0x00000001, R10
-	JZ     stored1967
+	JZ     stored1983
 	VMOVSD X4, (DI)
 
-stored1967:
-row1956:
+stored1983:
+row1972:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1947
+	JNZ  item1963
 
-done1948:
+done1964:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -27823,18 +29583,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3288(SB), Z9
 	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done1969
+	JLE          done1985
 
-table1968:
+table1984:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest1971
+	JLT          rest1987
 
-whole1970:
+whole1986:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -27854,13 +29614,13 @@ whole1970:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole1970
+	JGE     whole1986
 
-rest1971:
+rest1987:
 	CMPQ DI, $0x00000010
-	JLT  rest1973
+	JLT  rest1989
 
-whole1972:
+whole1988:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -27868,11 +29628,11 @@ whole1972:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole1972
+	JGE     whole1988
 
-rest1973:
+rest1989:
 	TESTQ     DI, DI
-	JZ        done1974
+	JZ        done1990
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -27882,16 +29642,16 @@ rest1973:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done1974:
+done1990:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done1969
+	JNZ      done1985
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest1976
+	JLT      rest1992
 
-whole1975:
+whole1991:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -27955,13 +29715,13 @@ whole1975:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole1975
+	JGE          whole1991
 
-rest1976:
+rest1992:
 	CMPQ DI, $0x00000010
-	JLT  rest1978
+	JLT  rest1994
 
-whole1977:
+whole1993:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -27980,11 +29740,11 @@ whole1977:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole1977
+	JGE          whole1993
 
-rest1978:
+rest1994:
 	TESTQ        DI, DI
-	JZ           done1979
+	JZ           done1995
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -28003,47 +29763,47 @@ rest1978:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial1980
+	JNZ          partial1996
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored1981
+	JMP          stored1997
 
-partial1980:
+partial1996:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without1982
+	JZ         without1998
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without1982:
+without1998:
 	TESTQ      $0x00000004, DI
-	JZ         without1983
+	JZ         without1999
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without1983:
+without1999:
 	TESTQ     $0x00000002, DI
-	JZ        without1984
+	JZ        without2000
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without1984:
+without2000:
 	TESTQ  $0x00000001, DI
-	JZ     without1985
+	JZ     without2001
 	VMOVSS X11, (SI)
 
-without1985:
-stored1981:
-done1979:
+without2001:
+stored1997:
+done1995:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1968
+	JNZ  table1984
 
-done1969:
+done1985:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -28058,153 +29818,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done1988
+	JLT  done2004
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done1988
+	JLT  done2004
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done1988
+	JLT  done2004
 	MOVQ BX, 32(SI)
 
-chunk1986:
+chunk2002:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done1988
+	JZ   done2004
 	CMPQ BX, $0x40
-	JLE  whole1987
+	JLE  whole2003
 	MOVQ $0x00000040, BX
 
-whole1987:
+whole2003:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1989:
+pass2005:
 	CMPQ          R9, BX
-	JGE           passed1991
+	JGE           passed2007
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop1990
+	JHI           stop2006
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -28450,13 +30210,13 @@ pass1989:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass1989
+	JMP           pass2005
 
-stop1990:
+stop2006:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1991:
+passed2007:
 	VBROADCASTSD constants<>+3304(SB), Z0
 	VBROADCASTSD constants<>+3336(SB), Z1
 	VMOVUPS      constants<>+2672(SB), Z2
@@ -28464,9 +30224,9 @@ passed1991:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass1992:
+pass2008:
 	CMPQ              R9, BX
-	JGE               passed1994
+	JGE               passed2010
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -28542,18 +30302,18 @@ pass1992:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass1992
+	JMP               pass2008
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1994:
+passed2010:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1995:
+pass2011:
 	CMPQ            R9, BX
-	JGE             passed1997
+	JGE             passed2013
 	VMOVUPS         constants<>+2864(SB), Z0
 	VMOVUPS         constants<>+2928(SB), Z1
 	VMOVUPS         constants<>+2992(SB), Z2
@@ -28907,26 +30667,26 @@ pass1995:
 	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop1996
+	JNZ             stop2012
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass1995
+	JMP             pass2011
 
-stop1996:
+stop2012:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed1997:
+passed2013:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass1998:
+pass2014:
 	CMPQ             R9, BX
-	JGE              passed2000
+	JGE              passed2016
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3264(SB), Y3
@@ -28974,18 +30734,18 @@ pass1998:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass1998
+	JMP              pass2014
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2000:
+passed2016:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2001:
+pass2017:
 	CMPQ            R9, BX
-	JGE             passed2003
+	JGE             passed2019
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -29015,17 +30775,17 @@ pass2001:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass2001
+	JMP             pass2017
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2003:
+passed2019:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk1986
+	JMP  chunk2002
 
-done1988:
+done2004:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -29046,9 +30806,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest2006
+	JLT          rest2022
 
-whole2005:
+whole2021:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -29059,11 +30819,11 @@ whole2005:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2005
+	JGE          whole2021
 
-rest2006:
+rest2022:
 	TESTQ        R11, R11
-	JZ           done2007
+	JZ           done2023
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -29075,7 +30835,7 @@ rest2006:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done2007:
+done2023:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -29088,7 +30848,7 @@ done2007:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2008:
+vector2024:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -29115,7 +30875,7 @@ vector2008:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2008
+	JLT               vector2024
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -29123,9 +30883,9 @@ vector2008:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2010
+	JLT               rest2026
 
-whole2009:
+whole2025:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -29136,11 +30896,11 @@ whole2009:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2009
+	JGE          whole2025
 
-rest2010:
+rest2026:
 	TESTQ        R11, R11
-	JZ           done2011
+	JZ           done2027
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -29152,7 +30912,7 @@ rest2010:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2011:
+done2027:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -29165,7 +30925,7 @@ done2011:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2012:
+vector2028:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -29192,7 +30952,7 @@ vector2012:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2012
+	JLT               vector2028
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -29201,9 +30961,9 @@ vector2012:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2014
+	JLT               rest2030
 
-panel2013:
+panel2029:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -29224,9 +30984,9 @@ panel2013:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2017
+	JLT    rows2033
 
-row2016:
+row2032:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -29255,13 +31015,13 @@ row2016:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2016
+	JGE              row2032
 
-rows2017:
+rows2033:
 	CMPQ R12, $0x00000001
-	JLT  rows2019
+	JLT  rows2035
 
-row2018:
+row2034:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -29278,9 +31038,9 @@ row2018:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2018
+	JGE              row2034
 
-rows2019:
+rows2035:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -29304,13 +31064,13 @@ rows2019:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2013
+	JGE         panel2029
 
-rest2014:
+rest2030:
 	TESTQ  R11, R11
-	JZ     done2015
+	JZ     done2031
 	CMPQ   R11, $0x00000010
-	JGT    wider2020
+	JGT    wider2036
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -29322,9 +31082,9 @@ rest2014:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2022
+	JLT    rows2038
 
-row2021:
+row2037:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -29335,13 +31095,13 @@ row2021:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2021
+	JGE              row2037
 
-rows2022:
+rows2038:
 	CMPQ R11, $0x00000001
-	JLT  rows2024
+	JLT  rows2040
 
-row2023:
+row2039:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -29349,19 +31109,19 @@ row2023:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2023
+	JGE              row2039
 
-rows2024:
+rows2040:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2015
+	JMP         done2031
 
-wider2020:
+wider2036:
 	CMPQ   R11, $0x00000020
-	JGT    wider2025
+	JGT    wider2041
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -29378,9 +31138,9 @@ wider2020:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2027
+	JLT    rows2043
 
-row2026:
+row2042:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -29397,13 +31157,13 @@ row2026:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2026
+	JGE              row2042
 
-rows2027:
+rows2043:
 	CMPQ R11, $0x00000001
-	JLT  rows2029
+	JLT  rows2045
 
-row2028:
+row2044:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -29414,9 +31174,9 @@ row2028:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2028
+	JGE              row2044
 
-rows2029:
+rows2045:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -29427,11 +31187,11 @@ rows2029:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2015
+	JMP         done2031
 
-wider2025:
+wider2041:
 	CMPQ   R11, $0x00000030
-	JGT    wider2030
+	JGT    wider2046
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -29452,9 +31212,9 @@ wider2025:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2032
+	JLT    rows2048
 
-row2031:
+row2047:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -29477,13 +31237,13 @@ row2031:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2031
+	JGE              row2047
 
-rows2032:
+rows2048:
 	CMPQ R11, $0x00000001
-	JLT  rows2034
+	JLT  rows2050
 
-row2033:
+row2049:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -29497,9 +31257,9 @@ row2033:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2033
+	JGE              row2049
 
-rows2034:
+rows2050:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -29515,9 +31275,9 @@ rows2034:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2015
+	JMP         done2031
 
-wider2030:
+wider2046:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -29542,9 +31302,9 @@ wider2030:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2037
+	JLT    rows2053
 
-row2036:
+row2052:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -29573,13 +31333,13 @@ row2036:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2036
+	JGE              row2052
 
-rows2037:
+rows2053:
 	CMPQ R11, $0x00000001
-	JLT  rows2039
+	JLT  rows2055
 
-row2038:
+row2054:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -29596,9 +31356,9 @@ row2038:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2038
+	JGE              row2054
 
-rows2039:
+rows2055:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -29620,7 +31380,7 @@ rows2039:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2015:
+done2031:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -29640,7 +31400,7 @@ done2015:
 	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe2004
+	JNZ              unsafe2020
 	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -29681,25 +31441,25 @@ done2015:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2040:
+vector2056:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2040
+	JLT     vector2056
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2041:
+row2057:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2043
+	JLT          rest2059
 
-whole2042:
+whole2058:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -29707,11 +31467,11 @@ whole2042:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2042
+	JGE     whole2058
 
-rest2043:
+rest2059:
 	TESTQ     R11, R11
-	JZ        done2044
+	JZ        done2060
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -29720,59 +31480,59 @@ rest2043:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2045
+	JGT       pieces2061
 	VMOVUPS   Z1, (R10)
-	JMP       written2046
+	JMP       written2062
 
-pieces2045:
+pieces2061:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2047
+	JNZ     partial2063
 	VMOVUPS Z1, (R10)
-	JMP     stored2048
+	JMP     stored2064
 
-partial2047:
+partial2063:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2049
+	JZ         without2065
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2049:
+without2065:
 	TESTQ      $0x00000004, R11
-	JZ         without2050
+	JZ         without2066
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2050:
+without2066:
 	TESTQ     $0x00000002, R11
-	JZ        without2051
+	JZ        without2067
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2051:
+without2067:
 	TESTQ  $0x00000001, R11
-	JZ     without2052
+	JZ     without2068
 	VMOVSS X0, (R10)
 
-without2052:
-stored2048:
-written2046:
-done2044:
+without2068:
+stored2064:
+written2062:
+done2060:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2041
+	JNZ  row2057
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2004:
+unsafe2020:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -29789,17 +31549,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2054
+	JLT  rest2070
 
-panel2053:
+panel2069:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2057
+	JLT  tiles2073
 
-tile2056:
+tile2072:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29828,9 +31588,9 @@ tile2056:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2059
+	JLE    done2075
 
-again2058:
+again2074:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -29874,9 +31634,9 @@ again2058:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2058
+	JNZ          again2074
 
-done2059:
+done2075:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -29912,13 +31672,13 @@ done2059:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2056
+	JGE     tile2072
 
-tiles2057:
+tiles2073:
 	CMPQ R10, $0x00000002
-	JLT  tiles2061
+	JLT  tiles2077
 
-tile2060:
+tile2076:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29931,9 +31691,9 @@ tile2060:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2063
+	JLE    done2079
 
-again2062:
+again2078:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -29953,9 +31713,9 @@ again2062:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2062
+	JNZ          again2078
 
-done2063:
+done2079:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -29971,13 +31731,13 @@ done2063:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2060
+	JGE     tile2076
 
-tiles2061:
+tiles2077:
 	CMPQ R10, $0x00000001
-	JLT  tiles2065
+	JLT  tiles2081
 
-tile2064:
+tile2080:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29986,9 +31746,9 @@ tile2064:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2067
+	JLE    done2083
 
-again2066:
+again2082:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -30002,9 +31762,9 @@ again2066:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2066
+	JNZ          again2082
 
-done2067:
+done2083:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -30012,19 +31772,19 @@ done2067:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2064
+	JGE     tile2080
 
-tiles2065:
+tiles2081:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2053
+	JGE  panel2069
 
-rest2054:
+rest2070:
 	TESTQ R9, R9
-	JZ    done2055
+	JZ    done2071
 	CMPQ  R9, $0x00000010
-	JGT   wider2068
+	JGT   wider2084
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -30033,9 +31793,9 @@ rest2054:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2070
+	JLT   tiles2086
 
-tile2069:
+tile2085:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -30052,9 +31812,9 @@ tile2069:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2072
+	JLE    done2088
 
-again2071:
+again2087:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -30095,494 +31855,380 @@ again2071:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2071
+	JNZ          again2087
 
-done2072:
+done2088:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2073
+	JNZ     partial2089
 	VMOVUPS Z0, (DI)
-	JMP     stored2074
+	JMP     stored2090
 
-partial2073:
+partial2089:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2075
+	JZ         without2091
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2075:
+without2091:
 	TESTQ      $0x00000004, R9
-	JZ         without2076
+	JZ         without2092
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2076:
+without2092:
 	TESTQ     $0x00000002, R9
-	JZ        without2077
+	JZ        without2093
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2077:
+without2093:
 	TESTQ  $0x00000001, R9
-	JZ     without2078
+	JZ     without2094
 	VMOVSS X0, (BX)
 
-without2078:
-stored2074:
+without2094:
+stored2090:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2079
+	JNZ     partial2095
 	VMOVUPS Z1, (DI)
-	JMP     stored2080
+	JMP     stored2096
 
-partial2079:
+partial2095:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2081
+	JZ         without2097
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2081:
+without2097:
 	TESTQ      $0x00000004, R9
-	JZ         without2082
+	JZ         without2098
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2082:
+without2098:
 	TESTQ     $0x00000002, R9
-	JZ        without2083
+	JZ        without2099
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2083:
+without2099:
 	TESTQ  $0x00000001, R9
-	JZ     without2084
+	JZ     without2100
 	VMOVSS X0, (BX)
 
-without2084:
-stored2080:
+without2100:
+stored2096:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2085
+	JNZ     partial2101
 	VMOVUPS Z2, (DI)
-	JMP     stored2086
+	JMP     stored2102
 
-partial2085:
+partial2101:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2087
+	JZ         without2103
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2087:
+without2103:
 	TESTQ      $0x00000004, R9
-	JZ         without2088
+	JZ         without2104
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2088:
+without2104:
 	TESTQ     $0x00000002, R9
-	JZ        without2089
+	JZ        without2105
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2089:
+without2105:
 	TESTQ  $0x00000001, R9
-	JZ     without2090
+	JZ     without2106
 	VMOVSS X0, (BX)
 
-without2090:
-stored2086:
+without2106:
+stored2102:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2091
+	JNZ     partial2107
 	VMOVUPS Z3, (DI)
-	JMP     stored2092
+	JMP     stored2108
 
-partial2091:
+partial2107:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2093
+	JZ         without2109
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2093:
+without2109:
 	TESTQ      $0x00000004, R9
-	JZ         without2094
+	JZ         without2110
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2094:
+without2110:
 	TESTQ     $0x00000002, R9
-	JZ        without2095
+	JZ        without2111
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2095:
+without2111:
 	TESTQ  $0x00000001, R9
-	JZ     without2096
+	JZ     without2112
 	VMOVSS X0, (BX)
 
-without2096:
-stored2092:
+without2112:
+stored2108:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2097
+	JNZ     partial2113
 	VMOVUPS Z4, (DI)
-	JMP     stored2098
+	JMP     stored2114
 
-partial2097:
+partial2113:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2099
+	JZ         without2115
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2099:
+without2115:
 	TESTQ      $0x00000004, R9
-	JZ         without2100
+	JZ         without2116
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2100:
+without2116:
 	TESTQ     $0x00000002, R9
-	JZ        without2101
+	JZ        without2117
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2101:
+without2117:
 	TESTQ  $0x00000001, R9
-	JZ     without2102
+	JZ     without2118
 	VMOVSS X0, (BX)
 
-without2102:
-stored2098:
+without2118:
+stored2114:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2103
+	JNZ     partial2119
 	VMOVUPS Z5, (DI)
-	JMP     stored2104
+	JMP     stored2120
 
-partial2103:
+partial2119:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2105
+	JZ         without2121
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2105:
+without2121:
 	TESTQ      $0x00000004, R9
-	JZ         without2106
+	JZ         without2122
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2106:
+without2122:
 	TESTQ     $0x00000002, R9
-	JZ        without2107
+	JZ        without2123
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2107:
+without2123:
 	TESTQ  $0x00000001, R9
-	JZ     without2108
+	JZ     without2124
 	VMOVSS X0, (BX)
 
-without2108:
-stored2104:
+without2124:
+stored2120:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2109
+	JNZ     partial2125
 	VMOVUPS Z6, (DI)
-	JMP     stored2110
+	JMP     stored2126
 
-partial2109:
+partial2125:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2111
+	JZ         without2127
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2111:
+without2127:
 	TESTQ      $0x00000004, R9
-	JZ         without2112
+	JZ         without2128
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2112:
+without2128:
 	TESTQ     $0x00000002, R9
-	JZ        without2113
+	JZ        without2129
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2113:
+without2129:
 	TESTQ  $0x00000001, R9
-	JZ     without2114
+	JZ     without2130
 	VMOVSS X0, (BX)
 
-without2114:
-stored2110:
+without2130:
+stored2126:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2115
+	JNZ     partial2131
 	VMOVUPS Z7, (DI)
-	JMP     stored2116
+	JMP     stored2132
 
-partial2115:
+partial2131:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2117
+	JZ         without2133
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2117:
+without2133:
 	TESTQ      $0x00000004, R9
-	JZ         without2118
+	JZ         without2134
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2118:
+without2134:
 	TESTQ     $0x00000002, R9
-	JZ        without2119
+	JZ        without2135
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2119:
+without2135:
 	TESTQ  $0x00000001, R9
-	JZ     without2120
+	JZ     without2136
 	VMOVSS X0, (BX)
 
-without2120:
-stored2116:
+without2136:
+stored2132:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2121
+	JNZ     partial2137
 	VMOVUPS Z8, (DI)
-	JMP     stored2122
+	JMP     stored2138
 
-partial2121:
+partial2137:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2123
+	JZ         without2139
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2123:
+without2139:
 	TESTQ      $0x00000004, R9
-	JZ         without2124
+	JZ         without2140
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2124:
+without2140:
 	TESTQ     $0x00000002, R9
-	JZ        without2125
+	JZ        without2141
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2125:
+without2141:
 	TESTQ  $0x00000001, R9
-	JZ     without2126
+	JZ     without2142
 	VMOVSS X0, (BX)
 
-without2126:
-stored2122:
+without2142:
+stored2138:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2127
+	JNZ     partial2143
 	VMOVUPS Z9, (DI)
-	JMP     stored2128
+	JMP     stored2144
 
-partial2127:
+partial2143:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2129
+	JZ         without2145
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2129:
+without2145:
 	TESTQ      $0x00000004, R9
-	JZ         without2130
+	JZ         without2146
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2130:
+without2146:
 	TESTQ     $0x00000002, R9
-	JZ        without2131
+	JZ        without2147
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2131:
+without2147:
 	TESTQ  $0x00000001, R9
-	JZ     without2132
+	JZ     without2148
 	VMOVSS X0, (BX)
 
-without2132:
-stored2128:
+without2148:
+stored2144:
 	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2133
-	VMOVUPS Z10, (DI)
-	JMP     stored2134
-
-partial2133:
-	LEAQ       (DI), BX
-	VMOVAPS    Z10, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2135
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2135:
-	TESTQ      $0x00000004, R9
-	JZ         without2136
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2136:
-	TESTQ     $0x00000002, R9
-	JZ        without2137
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2137:
-	TESTQ  $0x00000001, R9
-	JZ     without2138
-	VMOVSS X0, (BX)
-
-without2138:
-stored2134:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2139
-	VMOVUPS Z11, (DI)
-	JMP     stored2140
-
-partial2139:
-	LEAQ       (DI), BX
-	VMOVAPS    Z11, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2141
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2141:
-	TESTQ      $0x00000004, R9
-	JZ         without2142
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2142:
-	TESTQ     $0x00000002, R9
-	JZ        without2143
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2143:
-	TESTQ  $0x00000001, R9
-	JZ     without2144
-	VMOVSS X0, (BX)
-
-without2144:
-stored2140:
-	ADDQ AX, DI
-	SUBQ $0x0000000c, R10
-	CMPQ R10, $0x0000000c
-	JGE  tile2069
-
-tiles2070:
-	CMPQ R10, $0x00000004
-	JLT  tiles2146
-
-tile2145:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done2148
-
-again2147:
-	VMOVUPS.Z    (BX), K1, Z4
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z0
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z5
-	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again2147
-
-done2148:
-	MOVQ    CX, SI
-	IMUL3Q  $0x03, SI, SI
-	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2149
-	VMOVUPS Z0, (DI)
+	VMOVUPS Z10, (DI)
 	JMP     stored2150
 
 partial2149:
 	LEAQ       (DI), BX
-	VMOVAPS    Z0, Z0
+	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2151
 	VMOVUPS    Y0, (BX)
@@ -30613,12 +32259,12 @@ stored2150:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2155
-	VMOVUPS Z1, (DI)
+	VMOVUPS Z11, (DI)
 	JMP     stored2156
 
 partial2155:
 	LEAQ       (DI), BX
-	VMOVAPS    Z1, Z0
+	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2157
 	VMOVUPS    Y0, (BX)
@@ -30646,96 +32292,210 @@ without2159:
 
 without2160:
 stored2156:
+	ADDQ AX, DI
+	SUBQ $0x0000000c, R10
+	CMPQ R10, $0x0000000c
+	JGE  tile2085
+
+tiles2086:
+	CMPQ R10, $0x00000004
+	JLT  tiles2162
+
+tile2161:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done2164
+
+again2163:
+	VMOVUPS.Z    (BX), K1, Z4
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again2163
+
+done2164:
+	MOVQ    CX, SI
+	IMUL3Q  $0x03, SI, SI
+	ADDQ    SI, DX
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2165
+	VMOVUPS Z0, (DI)
+	JMP     stored2166
+
+partial2165:
+	LEAQ       (DI), BX
+	VMOVAPS    Z0, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2167
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2167:
+	TESTQ      $0x00000004, R9
+	JZ         without2168
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2168:
+	TESTQ     $0x00000002, R9
+	JZ        without2169
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2169:
+	TESTQ  $0x00000001, R9
+	JZ     without2170
+	VMOVSS X0, (BX)
+
+without2170:
+stored2166:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2161
-	VMOVUPS Z2, (DI)
-	JMP     stored2162
+	JNZ     partial2171
+	VMOVUPS Z1, (DI)
+	JMP     stored2172
 
-partial2161:
+partial2171:
+	LEAQ       (DI), BX
+	VMOVAPS    Z1, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2173
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2173:
+	TESTQ      $0x00000004, R9
+	JZ         without2174
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2174:
+	TESTQ     $0x00000002, R9
+	JZ        without2175
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2175:
+	TESTQ  $0x00000001, R9
+	JZ     without2176
+	VMOVSS X0, (BX)
+
+without2176:
+stored2172:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2177
+	VMOVUPS Z2, (DI)
+	JMP     stored2178
+
+partial2177:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2163
+	JZ         without2179
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2163:
+without2179:
 	TESTQ      $0x00000004, R9
-	JZ         without2164
+	JZ         without2180
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2164:
+without2180:
 	TESTQ     $0x00000002, R9
-	JZ        without2165
+	JZ        without2181
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2165:
+without2181:
 	TESTQ  $0x00000001, R9
-	JZ     without2166
+	JZ     without2182
 	VMOVSS X0, (BX)
 
-without2166:
-stored2162:
+without2182:
+stored2178:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2167
+	JNZ     partial2183
 	VMOVUPS Z3, (DI)
-	JMP     stored2168
+	JMP     stored2184
 
-partial2167:
+partial2183:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2169
+	JZ         without2185
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2169:
+without2185:
 	TESTQ      $0x00000004, R9
-	JZ         without2170
+	JZ         without2186
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2170:
+without2186:
 	TESTQ     $0x00000002, R9
-	JZ        without2171
+	JZ        without2187
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2171:
+without2187:
 	TESTQ  $0x00000001, R9
-	JZ     without2172
+	JZ     without2188
 	VMOVSS X0, (BX)
 
-without2172:
-stored2168:
+without2188:
+stored2184:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2145
+	JGE  tile2161
 
-tiles2146:
+tiles2162:
 	CMPQ R10, $0x00000001
-	JLT  tiles2174
+	JLT  tiles2190
 
-tile2173:
+tile2189:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2176
+	JLE    done2192
 
-again2175:
+again2191:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -30743,55 +32503,55 @@ again2175:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2175
+	JNZ          again2191
 
-done2176:
+done2192:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2177
+	JNZ     partial2193
 	VMOVUPS Z0, (DI)
-	JMP     stored2178
+	JMP     stored2194
 
-partial2177:
+partial2193:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2179
+	JZ         without2195
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2179:
+without2195:
 	TESTQ      $0x00000004, R9
-	JZ         without2180
+	JZ         without2196
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2180:
+without2196:
 	TESTQ     $0x00000002, R9
-	JZ        without2181
+	JZ        without2197
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2181:
+without2197:
 	TESTQ  $0x00000001, R9
-	JZ     without2182
+	JZ     without2198
 	VMOVSS X0, (CX)
 
-without2182:
-stored2178:
+without2198:
+stored2194:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2173
+	JGE  tile2189
 
-tiles2174:
-	JMP done2055
+tiles2190:
+	JMP done2071
 
-wider2068:
+wider2084:
 	CMPQ  R9, $0x00000020
-	JGT   wider2183
+	JGT   wider2199
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -30801,9 +32561,9 @@ wider2068:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2185
+	JLT   tiles2201
 
-tile2184:
+tile2200:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -30824,9 +32584,9 @@ tile2184:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2187
+	JLE    done2203
 
-again2186:
+again2202:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -30864,368 +32624,243 @@ again2186:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2186
+	JNZ          again2202
 
-done2187:
+done2203:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2188
+	JNZ     partial2204
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2189
+	JMP     stored2205
 
-partial2188:
+partial2204:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2190
+	JZ         without2206
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2190:
+without2206:
 	TESTQ      $0x00000004, R9
-	JZ         without2191
+	JZ         without2207
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2191:
+without2207:
 	TESTQ     $0x00000002, R9
-	JZ        without2192
+	JZ        without2208
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2192:
+without2208:
 	TESTQ  $0x00000001, R9
-	JZ     without2193
+	JZ     without2209
 	VMOVSS X0, (BX)
 
-without2193:
-stored2189:
+without2209:
+stored2205:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2194
+	JNZ     partial2210
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2195
+	JMP     stored2211
 
-partial2194:
+partial2210:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2196
+	JZ         without2212
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2196:
+without2212:
 	TESTQ      $0x00000004, R9
-	JZ         without2197
+	JZ         without2213
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2197:
+without2213:
 	TESTQ     $0x00000002, R9
-	JZ        without2198
+	JZ        without2214
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2198:
+without2214:
 	TESTQ  $0x00000001, R9
-	JZ     without2199
+	JZ     without2215
 	VMOVSS X0, (BX)
 
-without2199:
-stored2195:
+without2215:
+stored2211:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2200
+	JNZ     partial2216
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2201
+	JMP     stored2217
 
-partial2200:
+partial2216:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2202
+	JZ         without2218
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2202:
+without2218:
 	TESTQ      $0x00000004, R9
-	JZ         without2203
+	JZ         without2219
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2203:
+without2219:
 	TESTQ     $0x00000002, R9
-	JZ        without2204
+	JZ        without2220
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2204:
+without2220:
 	TESTQ  $0x00000001, R9
-	JZ     without2205
+	JZ     without2221
 	VMOVSS X0, (BX)
 
-without2205:
-stored2201:
+without2221:
+stored2217:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2206
+	JNZ     partial2222
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2207
+	JMP     stored2223
 
-partial2206:
+partial2222:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2208
+	JZ         without2224
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2208:
+without2224:
 	TESTQ      $0x00000004, R9
-	JZ         without2209
+	JZ         without2225
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2209:
+without2225:
 	TESTQ     $0x00000002, R9
-	JZ        without2210
+	JZ        without2226
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2210:
+without2226:
 	TESTQ  $0x00000001, R9
-	JZ     without2211
+	JZ     without2227
 	VMOVSS X0, (BX)
 
-without2211:
-stored2207:
+without2227:
+stored2223:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2212
+	JNZ     partial2228
 	VMOVUPS Z9, 64(DI)
-	JMP     stored2213
+	JMP     stored2229
 
-partial2212:
+partial2228:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2214
+	JZ         without2230
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2214:
+without2230:
 	TESTQ      $0x00000004, R9
-	JZ         without2215
+	JZ         without2231
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2215:
+without2231:
 	TESTQ     $0x00000002, R9
-	JZ        without2216
+	JZ        without2232
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2216:
+without2232:
 	TESTQ  $0x00000001, R9
-	JZ     without2217
+	JZ     without2233
 	VMOVSS X0, (BX)
 
-without2217:
-stored2213:
+without2233:
+stored2229:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2218
+	JNZ     partial2234
 	VMOVUPS Z11, 64(DI)
-	JMP     stored2219
+	JMP     stored2235
 
-partial2218:
+partial2234:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2220
+	JZ         without2236
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2220:
+without2236:
 	TESTQ      $0x00000004, R9
-	JZ         without2221
+	JZ         without2237
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2221:
+without2237:
 	TESTQ     $0x00000002, R9
-	JZ        without2222
+	JZ        without2238
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2222:
+without2238:
 	TESTQ  $0x00000001, R9
-	JZ     without2223
+	JZ     without2239
 	VMOVSS X0, (BX)
 
-without2223:
-stored2219:
+without2239:
+stored2235:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2224
-	VMOVUPS Z13, 64(DI)
-	JMP     stored2225
-
-partial2224:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z13, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2226
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2226:
-	TESTQ      $0x00000004, R9
-	JZ         without2227
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2227:
-	TESTQ     $0x00000002, R9
-	JZ        without2228
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2228:
-	TESTQ  $0x00000001, R9
-	JZ     without2229
-	VMOVSS X0, (BX)
-
-without2229:
-stored2225:
-	ADDQ    AX, DI
-	VMOVUPS Z14, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2230
-	VMOVUPS Z15, 64(DI)
-	JMP     stored2231
-
-partial2230:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z15, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2232
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2232:
-	TESTQ      $0x00000004, R9
-	JZ         without2233
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2233:
-	TESTQ     $0x00000002, R9
-	JZ        without2234
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2234:
-	TESTQ  $0x00000001, R9
-	JZ     without2235
-	VMOVSS X0, (BX)
-
-without2235:
-stored2231:
-	ADDQ AX, DI
-	SUBQ $0x00000008, R10
-	CMPQ R10, $0x00000008
-	JGE  tile2184
-
-tiles2185:
-	CMPQ R10, $0x00000004
-	JLT  tiles2237
-
-tile2236:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done2239
-
-again2238:
-	VMOVUPS      (BX), Z8
-	VMOVUPS.Z    64(BX), K1, Z9
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again2238
-
-done2239:
-	MOVQ    CX, SI
-	IMUL3Q  $0x03, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2240
-	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z13, 64(DI)
 	JMP     stored2241
 
 partial2240:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z1, Z0
+	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2242
 	VMOVUPS    Y0, (BX)
@@ -31254,15 +32889,15 @@ without2244:
 without2245:
 stored2241:
 	ADDQ    AX, DI
-	VMOVUPS Z2, (DI)
+	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2246
-	VMOVUPS Z3, 64(DI)
+	VMOVUPS Z15, 64(DI)
 	JMP     stored2247
 
 partial2246:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2248
 	VMOVUPS    Y0, (BX)
@@ -31290,99 +32925,224 @@ without2250:
 
 without2251:
 stored2247:
+	ADDQ AX, DI
+	SUBQ $0x00000008, R10
+	CMPQ R10, $0x00000008
+	JGE  tile2200
+
+tiles2201:
+	CMPQ R10, $0x00000004
+	JLT  tiles2253
+
+tile2252:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done2255
+
+again2254:
+	VMOVUPS      (BX), Z8
+	VMOVUPS.Z    64(BX), K1, Z9
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again2254
+
+done2255:
+	MOVQ    CX, SI
+	IMUL3Q  $0x03, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2256
+	VMOVUPS Z1, 64(DI)
+	JMP     stored2257
+
+partial2256:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z1, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2258
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2258:
+	TESTQ      $0x00000004, R9
+	JZ         without2259
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2259:
+	TESTQ     $0x00000002, R9
+	JZ        without2260
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2260:
+	TESTQ  $0x00000001, R9
+	JZ     without2261
+	VMOVSS X0, (BX)
+
+without2261:
+stored2257:
+	ADDQ    AX, DI
+	VMOVUPS Z2, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2262
+	VMOVUPS Z3, 64(DI)
+	JMP     stored2263
+
+partial2262:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2264
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2264:
+	TESTQ      $0x00000004, R9
+	JZ         without2265
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2265:
+	TESTQ     $0x00000002, R9
+	JZ        without2266
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2266:
+	TESTQ  $0x00000001, R9
+	JZ     without2267
+	VMOVSS X0, (BX)
+
+without2267:
+stored2263:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2252
+	JNZ     partial2268
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2253
+	JMP     stored2269
 
-partial2252:
+partial2268:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2254
+	JZ         without2270
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2254:
+without2270:
 	TESTQ      $0x00000004, R9
-	JZ         without2255
+	JZ         without2271
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2255:
+without2271:
 	TESTQ     $0x00000002, R9
-	JZ        without2256
+	JZ        without2272
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2256:
+without2272:
 	TESTQ  $0x00000001, R9
-	JZ     without2257
+	JZ     without2273
 	VMOVSS X0, (BX)
 
-without2257:
-stored2253:
+without2273:
+stored2269:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2258
+	JNZ     partial2274
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2259
+	JMP     stored2275
 
-partial2258:
+partial2274:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2260
+	JZ         without2276
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2260:
+without2276:
 	TESTQ      $0x00000004, R9
-	JZ         without2261
+	JZ         without2277
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2261:
+without2277:
 	TESTQ     $0x00000002, R9
-	JZ        without2262
+	JZ        without2278
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2262:
+without2278:
 	TESTQ  $0x00000001, R9
-	JZ     without2263
+	JZ     without2279
 	VMOVSS X0, (BX)
 
-without2263:
-stored2259:
+without2279:
+stored2275:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2236
+	JGE  tile2252
 
-tiles2237:
+tiles2253:
 	CMPQ R10, $0x00000001
-	JLT  tiles2265
+	JLT  tiles2281
 
-tile2264:
+tile2280:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2267
+	JLE    done2283
 
-again2266:
+again2282:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -31392,56 +33152,56 @@ again2266:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2266
+	JNZ          again2282
 
-done2267:
+done2283:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2268
+	JNZ     partial2284
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2269
+	JMP     stored2285
 
-partial2268:
+partial2284:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2270
+	JZ         without2286
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2270:
+without2286:
 	TESTQ      $0x00000004, R9
-	JZ         without2271
+	JZ         without2287
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2271:
+without2287:
 	TESTQ     $0x00000002, R9
-	JZ        without2272
+	JZ        without2288
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2272:
+without2288:
 	TESTQ  $0x00000001, R9
-	JZ     without2273
+	JZ     without2289
 	VMOVSS X0, (CX)
 
-without2273:
-stored2269:
+without2289:
+stored2285:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2264
+	JGE  tile2280
 
-tiles2265:
-	JMP done2055
+tiles2281:
+	JMP done2071
 
-wider2183:
+wider2199:
 	CMPQ  R9, $0x00000030
-	JGT   wider2274
+	JGT   wider2290
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -31451,9 +33211,9 @@ wider2183:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2276
+	JLT   tiles2292
 
-tile2275:
+tile2291:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31482,9 +33242,9 @@ tile2275:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2278
+	JLE    done2294
 
-again2277:
+again2293:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -31531,370 +33291,250 @@ again2277:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2277
+	JNZ          again2293
 
-done2278:
+done2294:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2279
+	JNZ     partial2295
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2280
+	JMP     stored2296
 
-partial2279:
+partial2295:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2281
+	JZ         without2297
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2281:
+without2297:
 	TESTQ      $0x00000004, R9
-	JZ         without2282
+	JZ         without2298
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2282:
+without2298:
 	TESTQ     $0x00000002, R9
-	JZ        without2283
+	JZ        without2299
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2283:
+without2299:
 	TESTQ  $0x00000001, R9
-	JZ     without2284
+	JZ     without2300
 	VMOVSS X0, (BX)
 
-without2284:
-stored2280:
+without2300:
+stored2296:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2285
+	JNZ     partial2301
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2286
+	JMP     stored2302
 
-partial2285:
+partial2301:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2287
+	JZ         without2303
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2287:
+without2303:
 	TESTQ      $0x00000004, R9
-	JZ         without2288
+	JZ         without2304
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2288:
+without2304:
 	TESTQ     $0x00000002, R9
-	JZ        without2289
+	JZ        without2305
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2289:
+without2305:
 	TESTQ  $0x00000001, R9
-	JZ     without2290
+	JZ     without2306
 	VMOVSS X0, (BX)
 
-without2290:
-stored2286:
+without2306:
+stored2302:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2291
+	JNZ     partial2307
 	VMOVUPS Z8, 128(DI)
-	JMP     stored2292
+	JMP     stored2308
 
-partial2291:
+partial2307:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2293
+	JZ         without2309
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2293:
+without2309:
 	TESTQ      $0x00000004, R9
-	JZ         without2294
+	JZ         without2310
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2294:
+without2310:
 	TESTQ     $0x00000002, R9
-	JZ        without2295
+	JZ        without2311
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2295:
+without2311:
 	TESTQ  $0x00000001, R9
-	JZ     without2296
+	JZ     without2312
 	VMOVSS X0, (BX)
 
-without2296:
-stored2292:
+without2312:
+stored2308:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2297
+	JNZ     partial2313
 	VMOVUPS Z11, 128(DI)
-	JMP     stored2298
+	JMP     stored2314
 
-partial2297:
+partial2313:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2299
+	JZ         without2315
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2299:
+without2315:
 	TESTQ      $0x00000004, R9
-	JZ         without2300
+	JZ         without2316
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2300:
+without2316:
 	TESTQ     $0x00000002, R9
-	JZ        without2301
+	JZ        without2317
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2301:
+without2317:
 	TESTQ  $0x00000001, R9
-	JZ     without2302
+	JZ     without2318
 	VMOVSS X0, (BX)
 
-without2302:
-stored2298:
+without2318:
+stored2314:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2303
+	JNZ     partial2319
 	VMOVUPS Z14, 128(DI)
-	JMP     stored2304
+	JMP     stored2320
 
-partial2303:
+partial2319:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2305
+	JZ         without2321
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2305:
+without2321:
 	TESTQ      $0x00000004, R9
-	JZ         without2306
+	JZ         without2322
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2306:
+without2322:
 	TESTQ     $0x00000002, R9
-	JZ        without2307
+	JZ        without2323
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2307:
+without2323:
 	TESTQ  $0x00000001, R9
-	JZ     without2308
+	JZ     without2324
 	VMOVSS X0, (BX)
 
-without2308:
-stored2304:
+without2324:
+stored2320:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2309
+	JNZ     partial2325
 	VMOVUPS Z17, 128(DI)
-	JMP     stored2310
+	JMP     stored2326
 
-partial2309:
+partial2325:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2311
+	JZ         without2327
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2311:
+without2327:
 	TESTQ      $0x00000004, R9
-	JZ         without2312
+	JZ         without2328
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2312:
+without2328:
 	TESTQ     $0x00000002, R9
-	JZ        without2313
+	JZ        without2329
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2313:
+without2329:
 	TESTQ  $0x00000001, R9
-	JZ     without2314
+	JZ     without2330
 	VMOVSS X0, (BX)
 
-without2314:
-stored2310:
+without2330:
+stored2326:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2315
-	VMOVUPS Z20, 128(DI)
-	JMP     stored2316
-
-partial2315:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z20, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2317
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2317:
-	TESTQ      $0x00000004, R9
-	JZ         without2318
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2318:
-	TESTQ     $0x00000002, R9
-	JZ        without2319
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2319:
-	TESTQ  $0x00000001, R9
-	JZ     without2320
-	VMOVSS X0, (BX)
-
-without2320:
-stored2316:
-	ADDQ    AX, DI
-	VMOVUPS Z21, (DI)
-	VMOVUPS Z22, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2321
-	VMOVUPS Z23, 128(DI)
-	JMP     stored2322
-
-partial2321:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z23, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2323
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2323:
-	TESTQ      $0x00000004, R9
-	JZ         without2324
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2324:
-	TESTQ     $0x00000002, R9
-	JZ        without2325
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2325:
-	TESTQ  $0x00000001, R9
-	JZ     without2326
-	VMOVSS X0, (BX)
-
-without2326:
-stored2322:
-	ADDQ AX, DI
-	SUBQ $0x00000008, R10
-	CMPQ R10, $0x00000008
-	JGE  tile2275
-
-tiles2276:
-	CMPQ R10, $0x00000002
-	JLT  tiles2328
-
-tile2327:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done2330
-
-again2329:
-	VMOVUPS      (BX), Z6
-	VMOVUPS      64(BX), Z7
-	VMOVUPS.Z    128(BX), K1, Z8
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z0
-	VFMADD231PS  Z7, Z9, Z1
-	VFMADD231PS  Z8, Z9, Z2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z3
-	VFMADD231PS  Z7, Z9, Z4
-	VFMADD231PS  Z8, Z9, Z5
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again2329
-
-done2330:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2331
-	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z20, 128(DI)
 	JMP     stored2332
 
 partial2331:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z2, Z0
+	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2333
 	VMOVUPS    Y0, (BX)
@@ -31923,16 +33563,16 @@ without2335:
 without2336:
 stored2332:
 	ADDQ    AX, DI
-	VMOVUPS Z3, (DI)
-	VMOVUPS Z4, 64(DI)
+	VMOVUPS Z21, (DI)
+	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2337
-	VMOVUPS Z5, 128(DI)
+	VMOVUPS Z23, 128(DI)
 	JMP     stored2338
 
 partial2337:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z5, Z0
+	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2339
 	VMOVUPS    Y0, (BX)
@@ -31961,15 +33601,135 @@ without2341:
 without2342:
 stored2338:
 	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile2327
+	SUBQ $0x00000008, R10
+	CMPQ R10, $0x00000008
+	JGE  tile2291
 
-tiles2328:
-	CMPQ R10, $0x00000001
+tiles2292:
+	CMPQ R10, $0x00000002
 	JLT  tiles2344
 
 tile2343:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done2346
+
+again2345:
+	VMOVUPS      (BX), Z6
+	VMOVUPS      64(BX), Z7
+	VMOVUPS.Z    128(BX), K1, Z8
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z0
+	VFMADD231PS  Z7, Z9, Z1
+	VFMADD231PS  Z8, Z9, Z2
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z3
+	VFMADD231PS  Z7, Z9, Z4
+	VFMADD231PS  Z8, Z9, Z5
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again2345
+
+done2346:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2347
+	VMOVUPS Z2, 128(DI)
+	JMP     stored2348
+
+partial2347:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z2, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2349
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2349:
+	TESTQ      $0x00000004, R9
+	JZ         without2350
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2350:
+	TESTQ     $0x00000002, R9
+	JZ        without2351
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2351:
+	TESTQ  $0x00000001, R9
+	JZ     without2352
+	VMOVSS X0, (BX)
+
+without2352:
+stored2348:
+	ADDQ    AX, DI
+	VMOVUPS Z3, (DI)
+	VMOVUPS Z4, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2353
+	VMOVUPS Z5, 128(DI)
+	JMP     stored2354
+
+partial2353:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z5, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2355
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2355:
+	TESTQ      $0x00000004, R9
+	JZ         without2356
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2356:
+	TESTQ     $0x00000002, R9
+	JZ        without2357
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2357:
+	TESTQ  $0x00000001, R9
+	JZ     without2358
+	VMOVSS X0, (BX)
+
+without2358:
+stored2354:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile2343
+
+tiles2344:
+	CMPQ R10, $0x00000001
+	JLT  tiles2360
+
+tile2359:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31977,9 +33737,9 @@ tile2343:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2346
+	JLE    done2362
 
-again2345:
+again2361:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -31991,55 +33751,55 @@ again2345:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2345
+	JNZ          again2361
 
-done2346:
+done2362:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2347
+	JNZ     partial2363
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2348
+	JMP     stored2364
 
-partial2347:
+partial2363:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2349
+	JZ         without2365
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2349:
+without2365:
 	TESTQ      $0x00000004, R9
-	JZ         without2350
+	JZ         without2366
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2350:
+without2366:
 	TESTQ     $0x00000002, R9
-	JZ        without2351
+	JZ        without2367
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2351:
+without2367:
 	TESTQ  $0x00000001, R9
-	JZ     without2352
+	JZ     without2368
 	VMOVSS X0, (CX)
 
-without2352:
-stored2348:
+without2368:
+stored2364:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2343
+	JGE  tile2359
 
-tiles2344:
-	JMP done2055
+tiles2360:
+	JMP done2071
 
-wider2274:
+wider2290:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -32049,9 +33809,9 @@ wider2274:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2355
+	JLT   tiles2371
 
-tile2354:
+tile2370:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32080,9 +33840,9 @@ tile2354:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2357
+	JLE    done2373
 
-again2356:
+again2372:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -32126,9 +33886,9 @@ again2356:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2356
+	JNZ          again2372
 
-done2357:
+done2373:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -32136,296 +33896,169 @@ done2357:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2358
+	JNZ     partial2374
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2359
+	JMP     stored2375
 
-partial2358:
+partial2374:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2360
+	JZ         without2376
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2360:
+without2376:
 	TESTQ      $0x00000004, R9
-	JZ         without2361
+	JZ         without2377
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2361:
+without2377:
 	TESTQ     $0x00000002, R9
-	JZ        without2362
+	JZ        without2378
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2362:
+without2378:
 	TESTQ  $0x00000001, R9
-	JZ     without2363
+	JZ     without2379
 	VMOVSS X0, (BX)
 
-without2363:
-stored2359:
+without2379:
+stored2375:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2364
+	JNZ     partial2380
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2365
+	JMP     stored2381
 
-partial2364:
+partial2380:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2366
+	JZ         without2382
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2366:
+without2382:
 	TESTQ      $0x00000004, R9
-	JZ         without2367
+	JZ         without2383
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2367:
+without2383:
 	TESTQ     $0x00000002, R9
-	JZ        without2368
+	JZ        without2384
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2368:
+without2384:
 	TESTQ  $0x00000001, R9
-	JZ     without2369
+	JZ     without2385
 	VMOVSS X0, (BX)
 
-without2369:
-stored2365:
+without2385:
+stored2381:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2370
+	JNZ     partial2386
 	VMOVUPS Z11, 192(DI)
-	JMP     stored2371
+	JMP     stored2387
 
-partial2370:
+partial2386:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2372
+	JZ         without2388
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2372:
+without2388:
 	TESTQ      $0x00000004, R9
-	JZ         without2373
+	JZ         without2389
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2373:
+without2389:
 	TESTQ     $0x00000002, R9
-	JZ        without2374
+	JZ        without2390
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2374:
+without2390:
 	TESTQ  $0x00000001, R9
-	JZ     without2375
+	JZ     without2391
 	VMOVSS X0, (BX)
 
-without2375:
-stored2371:
+without2391:
+stored2387:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2376
+	JNZ     partial2392
 	VMOVUPS Z15, 192(DI)
-	JMP     stored2377
+	JMP     stored2393
 
-partial2376:
+partial2392:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2378
+	JZ         without2394
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2378:
+without2394:
 	TESTQ      $0x00000004, R9
-	JZ         without2379
+	JZ         without2395
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2379:
+without2395:
 	TESTQ     $0x00000002, R9
-	JZ        without2380
+	JZ        without2396
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2380:
+without2396:
 	TESTQ  $0x00000001, R9
-	JZ     without2381
+	JZ     without2397
 	VMOVSS X0, (BX)
 
-without2381:
-stored2377:
+without2397:
+stored2393:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2382
-	VMOVUPS Z19, 192(DI)
-	JMP     stored2383
-
-partial2382:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z19, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2384
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2384:
-	TESTQ      $0x00000004, R9
-	JZ         without2385
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2385:
-	TESTQ     $0x00000002, R9
-	JZ        without2386
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2386:
-	TESTQ  $0x00000001, R9
-	JZ     without2387
-	VMOVSS X0, (BX)
-
-without2387:
-stored2383:
-	ADDQ    AX, DI
-	VMOVUPS Z20, (DI)
-	VMOVUPS Z21, 64(DI)
-	VMOVUPS Z22, 128(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2388
-	VMOVUPS Z23, 192(DI)
-	JMP     stored2389
-
-partial2388:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z23, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2390
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2390:
-	TESTQ      $0x00000004, R9
-	JZ         without2391
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2391:
-	TESTQ     $0x00000002, R9
-	JZ        without2392
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2392:
-	TESTQ  $0x00000001, R9
-	JZ     without2393
-	VMOVSS X0, (BX)
-
-without2393:
-stored2389:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile2354
-
-tiles2355:
-	CMPQ R10, $0x00000002
-	JLT  tiles2395
-
-tile2394:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done2397
-
-again2396:
-	VMOVUPS      (BX), Z8
-	VMOVUPS      64(BX), Z9
-	VMOVUPS      128(BX), Z10
-	VMOVUPS.Z    192(BX), K1, Z11
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z8, Z12, Z0
-	VFMADD231PS  Z9, Z12, Z1
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Z11, Z12, Z3
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z8, Z12, Z4
-	VFMADD231PS  Z9, Z12, Z5
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again2396
-
-done2397:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	VMOVUPS Z2, 128(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2398
-	VMOVUPS Z3, 192(DI)
+	VMOVUPS Z19, 192(DI)
 	JMP     stored2399
 
 partial2398:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2400
 	VMOVUPS    Y0, (BX)
@@ -32454,17 +34087,17 @@ without2402:
 without2403:
 stored2399:
 	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	VMOVUPS Z5, 64(DI)
-	VMOVUPS Z6, 128(DI)
+	VMOVUPS Z20, (DI)
+	VMOVUPS Z21, 64(DI)
+	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2404
-	VMOVUPS Z7, 192(DI)
+	VMOVUPS Z23, 192(DI)
 	JMP     stored2405
 
 partial2404:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z7, Z0
+	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2406
 	VMOVUPS    Y0, (BX)
@@ -32493,15 +34126,142 @@ without2408:
 without2409:
 stored2405:
 	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile2394
+	SUBQ $0x00000006, R10
+	CMPQ R10, $0x00000006
+	JGE  tile2370
 
-tiles2395:
-	CMPQ R10, $0x00000001
+tiles2371:
+	CMPQ R10, $0x00000002
 	JLT  tiles2411
 
 tile2410:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   w_base+48(FP), BX
+	ADDQ   R8, BX
+	MOVQ   d+80(FP), R11
+	TESTQ  R11, R11
+	JLE    done2413
+
+again2412:
+	VMOVUPS      (BX), Z8
+	VMOVUPS      64(BX), Z9
+	VMOVUPS      128(BX), Z10
+	VMOVUPS.Z    192(BX), K1, Z11
+	MOVQ         DX, SI
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z8, Z12, Z0
+	VFMADD231PS  Z9, Z12, Z1
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	ADDQ         CX, SI
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z8, Z12, Z4
+	VFMADD231PS  Z9, Z12, Z5
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	ADDQ         $0x04, DX
+	ADDQ         AX, BX
+	DECQ         R11
+	JNZ          again2412
+
+done2413:
+	MOVQ    CX, SI
+	IMUL3Q  $0x01, SI, SI
+	ADDQ    SI, DX
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2414
+	VMOVUPS Z3, 192(DI)
+	JMP     stored2415
+
+partial2414:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2416
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2416:
+	TESTQ      $0x00000004, R9
+	JZ         without2417
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2417:
+	TESTQ     $0x00000002, R9
+	JZ        without2418
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2418:
+	TESTQ  $0x00000001, R9
+	JZ     without2419
+	VMOVSS X0, (BX)
+
+without2419:
+stored2415:
+	ADDQ    AX, DI
+	VMOVUPS Z4, (DI)
+	VMOVUPS Z5, 64(DI)
+	VMOVUPS Z6, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2420
+	VMOVUPS Z7, 192(DI)
+	JMP     stored2421
+
+partial2420:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z7, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2422
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2422:
+	TESTQ      $0x00000004, R9
+	JZ         without2423
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2423:
+	TESTQ     $0x00000002, R9
+	JZ        without2424
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2424:
+	TESTQ  $0x00000001, R9
+	JZ     without2425
+	VMOVSS X0, (BX)
+
+without2425:
+stored2421:
+	ADDQ AX, DI
+	SUBQ $0x00000002, R10
+	CMPQ R10, $0x00000002
+	JGE  tile2410
+
+tiles2411:
+	CMPQ R10, $0x00000001
+	JLT  tiles2427
+
+tile2426:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32510,9 +34270,9 @@ tile2410:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2413
+	JLE    done2429
 
-again2412:
+again2428:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -32526,54 +34286,54 @@ again2412:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2412
+	JNZ          again2428
 
-done2413:
+done2429:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2414
+	JNZ     partial2430
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2415
+	JMP     stored2431
 
-partial2414:
+partial2430:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2416
+	JZ         without2432
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2416:
+without2432:
 	TESTQ      $0x00000004, R9
-	JZ         without2417
+	JZ         without2433
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2417:
+without2433:
 	TESTQ     $0x00000002, R9
-	JZ        without2418
+	JZ        without2434
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2418:
+without2434:
 	TESTQ  $0x00000001, R9
-	JZ     without2419
+	JZ     without2435
 	VMOVSS X0, (CX)
 
-without2419:
-stored2415:
+without2435:
+stored2431:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2410
+	JGE  tile2426
 
-tiles2411:
-done2055:
+tiles2427:
+done2071:
 	VZEROUPPER
 	RET
 
@@ -32590,18 +34350,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest2421
+	JLT  rest2437
 
-panel2420:
+panel2436:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2424
+	JLT  tiles2440
 
-tile2423:
+tile2439:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32627,9 +34387,9 @@ tile2423:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2426
+	JLE    done2442
 
-again2425:
+again2441:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -32662,9 +34422,9 @@ again2425:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2425
+	JNZ          again2441
 
-done2426:
+done2442:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -32813,13 +34573,13 @@ done2426:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile2423
+	JGE           tile2439
 
-tiles2424:
+tiles2440:
 	CMPQ R11, $0x00000002
-	JLT  tiles2428
+	JLT  tiles2444
 
-tile2427:
+tile2443:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32833,9 +34593,9 @@ tile2427:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2430
+	JLE    done2446
 
-again2429:
+again2445:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -32853,9 +34613,9 @@ again2429:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2429
+	JNZ          again2445
 
-done2430:
+done2446:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -32917,13 +34677,13 @@ done2430:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile2427
+	JGE           tile2443
 
-tiles2428:
+tiles2444:
 	CMPQ R11, $0x00000001
-	JLT  tiles2432
+	JLT  tiles2448
 
-tile2431:
+tile2447:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32933,9 +34693,9 @@ tile2431:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2434
+	JLE    done2450
 
-again2433:
+again2449:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -32948,9 +34708,9 @@ again2433:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2433
+	JNZ          again2449
 
-done2434:
+done2450:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -32983,19 +34743,19 @@ done2434:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile2431
+	JGE           tile2447
 
-tiles2432:
+tiles2448:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel2420
+	JGE  panel2436
 
-rest2421:
+rest2437:
 	TESTQ R10, R10
-	JZ    done2422
+	JZ    done2438
 	CMPQ  R10, $0x00000010
-	JGT   wider2435
+	JGT   wider2451
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -33005,9 +34765,9 @@ rest2421:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles2437
+	JLT   tiles2453
 
-tile2436:
+tile2452:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33023,9 +34783,9 @@ tile2436:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2439
+	JLE    done2455
 
-again2438:
+again2454:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -33050,14 +34810,14 @@ again2438:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2438
+	JNZ          again2454
 
-done2439:
+done2455:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2440
+	JLE           few2456
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -33067,74 +34827,74 @@ done2439:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2442
+	JNZ           partial2458
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2445
+	JMP           stored2461
 
-partial2442:
+partial2458:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2443
+	JZ         noFour2459
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2443:
+noFour2459:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2444
+	JZ         noTwo2460
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2444:
+noTwo2460:
 	TESTQ  $0x00000001, SI
-	JZ     stored2445
+	JZ     stored2461
 	VMOVSD X0, (DI)
 
-stored2445:
-	JMP added2441
+stored2461:
+	JMP added2457
 
-few2440:
+few2456:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
-	JNZ       partial2446
+	JNZ       partial2462
 	VMOVUPD   Z10, (R8)
-	JMP       stored2449
+	JMP       stored2465
 
-partial2446:
+partial2462:
 	LEAQ       (R8), SI
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2447
+	JZ         noFour2463
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2447:
+noFour2463:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2448
+	JZ         noTwo2464
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2448:
+noTwo2464:
 	TESTQ  $0x00000001, R10
-	JZ     stored2449
+	JZ     stored2465
 	VMOVSD X0, (SI)
 
-stored2449:
-added2441:
+stored2465:
+added2457:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2450
+	JLE           few2466
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -33144,74 +34904,74 @@ added2441:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2452
+	JNZ           partial2468
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2455
+	JMP           stored2471
 
-partial2452:
+partial2468:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2453
+	JZ         noFour2469
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2453:
+noFour2469:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2454
+	JZ         noTwo2470
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2454:
+noTwo2470:
 	TESTQ  $0x00000001, SI
-	JZ     stored2455
+	JZ     stored2471
 	VMOVSD X0, (DI)
 
-stored2455:
-	JMP added2451
+stored2471:
+	JMP added2467
 
-few2450:
+few2466:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2456
+	JNZ       partial2472
 	VMOVUPD   Z0, (R8)
-	JMP       stored2459
+	JMP       stored2475
 
-partial2456:
+partial2472:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2457
+	JZ         noFour2473
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2457:
+noFour2473:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2458
+	JZ         noTwo2474
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2458:
+noTwo2474:
 	TESTQ  $0x00000001, R10
-	JZ     stored2459
+	JZ     stored2475
 	VMOVSD X0, (SI)
 
-stored2459:
-added2451:
+stored2475:
+added2467:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2460
+	JLE           few2476
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -33221,74 +34981,74 @@ added2451:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2462
+	JNZ           partial2478
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2465
+	JMP           stored2481
 
-partial2462:
+partial2478:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2463
+	JZ         noFour2479
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2463:
+noFour2479:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2464
+	JZ         noTwo2480
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2464:
+noTwo2480:
 	TESTQ  $0x00000001, SI
-	JZ     stored2465
+	JZ     stored2481
 	VMOVSD X0, (DI)
 
-stored2465:
-	JMP added2461
+stored2481:
+	JMP added2477
 
-few2460:
+few2476:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2466
+	JNZ       partial2482
 	VMOVUPD   Z0, (R8)
-	JMP       stored2469
+	JMP       stored2485
 
-partial2466:
+partial2482:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2467
+	JZ         noFour2483
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2467:
+noFour2483:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2468
+	JZ         noTwo2484
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2468:
+noTwo2484:
 	TESTQ  $0x00000001, R10
-	JZ     stored2469
+	JZ     stored2485
 	VMOVSD X0, (SI)
 
-stored2469:
-added2461:
+stored2485:
+added2477:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2470
+	JLE           few2486
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -33298,74 +35058,74 @@ added2461:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2472
+	JNZ           partial2488
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2475
+	JMP           stored2491
 
-partial2472:
+partial2488:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2473
+	JZ         noFour2489
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2473:
+noFour2489:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2474
+	JZ         noTwo2490
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2474:
+noTwo2490:
 	TESTQ  $0x00000001, SI
-	JZ     stored2475
+	JZ     stored2491
 	VMOVSD X0, (DI)
 
-stored2475:
-	JMP added2471
+stored2491:
+	JMP added2487
 
-few2470:
+few2486:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2476
+	JNZ       partial2492
 	VMOVUPD   Z0, (R8)
-	JMP       stored2479
+	JMP       stored2495
 
-partial2476:
+partial2492:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2477
+	JZ         noFour2493
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2477:
+noFour2493:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2478
+	JZ         noTwo2494
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2478:
+noTwo2494:
 	TESTQ  $0x00000001, R10
-	JZ     stored2479
+	JZ     stored2495
 	VMOVSD X0, (SI)
 
-stored2479:
-added2471:
+stored2495:
+added2487:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2480
+	JLE           few2496
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -33375,74 +35135,74 @@ added2471:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2482
+	JNZ           partial2498
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2485
+	JMP           stored2501
 
-partial2482:
+partial2498:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2483
+	JZ         noFour2499
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2483:
+noFour2499:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2484
+	JZ         noTwo2500
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2484:
+noTwo2500:
 	TESTQ  $0x00000001, SI
-	JZ     stored2485
+	JZ     stored2501
 	VMOVSD X0, (DI)
 
-stored2485:
-	JMP added2481
+stored2501:
+	JMP added2497
 
-few2480:
+few2496:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2486
+	JNZ       partial2502
 	VMOVUPD   Z0, (R8)
-	JMP       stored2489
+	JMP       stored2505
 
-partial2486:
+partial2502:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2487
+	JZ         noFour2503
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2487:
+noFour2503:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2488
+	JZ         noTwo2504
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2488:
+noTwo2504:
 	TESTQ  $0x00000001, R10
-	JZ     stored2489
+	JZ     stored2505
 	VMOVSD X0, (SI)
 
-stored2489:
-added2481:
+stored2505:
+added2497:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2490
+	JLE           few2506
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -33452,74 +35212,74 @@ added2481:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2492
+	JNZ           partial2508
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2495
+	JMP           stored2511
 
-partial2492:
+partial2508:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2493
+	JZ         noFour2509
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2493:
+noFour2509:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2494
+	JZ         noTwo2510
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2494:
+noTwo2510:
 	TESTQ  $0x00000001, SI
-	JZ     stored2495
+	JZ     stored2511
 	VMOVSD X0, (DI)
 
-stored2495:
-	JMP added2491
+stored2511:
+	JMP added2507
 
-few2490:
+few2506:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2496
+	JNZ       partial2512
 	VMOVUPD   Z0, (R8)
-	JMP       stored2499
+	JMP       stored2515
 
-partial2496:
+partial2512:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2497
+	JZ         noFour2513
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2497:
+noFour2513:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2498
+	JZ         noTwo2514
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2498:
+noTwo2514:
 	TESTQ  $0x00000001, R10
-	JZ     stored2499
+	JZ     stored2515
 	VMOVSD X0, (SI)
 
-stored2499:
-added2491:
+stored2515:
+added2507:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2500
+	JLE           few2516
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -33529,74 +35289,74 @@ added2491:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2502
+	JNZ           partial2518
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2505
+	JMP           stored2521
 
-partial2502:
+partial2518:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2503
+	JZ         noFour2519
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2503:
+noFour2519:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2504
+	JZ         noTwo2520
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2504:
+noTwo2520:
 	TESTQ  $0x00000001, SI
-	JZ     stored2505
+	JZ     stored2521
 	VMOVSD X0, (DI)
 
-stored2505:
-	JMP added2501
+stored2521:
+	JMP added2517
 
-few2500:
+few2516:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2506
+	JNZ       partial2522
 	VMOVUPD   Z0, (R8)
-	JMP       stored2509
+	JMP       stored2525
 
-partial2506:
+partial2522:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2507
+	JZ         noFour2523
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2507:
+noFour2523:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2508
+	JZ         noTwo2524
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2508:
+noTwo2524:
 	TESTQ  $0x00000001, R10
-	JZ     stored2509
+	JZ     stored2525
 	VMOVSD X0, (SI)
 
-stored2509:
-added2501:
+stored2525:
+added2517:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2510
+	JLE           few2526
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -33606,74 +35366,74 @@ added2501:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2512
+	JNZ           partial2528
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2515
+	JMP           stored2531
 
-partial2512:
+partial2528:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2513
+	JZ         noFour2529
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2513:
+noFour2529:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2514
+	JZ         noTwo2530
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2514:
+noTwo2530:
 	TESTQ  $0x00000001, SI
-	JZ     stored2515
+	JZ     stored2531
 	VMOVSD X0, (DI)
 
-stored2515:
-	JMP added2511
+stored2531:
+	JMP added2527
 
-few2510:
+few2526:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2516
+	JNZ       partial2532
 	VMOVUPD   Z0, (R8)
-	JMP       stored2519
+	JMP       stored2535
 
-partial2516:
+partial2532:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2517
+	JZ         noFour2533
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2517:
+noFour2533:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2518
+	JZ         noTwo2534
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2518:
+noTwo2534:
 	TESTQ  $0x00000001, R10
-	JZ     stored2519
+	JZ     stored2535
 	VMOVSD X0, (SI)
 
-stored2519:
-added2511:
+stored2535:
+added2527:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2520
+	JLE           few2536
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -33683,74 +35443,74 @@ added2511:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2522
+	JNZ           partial2538
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2525
+	JMP           stored2541
 
-partial2522:
+partial2538:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2523
+	JZ         noFour2539
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2523:
+noFour2539:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2524
+	JZ         noTwo2540
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2524:
+noTwo2540:
 	TESTQ  $0x00000001, SI
-	JZ     stored2525
+	JZ     stored2541
 	VMOVSD X0, (DI)
 
-stored2525:
-	JMP added2521
+stored2541:
+	JMP added2537
 
-few2520:
+few2536:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2526
+	JNZ       partial2542
 	VMOVUPD   Z0, (R8)
-	JMP       stored2529
+	JMP       stored2545
 
-partial2526:
+partial2542:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2527
+	JZ         noFour2543
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2527:
+noFour2543:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2528
+	JZ         noTwo2544
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2528:
+noTwo2544:
 	TESTQ  $0x00000001, R10
-	JZ     stored2529
+	JZ     stored2545
 	VMOVSD X0, (SI)
 
-stored2529:
-added2521:
+stored2545:
+added2537:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2530
+	JLE           few2546
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -33760,79 +35520,79 @@ added2521:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2532
+	JNZ           partial2548
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2535
+	JMP           stored2551
 
-partial2532:
+partial2548:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2533
+	JZ         noFour2549
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2533:
+noFour2549:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2534
+	JZ         noTwo2550
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2534:
+noTwo2550:
 	TESTQ  $0x00000001, SI
-	JZ     stored2535
+	JZ     stored2551
 	VMOVSD X0, (DI)
 
-stored2535:
-	JMP added2531
+stored2551:
+	JMP added2547
 
-few2530:
+few2546:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2536
+	JNZ       partial2552
 	VMOVUPD   Z0, (R8)
-	JMP       stored2539
+	JMP       stored2555
 
-partial2536:
+partial2552:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2537
+	JZ         noFour2553
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2537:
+noFour2553:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2538
+	JZ         noTwo2554
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2538:
+noTwo2554:
 	TESTQ  $0x00000001, R10
-	JZ     stored2539
+	JZ     stored2555
 	VMOVSD X0, (SI)
 
-stored2539:
-added2531:
+stored2555:
+added2547:
 	ADDQ DX, R8
 	ADDQ $0x00000028, BX
 	SUBQ $0x0000000a, R11
 	CMPQ R11, $0x0000000a
-	JGE  tile2436
+	JGE  tile2452
 
-tiles2437:
+tiles2453:
 	CMPQ R11, $0x00000005
-	JLT  tiles2541
+	JLT  tiles2557
 
-tile2540:
+tile2556:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33843,9 +35603,9 @@ tile2540:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2543
+	JLE    done2559
 
-again2542:
+again2558:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -33860,14 +35620,14 @@ again2542:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2542
+	JNZ          again2558
 
-done2543:
+done2559:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2544
+	JLE           few2560
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -33877,74 +35637,74 @@ done2543:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2546
+	JNZ           partial2562
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2549
+	JMP           stored2565
 
-partial2546:
+partial2562:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2547
+	JZ         noFour2563
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2547:
+noFour2563:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2548
+	JZ         noTwo2564
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2548:
+noTwo2564:
 	TESTQ  $0x00000001, SI
-	JZ     stored2549
+	JZ     stored2565
 	VMOVSD X0, (DI)
 
-stored2549:
-	JMP added2545
+stored2565:
+	JMP added2561
 
-few2544:
+few2560:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial2550
+	JNZ       partial2566
 	VMOVUPD   Z5, (R8)
-	JMP       stored2553
+	JMP       stored2569
 
-partial2550:
+partial2566:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2551
+	JZ         noFour2567
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2551:
+noFour2567:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2552
+	JZ         noTwo2568
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2552:
+noTwo2568:
 	TESTQ  $0x00000001, R10
-	JZ     stored2553
+	JZ     stored2569
 	VMOVSD X0, (SI)
 
-stored2553:
-added2545:
+stored2569:
+added2561:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2554
+	JLE           few2570
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -33954,74 +35714,74 @@ added2545:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2556
+	JNZ           partial2572
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2559
+	JMP           stored2575
 
-partial2556:
+partial2572:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2557
+	JZ         noFour2573
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2557:
+noFour2573:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2558
+	JZ         noTwo2574
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2558:
+noTwo2574:
 	TESTQ  $0x00000001, SI
-	JZ     stored2559
+	JZ     stored2575
 	VMOVSD X0, (DI)
 
-stored2559:
-	JMP added2555
+stored2575:
+	JMP added2571
 
-few2554:
+few2570:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2560
+	JNZ       partial2576
 	VMOVUPD   Z0, (R8)
-	JMP       stored2563
+	JMP       stored2579
 
-partial2560:
+partial2576:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2561
+	JZ         noFour2577
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2561:
+noFour2577:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2562
+	JZ         noTwo2578
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2562:
+noTwo2578:
 	TESTQ  $0x00000001, R10
-	JZ     stored2563
+	JZ     stored2579
 	VMOVSD X0, (SI)
 
-stored2563:
-added2555:
+stored2579:
+added2571:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2564
+	JLE           few2580
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -34031,74 +35791,74 @@ added2555:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2566
+	JNZ           partial2582
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2569
+	JMP           stored2585
 
-partial2566:
+partial2582:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2567
+	JZ         noFour2583
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2567:
+noFour2583:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2568
+	JZ         noTwo2584
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2568:
+noTwo2584:
 	TESTQ  $0x00000001, SI
-	JZ     stored2569
+	JZ     stored2585
 	VMOVSD X0, (DI)
 
-stored2569:
-	JMP added2565
+stored2585:
+	JMP added2581
 
-few2564:
+few2580:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2570
+	JNZ       partial2586
 	VMOVUPD   Z0, (R8)
-	JMP       stored2573
+	JMP       stored2589
 
-partial2570:
+partial2586:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2571
+	JZ         noFour2587
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2571:
+noFour2587:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2572
+	JZ         noTwo2588
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2572:
+noTwo2588:
 	TESTQ  $0x00000001, R10
-	JZ     stored2573
+	JZ     stored2589
 	VMOVSD X0, (SI)
 
-stored2573:
-added2565:
+stored2589:
+added2581:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2574
+	JLE           few2590
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -34108,74 +35868,74 @@ added2565:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2576
+	JNZ           partial2592
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2579
+	JMP           stored2595
 
-partial2576:
+partial2592:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2577
+	JZ         noFour2593
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2577:
+noFour2593:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2578
+	JZ         noTwo2594
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2578:
+noTwo2594:
 	TESTQ  $0x00000001, SI
-	JZ     stored2579
+	JZ     stored2595
 	VMOVSD X0, (DI)
 
-stored2579:
-	JMP added2575
+stored2595:
+	JMP added2591
 
-few2574:
+few2590:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2580
+	JNZ       partial2596
 	VMOVUPD   Z0, (R8)
-	JMP       stored2583
+	JMP       stored2599
 
-partial2580:
+partial2596:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2581
+	JZ         noFour2597
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2581:
+noFour2597:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2582
+	JZ         noTwo2598
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2582:
+noTwo2598:
 	TESTQ  $0x00000001, R10
-	JZ     stored2583
+	JZ     stored2599
 	VMOVSD X0, (SI)
 
-stored2583:
-added2575:
+stored2599:
+added2591:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2584
+	JLE           few2600
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -34185,79 +35945,79 @@ added2575:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2586
+	JNZ           partial2602
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2589
+	JMP           stored2605
 
-partial2586:
+partial2602:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2587
+	JZ         noFour2603
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2587:
+noFour2603:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2588
+	JZ         noTwo2604
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2588:
+noTwo2604:
 	TESTQ  $0x00000001, SI
-	JZ     stored2589
+	JZ     stored2605
 	VMOVSD X0, (DI)
 
-stored2589:
-	JMP added2585
+stored2605:
+	JMP added2601
 
-few2584:
+few2600:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2590
+	JNZ       partial2606
 	VMOVUPD   Z0, (R8)
-	JMP       stored2593
+	JMP       stored2609
 
-partial2590:
+partial2606:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2591
+	JZ         noFour2607
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2591:
+noFour2607:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2592
+	JZ         noTwo2608
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2592:
+noTwo2608:
 	TESTQ  $0x00000001, R10
-	JZ     stored2593
+	JZ     stored2609
 	VMOVSD X0, (SI)
 
-stored2593:
-added2585:
+stored2609:
+added2601:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2540
+	JGE  tile2556
 
-tiles2541:
+tiles2557:
 	CMPQ R11, $0x00000002
-	JLT  tiles2595
+	JLT  tiles2611
 
-tile2594:
+tile2610:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -34265,9 +36025,9 @@ tile2594:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2597
+	JLE    done2613
 
-again2596:
+again2612:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -34276,14 +36036,14 @@ again2596:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2596
+	JNZ          again2612
 
-done2597:
+done2613:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2598
+	JLE           few2614
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -34293,74 +36053,74 @@ done2597:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2600
+	JNZ           partial2616
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2603
+	JMP           stored2619
 
-partial2600:
+partial2616:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2601
+	JZ         noFour2617
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2601:
+noFour2617:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2602
+	JZ         noTwo2618
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2602:
+noTwo2618:
 	TESTQ  $0x00000001, SI
-	JZ     stored2603
+	JZ     stored2619
 	VMOVSD X0, (DI)
 
-stored2603:
-	JMP added2599
+stored2619:
+	JMP added2615
 
-few2598:
+few2614:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial2604
+	JNZ       partial2620
 	VMOVUPD   Z2, (R8)
-	JMP       stored2607
+	JMP       stored2623
 
-partial2604:
+partial2620:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2605
+	JZ         noFour2621
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2605:
+noFour2621:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2606
+	JZ         noTwo2622
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2606:
+noTwo2622:
 	TESTQ  $0x00000001, R10
-	JZ     stored2607
+	JZ     stored2623
 	VMOVSD X0, (SI)
 
-stored2607:
-added2599:
+stored2623:
+added2615:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2608
+	JLE           few2624
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -34370,102 +36130,102 @@ added2599:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2610
+	JNZ           partial2626
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2613
+	JMP           stored2629
 
-partial2610:
+partial2626:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2611
+	JZ         noFour2627
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2611:
+noFour2627:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2612
+	JZ         noTwo2628
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2612:
+noTwo2628:
 	TESTQ  $0x00000001, SI
-	JZ     stored2613
+	JZ     stored2629
 	VMOVSD X0, (DI)
 
-stored2613:
-	JMP added2609
+stored2629:
+	JMP added2625
 
-few2608:
+few2624:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2614
+	JNZ       partial2630
 	VMOVUPD   Z0, (R8)
-	JMP       stored2617
+	JMP       stored2633
 
-partial2614:
+partial2630:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2615
+	JZ         noFour2631
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2615:
+noFour2631:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2616
+	JZ         noTwo2632
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2616:
+noTwo2632:
 	TESTQ  $0x00000001, R10
-	JZ     stored2617
+	JZ     stored2633
 	VMOVSD X0, (SI)
 
-stored2617:
-added2609:
+stored2633:
+added2625:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2594
+	JGE  tile2610
 
-tiles2595:
+tiles2611:
 	CMPQ R11, $0x00000001
-	JLT  tiles2619
+	JLT  tiles2635
 
-tile2618:
+tile2634:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2621
+	JLE    done2637
 
-again2620:
+again2636:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2620
+	JNZ          again2636
 
-done2621:
+done2637:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2622
+	JLE           few2638
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -34475,80 +36235,80 @@ done2621:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2624
+	JNZ           partial2640
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2627
+	JMP           stored2643
 
-partial2624:
+partial2640:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2625
+	JZ         noFour2641
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2625:
+noFour2641:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2626
+	JZ         noTwo2642
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2626:
+noTwo2642:
 	TESTQ  $0x00000001, SI
-	JZ     stored2627
+	JZ     stored2643
 	VMOVSD X0, (DI)
 
-stored2627:
-	JMP added2623
+stored2643:
+	JMP added2639
 
-few2622:
+few2638:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial2628
+	JNZ       partial2644
 	VMOVUPD   Z1, (R8)
-	JMP       stored2631
+	JMP       stored2647
 
-partial2628:
+partial2644:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2629
+	JZ         noFour2645
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2629:
+noFour2645:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2630
+	JZ         noTwo2646
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2630:
+noTwo2646:
 	TESTQ  $0x00000001, R10
-	JZ     stored2631
+	JZ     stored2647
 	VMOVSD X0, (SI)
 
-stored2631:
-added2623:
+stored2647:
+added2639:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2618
+	JGE  tile2634
 
-tiles2619:
-	JMP done2422
+tiles2635:
+	JMP done2438
 
-wider2435:
+wider2451:
 	CMPQ  R10, $0x00000020
-	JGT   wider2632
+	JGT   wider2648
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -34559,9 +36319,9 @@ wider2435:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2634
+	JLT   tiles2650
 
-tile2633:
+tile2649:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34577,9 +36337,9 @@ tile2633:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2636
+	JLE    done2652
 
-again2635:
+again2651:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -34600,9 +36360,9 @@ again2635:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2635
+	JNZ          again2651
 
-done2636:
+done2652:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -34614,7 +36374,7 @@ done2636:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2637
+	JLE           few2653
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -34624,68 +36384,68 @@ done2636:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2639
+	JNZ           partial2655
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2642
+	JMP           stored2658
 
-partial2639:
+partial2655:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2640
+	JZ         noFour2656
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2640:
+noFour2656:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2641
+	JZ         noTwo2657
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2641:
+noTwo2657:
 	TESTQ  $0x00000001, SI
-	JZ     stored2642
+	JZ     stored2658
 	VMOVSD X0, (DI)
 
-stored2642:
-	JMP added2638
+stored2658:
+	JMP added2654
 
-few2637:
+few2653:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2643
+	JNZ       partial2659
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2646
+	JMP       stored2662
 
-partial2643:
+partial2659:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2644
+	JZ         noFour2660
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2644:
+noFour2660:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2645
+	JZ         noTwo2661
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2645:
+noTwo2661:
 	TESTQ  $0x00000001, R10
-	JZ     stored2646
+	JZ     stored2662
 	VMOVSD X0, (SI)
 
-stored2646:
-added2638:
+stored2662:
+added2654:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -34698,7 +36458,7 @@ added2638:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2647
+	JLE           few2663
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -34708,68 +36468,68 @@ added2638:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2649
+	JNZ           partial2665
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2652
+	JMP           stored2668
 
-partial2649:
+partial2665:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2650
+	JZ         noFour2666
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2650:
+noFour2666:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2651
+	JZ         noTwo2667
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2651:
+noTwo2667:
 	TESTQ  $0x00000001, SI
-	JZ     stored2652
+	JZ     stored2668
 	VMOVSD X0, (DI)
 
-stored2652:
-	JMP added2648
+stored2668:
+	JMP added2664
 
-few2647:
+few2663:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2653
+	JNZ       partial2669
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2656
+	JMP       stored2672
 
-partial2653:
+partial2669:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2654
+	JZ         noFour2670
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2654:
+noFour2670:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2655
+	JZ         noTwo2671
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2655:
+noTwo2671:
 	TESTQ  $0x00000001, R10
-	JZ     stored2656
+	JZ     stored2672
 	VMOVSD X0, (SI)
 
-stored2656:
-added2648:
+stored2672:
+added2664:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -34782,7 +36542,7 @@ added2648:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2657
+	JLE           few2673
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -34792,68 +36552,68 @@ added2648:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2659
+	JNZ           partial2675
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2662
+	JMP           stored2678
 
-partial2659:
+partial2675:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2660
+	JZ         noFour2676
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2660:
+noFour2676:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2661
+	JZ         noTwo2677
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2661:
+noTwo2677:
 	TESTQ  $0x00000001, SI
-	JZ     stored2662
+	JZ     stored2678
 	VMOVSD X0, (DI)
 
-stored2662:
-	JMP added2658
+stored2678:
+	JMP added2674
 
-few2657:
+few2673:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2663
+	JNZ       partial2679
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2666
+	JMP       stored2682
 
-partial2663:
+partial2679:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2664
+	JZ         noFour2680
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2664:
+noFour2680:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2665
+	JZ         noTwo2681
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2665:
+noTwo2681:
 	TESTQ  $0x00000001, R10
-	JZ     stored2666
+	JZ     stored2682
 	VMOVSD X0, (SI)
 
-stored2666:
-added2658:
+stored2682:
+added2674:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -34866,7 +36626,7 @@ added2658:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2667
+	JLE           few2683
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -34876,68 +36636,68 @@ added2658:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2669
+	JNZ           partial2685
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2672
+	JMP           stored2688
 
-partial2669:
+partial2685:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2670
+	JZ         noFour2686
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2670:
+noFour2686:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2671
+	JZ         noTwo2687
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2671:
+noTwo2687:
 	TESTQ  $0x00000001, SI
-	JZ     stored2672
+	JZ     stored2688
 	VMOVSD X0, (DI)
 
-stored2672:
-	JMP added2668
+stored2688:
+	JMP added2684
 
-few2667:
+few2683:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2673
+	JNZ       partial2689
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2676
+	JMP       stored2692
 
-partial2673:
+partial2689:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2674
+	JZ         noFour2690
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2674:
+noFour2690:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2675
+	JZ         noTwo2691
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2675:
+noTwo2691:
 	TESTQ  $0x00000001, R10
-	JZ     stored2676
+	JZ     stored2692
 	VMOVSD X0, (SI)
 
-stored2676:
-added2668:
+stored2692:
+added2684:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -34950,7 +36710,7 @@ added2668:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2677
+	JLE           few2693
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -34960,79 +36720,79 @@ added2668:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2679
+	JNZ           partial2695
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2682
+	JMP           stored2698
 
-partial2679:
+partial2695:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2680
+	JZ         noFour2696
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2680:
+noFour2696:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2681
+	JZ         noTwo2697
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2681:
+noTwo2697:
 	TESTQ  $0x00000001, SI
-	JZ     stored2682
+	JZ     stored2698
 	VMOVSD X0, (DI)
 
-stored2682:
-	JMP added2678
+stored2698:
+	JMP added2694
 
-few2677:
+few2693:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2683
+	JNZ       partial2699
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2686
+	JMP       stored2702
 
-partial2683:
+partial2699:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2684
+	JZ         noFour2700
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2684:
+noFour2700:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2685
+	JZ         noTwo2701
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2685:
+noTwo2701:
 	TESTQ  $0x00000001, R10
-	JZ     stored2686
+	JZ     stored2702
 	VMOVSD X0, (SI)
 
-stored2686:
-added2678:
+stored2702:
+added2694:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2633
+	JGE  tile2649
 
-tiles2634:
+tiles2650:
 	CMPQ R11, $0x00000002
-	JLT  tiles2688
+	JLT  tiles2704
 
-tile2687:
+tile2703:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35042,9 +36802,9 @@ tile2687:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2690
+	JLE    done2706
 
-again2689:
+again2705:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -35056,9 +36816,9 @@ again2689:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2689
+	JNZ          again2705
 
-done2690:
+done2706:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35070,7 +36830,7 @@ done2690:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2691
+	JLE           few2707
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -35080,68 +36840,68 @@ done2690:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2693
+	JNZ           partial2709
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2696
+	JMP           stored2712
 
-partial2693:
+partial2709:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2694
+	JZ         noFour2710
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2694:
+noFour2710:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2695
+	JZ         noTwo2711
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2695:
+noTwo2711:
 	TESTQ  $0x00000001, SI
-	JZ     stored2696
+	JZ     stored2712
 	VMOVSD X0, (DI)
 
-stored2696:
-	JMP added2692
+stored2712:
+	JMP added2708
 
-few2691:
+few2707:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2697
+	JNZ       partial2713
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2700
+	JMP       stored2716
 
-partial2697:
+partial2713:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2698
+	JZ         noFour2714
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2698:
+noFour2714:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2699
+	JZ         noTwo2715
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2699:
+noTwo2715:
 	TESTQ  $0x00000001, R10
-	JZ     stored2700
+	JZ     stored2716
 	VMOVSD X0, (SI)
 
-stored2700:
-added2692:
+stored2716:
+added2708:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -35154,7 +36914,7 @@ added2692:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2701
+	JLE           few2717
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -35164,79 +36924,79 @@ added2692:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2703
+	JNZ           partial2719
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2706
+	JMP           stored2722
 
-partial2703:
+partial2719:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2704
+	JZ         noFour2720
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2704:
+noFour2720:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2705
+	JZ         noTwo2721
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2705:
+noTwo2721:
 	TESTQ  $0x00000001, SI
-	JZ     stored2706
+	JZ     stored2722
 	VMOVSD X0, (DI)
 
-stored2706:
-	JMP added2702
+stored2722:
+	JMP added2718
 
-few2701:
+few2717:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2707
+	JNZ       partial2723
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2710
+	JMP       stored2726
 
-partial2707:
+partial2723:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2708
+	JZ         noFour2724
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2708:
+noFour2724:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2709
+	JZ         noTwo2725
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2709:
+noTwo2725:
 	TESTQ  $0x00000001, R10
-	JZ     stored2710
+	JZ     stored2726
 	VMOVSD X0, (SI)
 
-stored2710:
-added2702:
+stored2726:
+added2718:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2687
+	JGE  tile2703
 
-tiles2688:
+tiles2704:
 	CMPQ R11, $0x00000001
-	JLT  tiles2712
+	JLT  tiles2728
 
-tile2711:
+tile2727:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -35244,9 +37004,9 @@ tile2711:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2714
+	JLE    done2730
 
-again2713:
+again2729:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -35255,9 +37015,9 @@ again2713:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2713
+	JNZ          again2729
 
-done2714:
+done2730:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35269,7 +37029,7 @@ done2714:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2715
+	JLE           few2731
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -35279,80 +37039,80 @@ done2714:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2717
+	JNZ           partial2733
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2720
+	JMP           stored2736
 
-partial2717:
+partial2733:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2718
+	JZ         noFour2734
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2718:
+noFour2734:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2719
+	JZ         noTwo2735
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2719:
+noTwo2735:
 	TESTQ  $0x00000001, SI
-	JZ     stored2720
+	JZ     stored2736
 	VMOVSD X0, (DI)
 
-stored2720:
-	JMP added2716
+stored2736:
+	JMP added2732
 
-few2715:
+few2731:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2721
+	JNZ       partial2737
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2724
+	JMP       stored2740
 
-partial2721:
+partial2737:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2722
+	JZ         noFour2738
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2722:
+noFour2738:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2723
+	JZ         noTwo2739
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2723:
+noTwo2739:
 	TESTQ  $0x00000001, R10
-	JZ     stored2724
+	JZ     stored2740
 	VMOVSD X0, (SI)
 
-stored2724:
-added2716:
+stored2740:
+added2732:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2711
+	JGE  tile2727
 
-tiles2712:
-	JMP done2422
+tiles2728:
+	JMP done2438
 
-wider2632:
+wider2648:
 	CMPQ  R10, $0x00000030
-	JGT   wider2725
+	JGT   wider2741
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -35363,9 +37123,9 @@ wider2632:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2727
+	JLT   tiles2743
 
-tile2726:
+tile2742:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35386,9 +37146,9 @@ tile2726:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2729
+	JLE    done2745
 
-again2728:
+again2744:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -35415,9 +37175,9 @@ again2728:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2728
+	JNZ          again2744
 
-done2729:
+done2745:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35436,7 +37196,7 @@ done2729:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2730
+	JLE           few2746
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -35446,68 +37206,68 @@ done2729:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2732
+	JNZ           partial2748
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2735
+	JMP           stored2751
 
-partial2732:
+partial2748:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2733
+	JZ         noFour2749
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2733:
+noFour2749:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2734
+	JZ         noTwo2750
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2734:
+noTwo2750:
 	TESTQ  $0x00000001, SI
-	JZ     stored2735
+	JZ     stored2751
 	VMOVSD X0, (DI)
 
-stored2735:
-	JMP added2731
+stored2751:
+	JMP added2747
 
-few2730:
+few2746:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2736
+	JNZ       partial2752
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2739
+	JMP       stored2755
 
-partial2736:
+partial2752:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2737
+	JZ         noFour2753
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2737:
+noFour2753:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2738
+	JZ         noTwo2754
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2738:
+noTwo2754:
 	TESTQ  $0x00000001, R10
-	JZ     stored2739
+	JZ     stored2755
 	VMOVSD X0, (SI)
 
-stored2739:
-added2731:
+stored2755:
+added2747:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -35527,7 +37287,7 @@ added2731:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2740
+	JLE           few2756
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -35537,68 +37297,68 @@ added2731:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2742
+	JNZ           partial2758
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2745
+	JMP           stored2761
 
-partial2742:
+partial2758:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2743
+	JZ         noFour2759
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2743:
+noFour2759:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2744
+	JZ         noTwo2760
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2744:
+noTwo2760:
 	TESTQ  $0x00000001, SI
-	JZ     stored2745
+	JZ     stored2761
 	VMOVSD X0, (DI)
 
-stored2745:
-	JMP added2741
+stored2761:
+	JMP added2757
 
-few2740:
+few2756:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2746
+	JNZ       partial2762
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2749
+	JMP       stored2765
 
-partial2746:
+partial2762:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2747
+	JZ         noFour2763
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2747:
+noFour2763:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2748
+	JZ         noTwo2764
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2748:
+noTwo2764:
 	TESTQ  $0x00000001, R10
-	JZ     stored2749
+	JZ     stored2765
 	VMOVSD X0, (SI)
 
-stored2749:
-added2741:
+stored2765:
+added2757:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -35618,7 +37378,7 @@ added2741:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2750
+	JLE           few2766
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -35628,68 +37388,68 @@ added2741:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2752
+	JNZ           partial2768
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2755
+	JMP           stored2771
 
-partial2752:
+partial2768:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2753
+	JZ         noFour2769
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2753:
+noFour2769:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2754
+	JZ         noTwo2770
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2754:
+noTwo2770:
 	TESTQ  $0x00000001, SI
-	JZ     stored2755
+	JZ     stored2771
 	VMOVSD X0, (DI)
 
-stored2755:
-	JMP added2751
+stored2771:
+	JMP added2767
 
-few2750:
+few2766:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2756
+	JNZ       partial2772
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2759
+	JMP       stored2775
 
-partial2756:
+partial2772:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2757
+	JZ         noFour2773
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2757:
+noFour2773:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2758
+	JZ         noTwo2774
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2758:
+noTwo2774:
 	TESTQ  $0x00000001, R10
-	JZ     stored2759
+	JZ     stored2775
 	VMOVSD X0, (SI)
 
-stored2759:
-added2751:
+stored2775:
+added2767:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -35709,7 +37469,7 @@ added2751:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2760
+	JLE           few2776
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -35719,68 +37479,68 @@ added2751:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2762
+	JNZ           partial2778
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2765
+	JMP           stored2781
 
-partial2762:
+partial2778:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2763
+	JZ         noFour2779
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2763:
+noFour2779:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2764
+	JZ         noTwo2780
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2764:
+noTwo2780:
 	TESTQ  $0x00000001, SI
-	JZ     stored2765
+	JZ     stored2781
 	VMOVSD X0, (DI)
 
-stored2765:
-	JMP added2761
+stored2781:
+	JMP added2777
 
-few2760:
+few2776:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2766
+	JNZ       partial2782
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2769
+	JMP       stored2785
 
-partial2766:
+partial2782:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2767
+	JZ         noFour2783
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2767:
+noFour2783:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2768
+	JZ         noTwo2784
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2768:
+noTwo2784:
 	TESTQ  $0x00000001, R10
-	JZ     stored2769
+	JZ     stored2785
 	VMOVSD X0, (SI)
 
-stored2769:
-added2761:
+stored2785:
+added2777:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -35800,7 +37560,7 @@ added2761:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2770
+	JLE           few2786
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -35810,79 +37570,79 @@ added2761:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2772
+	JNZ           partial2788
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2775
+	JMP           stored2791
 
-partial2772:
+partial2788:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2773
+	JZ         noFour2789
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2773:
+noFour2789:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2774
+	JZ         noTwo2790
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2774:
+noTwo2790:
 	TESTQ  $0x00000001, SI
-	JZ     stored2775
+	JZ     stored2791
 	VMOVSD X0, (DI)
 
-stored2775:
-	JMP added2771
+stored2791:
+	JMP added2787
 
-few2770:
+few2786:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2776
+	JNZ       partial2792
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2779
+	JMP       stored2795
 
-partial2776:
+partial2792:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2777
+	JZ         noFour2793
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2777:
+noFour2793:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2778
+	JZ         noTwo2794
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2778:
+noTwo2794:
 	TESTQ  $0x00000001, R10
-	JZ     stored2779
+	JZ     stored2795
 	VMOVSD X0, (SI)
 
-stored2779:
-added2771:
+stored2795:
+added2787:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2726
+	JGE  tile2742
 
-tiles2727:
+tiles2743:
 	CMPQ R11, $0x00000002
-	JLT  tiles2781
+	JLT  tiles2797
 
-tile2780:
+tile2796:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35894,9 +37654,9 @@ tile2780:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2783
+	JLE    done2799
 
-again2782:
+again2798:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -35911,9 +37671,9 @@ again2782:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2782
+	JNZ          again2798
 
-done2783:
+done2799:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35932,7 +37692,7 @@ done2783:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2784
+	JLE           few2800
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -35942,68 +37702,68 @@ done2783:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2786
+	JNZ           partial2802
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2789
+	JMP           stored2805
 
-partial2786:
+partial2802:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2787
+	JZ         noFour2803
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2787:
+noFour2803:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2788
+	JZ         noTwo2804
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2788:
+noTwo2804:
 	TESTQ  $0x00000001, SI
-	JZ     stored2789
+	JZ     stored2805
 	VMOVSD X0, (DI)
 
-stored2789:
-	JMP added2785
+stored2805:
+	JMP added2801
 
-few2784:
+few2800:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2790
+	JNZ       partial2806
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2793
+	JMP       stored2809
 
-partial2790:
+partial2806:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2791
+	JZ         noFour2807
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2791:
+noFour2807:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2792
+	JZ         noTwo2808
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2792:
+noTwo2808:
 	TESTQ  $0x00000001, R10
-	JZ     stored2793
+	JZ     stored2809
 	VMOVSD X0, (SI)
 
-stored2793:
-added2785:
+stored2809:
+added2801:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -36023,7 +37783,7 @@ added2785:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2794
+	JLE           few2810
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -36033,79 +37793,79 @@ added2785:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2796
+	JNZ           partial2812
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2799
+	JMP           stored2815
 
-partial2796:
+partial2812:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2797
+	JZ         noFour2813
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2797:
+noFour2813:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2798
+	JZ         noTwo2814
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2798:
+noTwo2814:
 	TESTQ  $0x00000001, SI
-	JZ     stored2799
+	JZ     stored2815
 	VMOVSD X0, (DI)
 
-stored2799:
-	JMP added2795
+stored2815:
+	JMP added2811
 
-few2794:
+few2810:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2800
+	JNZ       partial2816
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2803
+	JMP       stored2819
 
-partial2800:
+partial2816:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2801
+	JZ         noFour2817
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2801:
+noFour2817:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2802
+	JZ         noTwo2818
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2802:
+noTwo2818:
 	TESTQ  $0x00000001, R10
-	JZ     stored2803
+	JZ     stored2819
 	VMOVSD X0, (SI)
 
-stored2803:
-added2795:
+stored2819:
+added2811:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2780
+	JGE  tile2796
 
-tiles2781:
+tiles2797:
 	CMPQ R11, $0x00000001
-	JLT  tiles2805
+	JLT  tiles2821
 
-tile2804:
+tile2820:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36114,9 +37874,9 @@ tile2804:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2807
+	JLE    done2823
 
-again2806:
+again2822:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -36127,9 +37887,9 @@ again2806:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2806
+	JNZ          again2822
 
-done2807:
+done2823:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36148,7 +37908,7 @@ done2807:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2808
+	JLE           few2824
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -36158,78 +37918,78 @@ done2807:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2810
+	JNZ           partial2826
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2813
+	JMP           stored2829
 
-partial2810:
+partial2826:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2811
+	JZ         noFour2827
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2811:
+noFour2827:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2812
+	JZ         noTwo2828
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2812:
+noTwo2828:
 	TESTQ  $0x00000001, SI
-	JZ     stored2813
+	JZ     stored2829
 	VMOVSD X0, (DI)
 
-stored2813:
-	JMP added2809
+stored2829:
+	JMP added2825
 
-few2808:
+few2824:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2814
+	JNZ       partial2830
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2817
+	JMP       stored2833
 
-partial2814:
+partial2830:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2815
+	JZ         noFour2831
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2815:
+noFour2831:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2816
+	JZ         noTwo2832
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2816:
+noTwo2832:
 	TESTQ  $0x00000001, R10
-	JZ     stored2817
+	JZ     stored2833
 	VMOVSD X0, (SI)
 
-stored2817:
-added2809:
+stored2833:
+added2825:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2804
+	JGE  tile2820
 
-tiles2805:
-	JMP done2422
+tiles2821:
+	JMP done2438
 
-wider2725:
+wider2741:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -36240,9 +38000,9 @@ wider2725:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2820
+	JLT   tiles2836
 
-tile2819:
+tile2835:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36268,9 +38028,9 @@ tile2819:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2822
+	JLE    done2838
 
-again2821:
+again2837:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -36303,9 +38063,9 @@ again2821:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2821
+	JNZ          again2837
 
-done2822:
+done2838:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36331,7 +38091,7 @@ done2822:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2823
+	JLE           few2839
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -36341,68 +38101,68 @@ done2822:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2825
+	JNZ           partial2841
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2828
+	JMP           stored2844
 
-partial2825:
+partial2841:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2826
+	JZ         noFour2842
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2826:
+noFour2842:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2827
+	JZ         noTwo2843
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2827:
+noTwo2843:
 	TESTQ  $0x00000001, SI
-	JZ     stored2828
+	JZ     stored2844
 	VMOVSD X0, (DI)
 
-stored2828:
-	JMP added2824
+stored2844:
+	JMP added2840
 
-few2823:
+few2839:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2829
+	JNZ       partial2845
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2832
+	JMP       stored2848
 
-partial2829:
+partial2845:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2830
+	JZ         noFour2846
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2830:
+noFour2846:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2831
+	JZ         noTwo2847
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2831:
+noTwo2847:
 	TESTQ  $0x00000001, R10
-	JZ     stored2832
+	JZ     stored2848
 	VMOVSD X0, (SI)
 
-stored2832:
-added2824:
+stored2848:
+added2840:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -36429,7 +38189,7 @@ added2824:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2833
+	JLE           few2849
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -36439,68 +38199,68 @@ added2824:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2835
+	JNZ           partial2851
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2838
+	JMP           stored2854
 
-partial2835:
+partial2851:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2836
+	JZ         noFour2852
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2836:
+noFour2852:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2837
+	JZ         noTwo2853
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2837:
+noTwo2853:
 	TESTQ  $0x00000001, SI
-	JZ     stored2838
+	JZ     stored2854
 	VMOVSD X0, (DI)
 
-stored2838:
-	JMP added2834
+stored2854:
+	JMP added2850
 
-few2833:
+few2849:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2839
+	JNZ       partial2855
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2842
+	JMP       stored2858
 
-partial2839:
+partial2855:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2840
+	JZ         noFour2856
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2840:
+noFour2856:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2841
+	JZ         noTwo2857
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2841:
+noTwo2857:
 	TESTQ  $0x00000001, R10
-	JZ     stored2842
+	JZ     stored2858
 	VMOVSD X0, (SI)
 
-stored2842:
-added2834:
+stored2858:
+added2850:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -36527,7 +38287,7 @@ added2834:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2843
+	JLE           few2859
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -36537,68 +38297,68 @@ added2834:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2845
+	JNZ           partial2861
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2848
+	JMP           stored2864
 
-partial2845:
+partial2861:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2846
+	JZ         noFour2862
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2846:
+noFour2862:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2847
+	JZ         noTwo2863
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2847:
+noTwo2863:
 	TESTQ  $0x00000001, SI
-	JZ     stored2848
+	JZ     stored2864
 	VMOVSD X0, (DI)
 
-stored2848:
-	JMP added2844
+stored2864:
+	JMP added2860
 
-few2843:
+few2859:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2849
+	JNZ       partial2865
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2852
+	JMP       stored2868
 
-partial2849:
+partial2865:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2850
+	JZ         noFour2866
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2850:
+noFour2866:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2851
+	JZ         noTwo2867
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2851:
+noTwo2867:
 	TESTQ  $0x00000001, R10
-	JZ     stored2852
+	JZ     stored2868
 	VMOVSD X0, (SI)
 
-stored2852:
-added2844:
+stored2868:
+added2860:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -36625,7 +38385,7 @@ added2844:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2853
+	JLE           few2869
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -36635,68 +38395,68 @@ added2844:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2855
+	JNZ           partial2871
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2858
+	JMP           stored2874
 
-partial2855:
+partial2871:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2856
+	JZ         noFour2872
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2856:
+noFour2872:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2857
+	JZ         noTwo2873
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2857:
+noTwo2873:
 	TESTQ  $0x00000001, SI
-	JZ     stored2858
+	JZ     stored2874
 	VMOVSD X0, (DI)
 
-stored2858:
-	JMP added2854
+stored2874:
+	JMP added2870
 
-few2853:
+few2869:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2859
+	JNZ       partial2875
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2862
+	JMP       stored2878
 
-partial2859:
+partial2875:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2860
+	JZ         noFour2876
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2860:
+noFour2876:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2861
+	JZ         noTwo2877
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2861:
+noTwo2877:
 	TESTQ  $0x00000001, R10
-	JZ     stored2862
+	JZ     stored2878
 	VMOVSD X0, (SI)
 
-stored2862:
-added2854:
+stored2878:
+added2870:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -36723,7 +38483,7 @@ added2854:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2863
+	JLE           few2879
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -36733,79 +38493,79 @@ added2854:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2865
+	JNZ           partial2881
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2868
+	JMP           stored2884
 
-partial2865:
+partial2881:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2866
+	JZ         noFour2882
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2866:
+noFour2882:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2867
+	JZ         noTwo2883
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2867:
+noTwo2883:
 	TESTQ  $0x00000001, SI
-	JZ     stored2868
+	JZ     stored2884
 	VMOVSD X0, (DI)
 
-stored2868:
-	JMP added2864
+stored2884:
+	JMP added2880
 
-few2863:
+few2879:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2869
+	JNZ       partial2885
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2872
+	JMP       stored2888
 
-partial2869:
+partial2885:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2870
+	JZ         noFour2886
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2870:
+noFour2886:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2871
+	JZ         noTwo2887
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2871:
+noTwo2887:
 	TESTQ  $0x00000001, R10
-	JZ     stored2872
+	JZ     stored2888
 	VMOVSD X0, (SI)
 
-stored2872:
-added2864:
+stored2888:
+added2880:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2819
+	JGE  tile2835
 
-tiles2820:
+tiles2836:
 	CMPQ R11, $0x00000002
-	JLT  tiles2874
+	JLT  tiles2890
 
-tile2873:
+tile2889:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36819,9 +38579,9 @@ tile2873:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2876
+	JLE    done2892
 
-again2875:
+again2891:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -36839,9 +38599,9 @@ again2875:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2875
+	JNZ          again2891
 
-done2876:
+done2892:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36867,7 +38627,7 @@ done2876:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2877
+	JLE           few2893
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -36877,68 +38637,68 @@ done2876:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2879
+	JNZ           partial2895
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2882
+	JMP           stored2898
 
-partial2879:
+partial2895:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2880
+	JZ         noFour2896
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2880:
+noFour2896:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2881
+	JZ         noTwo2897
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2881:
+noTwo2897:
 	TESTQ  $0x00000001, SI
-	JZ     stored2882
+	JZ     stored2898
 	VMOVSD X0, (DI)
 
-stored2882:
-	JMP added2878
+stored2898:
+	JMP added2894
 
-few2877:
+few2893:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2883
+	JNZ       partial2899
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2886
+	JMP       stored2902
 
-partial2883:
+partial2899:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2884
+	JZ         noFour2900
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2884:
+noFour2900:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2885
+	JZ         noTwo2901
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2885:
+noTwo2901:
 	TESTQ  $0x00000001, R10
-	JZ     stored2886
+	JZ     stored2902
 	VMOVSD X0, (SI)
 
-stored2886:
-added2878:
+stored2902:
+added2894:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -36965,7 +38725,7 @@ added2878:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2887
+	JLE           few2903
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -36975,79 +38735,79 @@ added2878:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2889
+	JNZ           partial2905
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2892
+	JMP           stored2908
 
-partial2889:
+partial2905:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2890
+	JZ         noFour2906
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2890:
+noFour2906:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2891
+	JZ         noTwo2907
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2891:
+noTwo2907:
 	TESTQ  $0x00000001, SI
-	JZ     stored2892
+	JZ     stored2908
 	VMOVSD X0, (DI)
 
-stored2892:
-	JMP added2888
+stored2908:
+	JMP added2904
 
-few2887:
+few2903:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2893
+	JNZ       partial2909
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2896
+	JMP       stored2912
 
-partial2893:
+partial2909:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2894
+	JZ         noFour2910
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2894:
+noFour2910:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2895
+	JZ         noTwo2911
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2895:
+noTwo2911:
 	TESTQ  $0x00000001, R10
-	JZ     stored2896
+	JZ     stored2912
 	VMOVSD X0, (SI)
 
-stored2896:
-added2888:
+stored2912:
+added2904:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2873
+	JGE  tile2889
 
-tiles2874:
+tiles2890:
 	CMPQ R11, $0x00000001
-	JLT  tiles2898
+	JLT  tiles2914
 
-tile2897:
+tile2913:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -37057,9 +38817,9 @@ tile2897:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2900
+	JLE    done2916
 
-again2899:
+again2915:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -37072,9 +38832,9 @@ again2899:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2899
+	JNZ          again2915
 
-done2900:
+done2916:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -37100,7 +38860,7 @@ done2900:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2901
+	JLE           few2917
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -37110,75 +38870,75 @@ done2900:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2903
+	JNZ           partial2919
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2906
+	JMP           stored2922
 
-partial2903:
+partial2919:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2904
+	JZ         noFour2920
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2904:
+noFour2920:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2905
+	JZ         noTwo2921
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2905:
+noTwo2921:
 	TESTQ  $0x00000001, SI
-	JZ     stored2906
+	JZ     stored2922
 	VMOVSD X0, (DI)
 
-stored2906:
-	JMP added2902
+stored2922:
+	JMP added2918
 
-few2901:
+few2917:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2907
+	JNZ       partial2923
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2910
+	JMP       stored2926
 
-partial2907:
+partial2923:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2908
+	JZ         noFour2924
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2908:
+noFour2924:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2909
+	JZ         noTwo2925
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2909:
+noTwo2925:
 	TESTQ  $0x00000001, R10
-	JZ     stored2910
+	JZ     stored2926
 	VMOVSD X0, (SI)
 
-stored2910:
-added2902:
+stored2926:
+added2918:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2897
+	JGE  tile2913
 
-tiles2898:
-done2422:
+tiles2914:
+done2438:
 	VZEROUPPER
 	RET

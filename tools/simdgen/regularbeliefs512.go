@@ -90,30 +90,34 @@ func (r regular) nodeBeliefs(i, dst reg.Register, n int, energy, sum reg.VecVirt
 	}
 }
 
-// Offsets in the scratch of regularEdges512: the sums of the rows of beliefs, and of
-// each edge of a group vectors and its scale.
+// Offsets in the scratch of regularEdges512: the sums of the rows of beliefs, and for
+// each of two groups vectors of each edge and their scales.
 const (
 	manySums   = 0
-	manyEdges  = 512
+	manyGroups = 512
 	manyA      = 0
 	manyAL     = 64
 	manyC      = 128
 	manyCR     = 192
 	manyVector = 256
-	manyScales = manyEdges + regularTogether*manyVector
-	manyBytes  = manyScales + 64
+	manyScales = regularTogether * manyVector
+	manyGroup  = manyScales + 64
+	manyBytes  = manyGroups + 2*manyGroup
 )
 
 // edgeLoop is what regularEdges512 keeps in registers.
 type edgeLoop struct {
 	regular
-	i, left, dst, scratch  reg.Register
+	i, left, dst           reg.Register
+	ahead                  int          // how far the group is ahead of edge i
+	sums                   reg.Register // scratch
+	scratch                reg.Register // of the group
 	largest, worst, energy reg.VecVirtual
 	v                      values512
 }
 
 func (l edgeLoop) vector(edge, part int) operand.Mem {
-	return operand.Mem{Base: l.scratch, Disp: manyEdges + manyVector*edge + part}
+	return operand.Mem{Base: l.scratch, Disp: manyVector*edge + part}
 }
 
 // regularEdges512 takes no largest entry out of cavities: some state of a belief is at
@@ -122,25 +126,22 @@ func (l edgeLoop) vector(edge, part int) operand.Mem {
 // and weights below e^−708 are lost, together e^−348, which is 1e-21 of that total.
 func (g *generator) regularEdges512() {
 	g.function("regularEdges512", "func(u *int, dst, sum []float64, lo, hi int) (freeEnergy float64, safe bool)", "is Regular.WriteEdges.")
-	l := edgeLoop{i: g.intParam("lo"), left: g.intParam("hi"), dst: g.base("dst"), scratch: g.alignedScratch(manyBytes),
+	l := edgeLoop{i: g.intParam("lo"), left: g.intParam("hi"), dst: g.base("dst"), sums: g.alignedScratch(manyBytes), scratch: g.GP64(),
 		largest: g.broadcast512("negativeInfinity"), worst: g.zero512(), energy: g.zero512()}
+	other := g.GP64()
+	g.LEAQ(operand.Mem{Base: l.sums, Disp: manyGroups}, l.scratch)
+	g.LEAQ(operand.Mem{Base: l.sums, Disp: manyGroups + manyGroup}, other)
 	g.SUBQ(l.i, l.left)
 	l.v = g.fromRegisters("log2e", "round16", "expLn2High", "expLn2Low")
 	l.v.keepTable("rootBits")
 	zero := g.zero512()
 	for row := range 8 {
-		g.VMOVUPD(zero, operand.Mem{Base: l.scratch, Disp: manySums + 64*row})
+		g.VMOVUPD(zero, operand.Mem{Base: l.sums, Disp: manySums + 64*row})
 	}
 	unsafe := g.label("unsafe")
 	g.forStates(func(r regular) {
 		l.regular = r
-		r.groups(l.i, l.left, func(n int) {
-			for j := 0; j < n; j += 2 {
-				l.sides(j, min(2, n-j))
-			}
-			l.totals(n)
-			l.tables(n)
-		})
+		l.groups(other)
 		bad, large := g.K(), g.K()
 		g.VPCMPUQ_BCST(cmpNotLessEqual, g.constant("edgeRange"), l.worst, bad)
 		g.VCMPPD_BCST(cmpNotLessEqual, g.constant("edgeCavity"), l.largest, large)
@@ -151,7 +152,7 @@ func (g *generator) regularEdges512() {
 			if row > 0 {
 				g.ADDQ(r.bytes(), p)
 			}
-			r.addRow(g.load512(operand.Mem{Base: l.scratch, Disp: manySums + 64*row}, nil), p)
+			r.addRow(g.load512(operand.Mem{Base: l.sums, Disp: manySums + 64*row}, nil), p)
 		})
 	})
 	g.spread(g.VADDPD, l.energy)
@@ -159,6 +160,45 @@ func (g *generator) regularEdges512() {
 	g.returnFlag(true, 1)
 	g.Label(unsafe)
 	g.returnFlag(false, 1)
+}
+
+// groups does whole groups, each begun before the tables of the one before are
+// written: what waits for totals is then not alone. The rest goes one by one.
+func (l edgeLoop) groups(other reg.Register) {
+	g := l.g
+	again, last, single, done := l.g.label("group"), g.label("last"), g.label("single"), g.label("done")
+	g.CMPQ(l.left, operand.U8(regularTogether))
+	g.JLT(label(single))
+	l.sides(regularTogether)
+	l.totals(regularTogether)
+	g.Label(again)
+	g.CMPQ(l.left, operand.U8(2*regularTogether))
+	g.JLT(label(last))
+	next := l
+	next.ahead, next.scratch = regularTogether, other
+	next.sides(regularTogether)
+	l.tables(regularTogether)
+	next.totals(regularTogether)
+	g.XCHGQ(l.scratch, other)
+	l.advance(regularTogether)
+	g.JMP(label(again))
+	g.Label(last)
+	l.tables(regularTogether)
+	l.advance(regularTogether)
+	g.Label(single)
+	g.TESTQ(l.left, l.left)
+	g.JZ(label(done))
+	l.sides(1)
+	l.totals(1)
+	l.tables(1)
+	l.advance(1)
+	g.JMP(label(single))
+	g.Label(done)
+}
+
+func (l edgeLoop) advance(n int) {
+	l.g.ADDQ(operand.U8(n), l.i)
+	l.g.SUBQ(operand.U8(n), l.left)
 }
 
 // eachRow emits body for each row of a table; the code leaves after the last.
@@ -174,12 +214,19 @@ func (l edgeLoop) eachRow(body func(row int)) {
 	g.Label(end)
 }
 
-// sides puts weights and products of n edges of the group into the scratch.
-func (l edgeLoop) sides(first, n int) {
+// sides puts weights and products of the n edges of the group into the scratch, two
+// edges at a time: as many as registers allow.
+func (l edgeLoop) sides(n int) {
+	for j := 0; j < n; j += 2 {
+		l.someSides(j, min(2, n-j))
+	}
+}
+
+func (l edgeLoop) someSides(first, n int) {
 	g := l.g
 	var cavities, products []reg.VecVirtual
 	for j := first; j < first+n; j++ {
-		e := l.number(regularEdges, l.plus(l.i, j))
+		e := l.number(regularEdges, l.plus(l.i, l.ahead+j))
 		for side, ends := range []int{regularU, regularV} {
 			d := l.plus(e, 0)
 			g.ADDQ(d, d)
@@ -203,7 +250,7 @@ func (l edgeLoop) sides(first, n int) {
 
 // edgeTable returns the address of the table of the j-th edge of the group.
 func (l edgeLoop) edgeTable(j int) reg.Register {
-	q := l.plus(l.i, j)
+	q := l.plus(l.i, l.ahead+j)
 	l.g.MOVQ(operand.Mem{Base: l.base(regularAt), Index: q, Scale: 8}, q)
 	p := l.field(regularTables)
 	l.g.LEAQ(operand.Mem{Base: p, Index: q, Scale: 8}, p)
@@ -280,7 +327,7 @@ func (l edgeLoop) rhos(n int) reg.VecVirtual {
 	g, base := l.g, l.field(regularRho)
 	at := make([]operand.Mem, n)
 	for j := range at {
-		e := l.number(regularEdges, l.plus(l.i, j))
+		e := l.number(regularEdges, l.plus(l.i, l.ahead+j))
 		g.ANDQ(operand.Mem{Base: l.u, Disp: regularPerEdge}, e)
 		at[j] = operand.Mem{Base: base, Index: e, Scale: 8}
 	}
@@ -305,7 +352,7 @@ func (l edgeLoop) tables(n int) {
 	g := l.g
 	sums := g.several(8)
 	for row, z := range sums {
-		g.VMOVUPD(operand.Mem{Base: l.scratch, Disp: manySums + 64*row}, z)
+		g.VMOVUPD(operand.Mem{Base: l.sums, Disp: manySums + 64*row}, z)
 	}
 	for j := range n {
 		t, c := l.edgeTable(j), g.ZMM()
@@ -324,6 +371,6 @@ func (l edgeLoop) tables(n int) {
 		})
 	}
 	for row, z := range sums {
-		g.VMOVUPD(z, operand.Mem{Base: l.scratch, Disp: manySums + 64*row})
+		g.VMOVUPD(z, operand.Mem{Base: l.sums, Disp: manySums + 64*row})
 	}
 }
