@@ -13397,34 +13397,21 @@ group1074:
 	VADDPD           Z17, Z21, Z21
 	VADDPD           Z18, Z22, Z22
 	VADDPD           Z19, Z23, Z23
-	VMOVAPD          Z20, Z4
-	VMOVAPD          Z21, Z5
-	VMOVAPD          Z22, Z6
-	VMOVAPD          Z23, Z7
-	VSHUFF64X2       $0x4e, Z4, Z4, Z8
-	VSHUFF64X2       $0x4e, Z5, Z5, Z9
-	VSHUFF64X2       $0x4e, Z6, Z6, Z10
-	VSHUFF64X2       $0x4e, Z7, Z7, Z11
-	VMAXPD           Z8, Z4, Z4
-	VMAXPD           Z9, Z5, Z5
-	VMAXPD           Z10, Z6, Z6
-	VMAXPD           Z11, Z7, Z7
-	VSHUFF64X2       $0xb1, Z4, Z4, Z8
-	VSHUFF64X2       $0xb1, Z5, Z5, Z9
-	VSHUFF64X2       $0xb1, Z6, Z6, Z10
-	VSHUFF64X2       $0xb1, Z7, Z7, Z11
-	VMAXPD           Z8, Z4, Z4
-	VMAXPD           Z9, Z5, Z5
-	VMAXPD           Z10, Z6, Z6
-	VMAXPD           Z11, Z7, Z7
-	VPERMILPD        $0x55, Z4, Z8
-	VPERMILPD        $0x55, Z5, Z9
-	VPERMILPD        $0x55, Z6, Z10
-	VPERMILPD        $0x55, Z7, Z11
-	VMAXPD           Z8, Z4, Z4
-	VMAXPD           Z9, Z5, Z5
-	VMAXPD           Z10, Z6, Z6
-	VMAXPD           Z11, Z7, Z7
+	VSHUFF64X2       $0x44, Z21, Z20, Z4
+	VSHUFF64X2       $0xee, Z21, Z20, Z5
+	VMAXPD           Z5, Z4, Z4
+	VSHUFF64X2       $0x44, Z23, Z22, Z5
+	VSHUFF64X2       $0xee, Z23, Z22, Z6
+	VMAXPD           Z6, Z5, Z5
+	VSHUFF64X2       $0x88, Z5, Z4, Z6
+	VSHUFF64X2       $0xdd, Z5, Z4, Z4
+	VMAXPD           Z4, Z6, Z6
+	VPERMILPD        $0x55, Z6, Z4
+	VMAXPD           Z4, Z6, Z6
+	VSHUFF64X2       $0x00, Z6, Z6, Z4
+	VSHUFF64X2       $0x55, Z6, Z6, Z5
+	VSHUFF64X2       $0xaa, Z6, Z6, Z7
+	VSHUFF64X2       $0xff, Z6, Z6, Z6
 	LEAQ             (AX), SI
 	MOVQ             264(DX), DI
 	MOVLQSX          (DI)(SI*4), SI
@@ -13473,13 +13460,13 @@ undamped1077:
 	SHLQ        $0x06, SI
 	ADDQ        48(DX), SI
 	VMOVUPD     (SI), Z4
-	VSUBPD      Z6, Z22, Z22
+	VSUBPD      Z7, Z22, Z22
 	VUCOMISD    X2, X0
 	JBE         undamped1078
 	VCMPPD      $0x04, Z4, Z22, K1
 	VMULPD      Z0, Z4, Z5
-	VMULPD      Z1, Z22, Z6
-	VADDPD      Z5, Z6, K1, Z22
+	VMULPD      Z1, Z22, Z7
+	VADDPD      Z5, Z7, K1, Z22
 
 undamped1078:
 	VCMPPD      $0x04, Z4, Z22, K1
@@ -13494,7 +13481,7 @@ undamped1078:
 	SHLQ        $0x06, SI
 	ADDQ        48(DX), SI
 	VMOVUPD     (SI), Z4
-	VSUBPD      Z7, Z23, Z23
+	VSUBPD      Z6, Z23, Z23
 	VUCOMISD    X2, X0
 	JBE         undamped1079
 	VCMPPD      $0x04, Z4, Z23, K1
@@ -13715,40 +13702,27 @@ group1083:
 	VADDPD           Z19, Z23, Z23
 	VBROADCASTSD     constants<>+704(SB), Z4
 	VMOVAPD          Z20, K1, Z4
-	VMOVAPD          Z4, Z4
 	VBROADCASTSD     constants<>+704(SB), Z5
 	VMOVAPD          Z21, K1, Z5
-	VMOVAPD          Z5, Z5
 	VBROADCASTSD     constants<>+704(SB), Z6
 	VMOVAPD          Z22, K1, Z6
-	VMOVAPD          Z6, Z6
 	VBROADCASTSD     constants<>+704(SB), Z7
 	VMOVAPD          Z23, K1, Z7
-	VMOVAPD          Z7, Z7
-	VSHUFF64X2       $0x4e, Z4, Z4, Z8
-	VSHUFF64X2       $0x4e, Z5, Z5, Z9
-	VSHUFF64X2       $0x4e, Z6, Z6, Z10
-	VSHUFF64X2       $0x4e, Z7, Z7, Z11
-	VMAXPD           Z8, Z4, Z4
-	VMAXPD           Z9, Z5, Z5
-	VMAXPD           Z10, Z6, Z6
-	VMAXPD           Z11, Z7, Z7
-	VSHUFF64X2       $0xb1, Z4, Z4, Z8
-	VSHUFF64X2       $0xb1, Z5, Z5, Z9
-	VSHUFF64X2       $0xb1, Z6, Z6, Z10
-	VSHUFF64X2       $0xb1, Z7, Z7, Z11
-	VMAXPD           Z8, Z4, Z4
-	VMAXPD           Z9, Z5, Z5
-	VMAXPD           Z10, Z6, Z6
-	VMAXPD           Z11, Z7, Z7
-	VPERMILPD        $0x55, Z4, Z8
-	VPERMILPD        $0x55, Z5, Z9
-	VPERMILPD        $0x55, Z6, Z10
-	VPERMILPD        $0x55, Z7, Z11
-	VMAXPD           Z8, Z4, Z4
-	VMAXPD           Z9, Z5, Z5
-	VMAXPD           Z10, Z6, Z6
-	VMAXPD           Z11, Z7, Z7
+	VSHUFF64X2       $0x44, Z5, Z4, Z8
+	VSHUFF64X2       $0xee, Z5, Z4, Z4
+	VMAXPD           Z4, Z8, Z8
+	VSHUFF64X2       $0x44, Z7, Z6, Z4
+	VSHUFF64X2       $0xee, Z7, Z6, Z5
+	VMAXPD           Z5, Z4, Z4
+	VSHUFF64X2       $0x88, Z4, Z8, Z5
+	VSHUFF64X2       $0xdd, Z4, Z8, Z4
+	VMAXPD           Z4, Z5, Z5
+	VPERMILPD        $0x55, Z5, Z4
+	VMAXPD           Z4, Z5, Z5
+	VSHUFF64X2       $0x00, Z5, Z5, Z4
+	VSHUFF64X2       $0x55, Z5, Z5, Z6
+	VSHUFF64X2       $0xaa, Z5, Z5, Z7
+	VSHUFF64X2       $0xff, Z5, Z5, Z5
 	LEAQ             (AX), R8
 	MOVQ             264(DX), R9
 	MOVLQSX          (R9)(R8*4), R8
@@ -13802,13 +13776,13 @@ stored1089:
 	IMULQ     SI, R8
 	ADDQ      48(DX), R8
 	VMOVUPD.Z (R8), K1, Z4
-	VSUBPD.Z  Z5, Z21, K1, Z21
+	VSUBPD.Z  Z6, Z21, K1, Z21
 	VUCOMISD  X2, X0
 	JBE       undamped1090
 	VCMPPD    $0x04, Z4, Z21, K2
-	VMULPD    Z0, Z4, Z5
+	VMULPD    Z0, Z4, Z6
 	VMULPD    Z1, Z21, Z8
-	VADDPD    Z5, Z8, K2, Z21
+	VADDPD    Z6, Z8, K2, Z21
 
 undamped1090:
 	VCMPPD      $0x04, Z4, Z21, K2
@@ -13849,13 +13823,13 @@ stored1094:
 	IMULQ     SI, R8
 	ADDQ      48(DX), R8
 	VMOVUPD.Z (R8), K1, Z4
-	VSUBPD.Z  Z6, Z22, K1, Z22
+	VSUBPD.Z  Z7, Z22, K1, Z22
 	VUCOMISD  X2, X0
 	JBE       undamped1095
 	VCMPPD    $0x04, Z4, Z22, K2
-	VMULPD    Z0, Z4, Z5
-	VMULPD    Z1, Z22, Z6
-	VADDPD    Z5, Z6, K2, Z22
+	VMULPD    Z0, Z4, Z6
+	VMULPD    Z1, Z22, Z7
+	VADDPD    Z6, Z7, K2, Z22
 
 undamped1095:
 	VCMPPD      $0x04, Z4, Z22, K2
@@ -13896,7 +13870,7 @@ stored1099:
 	IMULQ     SI, R8
 	ADDQ      48(DX), R8
 	VMOVUPD.Z (R8), K1, Z4
-	VSUBPD.Z  Z7, Z23, K1, Z23
+	VSUBPD.Z  Z5, Z23, K1, Z23
 	VUCOMISD  X2, X0
 	JBE       undamped1100
 	VCMPPD    $0x04, Z4, Z23, K2
@@ -14205,53 +14179,40 @@ summed1124:
 	VMOVUPD           Z0, (DI)
 	VCMPPD            $0x03, Z0, Z0, K2
 	KORB              K2, K1, K1
-	VMOVAPD           Z0, Z4
 	VMOVUPD           Z1, 64(DI)
 	VCMPPD            $0x03, Z1, Z1, K2
 	KORB              K2, K1, K1
-	VMOVAPD           Z1, Z5
 	VMOVUPD           Z2, 128(DI)
 	VCMPPD            $0x03, Z2, Z2, K2
 	KORB              K2, K1, K1
-	VMOVAPD           Z2, Z6
 	VMOVUPD           Z3, 192(DI)
 	VCMPPD            $0x03, Z3, Z3, K2
 	KORB              K2, K1, K1
-	VMOVAPD           Z3, Z7
-	VSHUFF64X2        $0x4e, Z4, Z4, Z8
-	VSHUFF64X2        $0x4e, Z5, Z5, Z9
-	VSHUFF64X2        $0x4e, Z6, Z6, Z10
-	VSHUFF64X2        $0x4e, Z7, Z7, Z11
-	VMAXPD            Z8, Z4, Z4
-	VMAXPD            Z9, Z5, Z5
-	VMAXPD            Z10, Z6, Z6
-	VMAXPD            Z11, Z7, Z7
-	VSHUFF64X2        $0xb1, Z4, Z4, Z8
-	VSHUFF64X2        $0xb1, Z5, Z5, Z9
-	VSHUFF64X2        $0xb1, Z6, Z6, Z10
-	VSHUFF64X2        $0xb1, Z7, Z7, Z11
-	VMAXPD            Z8, Z4, Z4
-	VMAXPD            Z9, Z5, Z5
-	VMAXPD            Z10, Z6, Z6
-	VMAXPD            Z11, Z7, Z7
-	VPERMILPD         $0x55, Z4, Z8
-	VPERMILPD         $0x55, Z5, Z9
-	VPERMILPD         $0x55, Z6, Z10
-	VPERMILPD         $0x55, Z7, Z11
-	VMAXPD            Z8, Z4, Z4
-	VMAXPD            Z9, Z5, Z5
-	VMAXPD            Z10, Z6, Z6
-	VMAXPD            Z11, Z7, Z7
+	VSHUFF64X2        $0x44, Z1, Z0, Z4
+	VSHUFF64X2        $0xee, Z1, Z0, Z5
+	VMAXPD            Z5, Z4, Z4
+	VSHUFF64X2        $0x44, Z3, Z2, Z5
+	VSHUFF64X2        $0xee, Z3, Z2, Z6
+	VMAXPD            Z6, Z5, Z5
+	VSHUFF64X2        $0x88, Z5, Z4, Z6
+	VSHUFF64X2        $0xdd, Z5, Z4, Z4
+	VMAXPD            Z4, Z6, Z6
+	VPERMILPD         $0x55, Z6, Z4
+	VMAXPD            Z4, Z6, Z6
+	VSHUFF64X2        $0x00, Z6, Z6, Z4
+	VSHUFF64X2        $0x55, Z6, Z6, Z5
+	VSHUFF64X2        $0xaa, Z6, Z6, Z7
+	VSHUFF64X2        $0xff, Z6, Z6, Z6
 	VPANDQ.BCST       constants<>+752(SB), Z4, Z8
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K2
 	KORB              K2, K1, K1
 	VPANDQ.BCST       constants<>+752(SB), Z5, Z8
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K2
 	KORB              K2, K1, K1
-	VPANDQ.BCST       constants<>+752(SB), Z6, Z8
+	VPANDQ.BCST       constants<>+752(SB), Z7, Z8
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K2
 	KORB              K2, K1, K1
-	VPANDQ.BCST       constants<>+752(SB), Z7, Z8
+	VPANDQ.BCST       constants<>+752(SB), Z6, Z8
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K2
 	KORB              K2, K1, K1
 	KORTESTB          K1, K1
@@ -14278,7 +14239,7 @@ summed1124:
 	VMOVSD            constants<>+784(SB), X4
 	VDIVSD            (R12)(R8*8), X4, X4
 	VBROADCASTSD      X4, Z4
-	VSUBPD            Z6, Z2, Z2
+	VSUBPD            Z7, Z2, Z2
 	VMULPD            Z4, Z2, Z2
 	VMOVUPD           Z2, 128(DI)
 	MOVQ              192(BX), R8
@@ -14286,7 +14247,7 @@ summed1124:
 	VMOVSD            constants<>+784(SB), X4
 	VDIVSD            (R12)(R8*8), X4, X4
 	VBROADCASTSD      X4, Z4
-	VSUBPD            Z7, Z3, Z3
+	VSUBPD            Z6, Z3, Z3
 	VMULPD            Z4, Z3, Z3
 	VMOVUPD           Z3, 192(DI)
 	VBROADCASTSD      constants<>+832(SB), Z4
@@ -14397,35 +14358,26 @@ summed1124:
 	VSCALEFPD         Z5, Z21, Z21
 	VSCALEFPD         Z6, Z22, Z22
 	VSCALEFPD         Z7, Z23, Z23
-	VSHUFF64X2        $0x4e, Z20, Z20, Z0
-	VSHUFF64X2        $0x4e, Z21, Z21, Z1
-	VSHUFF64X2        $0x4e, Z22, Z22, Z2
-	VSHUFF64X2        $0x4e, Z23, Z23, Z3
-	VADDPD            Z0, Z20, Z20
-	VADDPD            Z1, Z21, Z21
-	VADDPD            Z2, Z22, Z22
-	VADDPD            Z3, Z23, Z23
-	VSHUFF64X2        $0xb1, Z20, Z20, Z0
-	VSHUFF64X2        $0xb1, Z21, Z21, Z1
-	VSHUFF64X2        $0xb1, Z22, Z22, Z2
-	VSHUFF64X2        $0xb1, Z23, Z23, Z3
-	VADDPD            Z0, Z20, Z20
-	VADDPD            Z1, Z21, Z21
-	VADDPD            Z2, Z22, Z22
-	VADDPD            Z3, Z23, Z23
-	VPERMILPD         $0x55, Z20, Z0
-	VPERMILPD         $0x55, Z21, Z1
-	VPERMILPD         $0x55, Z22, Z2
-	VPERMILPD         $0x55, Z23, Z3
-	VADDPD            Z0, Z20, Z20
-	VADDPD            Z1, Z21, Z21
-	VADDPD            Z2, Z22, Z22
-	VADDPD            Z3, Z23, Z23
+	VSHUFF64X2        $0x44, Z21, Z20, Z0
+	VSHUFF64X2        $0xee, Z21, Z20, Z1
+	VADDPD            Z1, Z0, Z0
+	VSHUFF64X2        $0x44, Z23, Z22, Z1
+	VSHUFF64X2        $0xee, Z23, Z22, Z2
+	VADDPD            Z2, Z1, Z1
+	VSHUFF64X2        $0x88, Z1, Z0, Z2
+	VSHUFF64X2        $0xdd, Z1, Z0, Z0
+	VADDPD            Z0, Z2, Z2
+	VPERMILPD         $0x55, Z2, Z0
+	VADDPD            Z0, Z2, Z2
+	VSHUFF64X2        $0x00, Z2, Z2, Z0
+	VSHUFF64X2        $0x55, Z2, Z2, Z1
+	VSHUFF64X2        $0xaa, Z2, Z2, Z3
+	VSHUFF64X2        $0xff, Z2, Z2, Z2
 	MOVQ              384(BX), DI
-	VMOVSD            X20, (DI)(DX*8)
-	VMOVSD            X21, 8(DI)(DX*8)
-	VMOVSD            X22, 16(DI)(DX*8)
-	VMOVSD            X23, 24(DI)(DX*8)
+	VMOVSD            X0, (DI)(DX*8)
+	VMOVSD            X1, 8(DI)(DX*8)
+	VMOVSD            X3, 16(DI)(DX*8)
+	VMOVSD            X2, 24(DI)(DX*8)
 	ADDQ              $0x04, DX
 	ADDQ              $0x04, AX
 	CMPQ              AX, CX
@@ -14582,59 +14534,46 @@ summed1133:
 	KORB              K3, K2, K2
 	VBROADCASTSD      constants<>+704(SB), Z4
 	VMOVAPD           Z0, K1, Z4
-	VMOVAPD           Z4, Z4
 	VMOVUPD           Z1, 64(R8)
 	VCMPPD            $0x03, Z1, Z1, K3
 	KORB              K3, K2, K2
 	VBROADCASTSD      constants<>+704(SB), Z5
 	VMOVAPD           Z1, K1, Z5
-	VMOVAPD           Z5, Z5
 	VMOVUPD           Z2, 128(R8)
 	VCMPPD            $0x03, Z2, Z2, K3
 	KORB              K3, K2, K2
 	VBROADCASTSD      constants<>+704(SB), Z6
 	VMOVAPD           Z2, K1, Z6
-	VMOVAPD           Z6, Z6
 	VMOVUPD           Z3, 192(R8)
 	VCMPPD            $0x03, Z3, Z3, K3
 	KORB              K3, K2, K2
 	VBROADCASTSD      constants<>+704(SB), Z7
 	VMOVAPD           Z3, K1, Z7
-	VMOVAPD           Z7, Z7
-	VSHUFF64X2        $0x4e, Z4, Z4, Z8
-	VSHUFF64X2        $0x4e, Z5, Z5, Z9
-	VSHUFF64X2        $0x4e, Z6, Z6, Z10
-	VSHUFF64X2        $0x4e, Z7, Z7, Z11
-	VMAXPD            Z8, Z4, Z4
-	VMAXPD            Z9, Z5, Z5
-	VMAXPD            Z10, Z6, Z6
-	VMAXPD            Z11, Z7, Z7
-	VSHUFF64X2        $0xb1, Z4, Z4, Z8
-	VSHUFF64X2        $0xb1, Z5, Z5, Z9
-	VSHUFF64X2        $0xb1, Z6, Z6, Z10
-	VSHUFF64X2        $0xb1, Z7, Z7, Z11
-	VMAXPD            Z8, Z4, Z4
-	VMAXPD            Z9, Z5, Z5
-	VMAXPD            Z10, Z6, Z6
-	VMAXPD            Z11, Z7, Z7
-	VPERMILPD         $0x55, Z4, Z8
-	VPERMILPD         $0x55, Z5, Z9
-	VPERMILPD         $0x55, Z6, Z10
-	VPERMILPD         $0x55, Z7, Z11
-	VMAXPD            Z8, Z4, Z4
-	VMAXPD            Z9, Z5, Z5
-	VMAXPD            Z10, Z6, Z6
-	VMAXPD            Z11, Z7, Z7
+	VSHUFF64X2        $0x44, Z5, Z4, Z8
+	VSHUFF64X2        $0xee, Z5, Z4, Z4
+	VMAXPD            Z4, Z8, Z8
+	VSHUFF64X2        $0x44, Z7, Z6, Z4
+	VSHUFF64X2        $0xee, Z7, Z6, Z5
+	VMAXPD            Z5, Z4, Z4
+	VSHUFF64X2        $0x88, Z4, Z8, Z5
+	VSHUFF64X2        $0xdd, Z4, Z8, Z4
+	VMAXPD            Z4, Z5, Z5
+	VPERMILPD         $0x55, Z5, Z4
+	VMAXPD            Z4, Z5, Z5
+	VSHUFF64X2        $0x00, Z5, Z5, Z4
+	VSHUFF64X2        $0x55, Z5, Z5, Z6
+	VSHUFF64X2        $0xaa, Z5, Z5, Z7
+	VSHUFF64X2        $0xff, Z5, Z5, Z5
 	VPANDQ.BCST       constants<>+752(SB), Z4, Z8
-	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K3
-	KORB              K3, K2, K2
-	VPANDQ.BCST       constants<>+752(SB), Z5, Z8
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K3
 	KORB              K3, K2, K2
 	VPANDQ.BCST       constants<>+752(SB), Z6, Z8
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K3
 	KORB              K3, K2, K2
 	VPANDQ.BCST       constants<>+752(SB), Z7, Z8
+	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K3
+	KORB              K3, K2, K2
+	VPANDQ.BCST       constants<>+752(SB), Z5, Z8
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K3
 	KORB              K3, K2, K2
 	KORTESTB          K2, K2
@@ -14654,7 +14593,7 @@ summed1133:
 	VMOVSD            constants<>+784(SB), X4
 	VDIVSD            (R13)(R9*8), X4, X4
 	VBROADCASTSD      X4, Z4
-	VSUBPD            Z5, Z1, Z1
+	VSUBPD            Z6, Z1, Z1
 	VMULPD            Z4, Z1, Z1
 	VMOVUPD           Z1, 64(R8)
 	VMOVAPD.Z         Z1, K1, Z1
@@ -14663,7 +14602,7 @@ summed1133:
 	VMOVSD            constants<>+784(SB), X4
 	VDIVSD            (R13)(R9*8), X4, X4
 	VBROADCASTSD      X4, Z4
-	VSUBPD            Z6, Z2, Z2
+	VSUBPD            Z7, Z2, Z2
 	VMULPD            Z4, Z2, Z2
 	VMOVUPD           Z2, 128(R8)
 	VMOVAPD.Z         Z2, K1, Z2
@@ -14672,7 +14611,7 @@ summed1133:
 	VMOVSD            constants<>+784(SB), X4
 	VDIVSD            (R13)(R9*8), X4, X4
 	VBROADCASTSD      X4, Z4
-	VSUBPD            Z7, Z3, Z3
+	VSUBPD            Z5, Z3, Z3
 	VMULPD            Z4, Z3, Z3
 	VMOVUPD           Z3, 192(R8)
 	VMOVAPD.Z         Z3, K1, Z3
@@ -14788,35 +14727,26 @@ summed1133:
 	VMOVAPD.Z         Z21, K1, Z21
 	VMOVAPD.Z         Z22, K1, Z22
 	VMOVAPD.Z         Z23, K1, Z23
-	VSHUFF64X2        $0x4e, Z20, Z20, Z0
-	VSHUFF64X2        $0x4e, Z21, Z21, Z1
-	VSHUFF64X2        $0x4e, Z22, Z22, Z2
-	VSHUFF64X2        $0x4e, Z23, Z23, Z3
-	VADDPD            Z0, Z20, Z20
-	VADDPD            Z1, Z21, Z21
-	VADDPD            Z2, Z22, Z22
-	VADDPD            Z3, Z23, Z23
-	VSHUFF64X2        $0xb1, Z20, Z20, Z0
-	VSHUFF64X2        $0xb1, Z21, Z21, Z1
-	VSHUFF64X2        $0xb1, Z22, Z22, Z2
-	VSHUFF64X2        $0xb1, Z23, Z23, Z3
-	VADDPD            Z0, Z20, Z20
-	VADDPD            Z1, Z21, Z21
-	VADDPD            Z2, Z22, Z22
-	VADDPD            Z3, Z23, Z23
-	VPERMILPD         $0x55, Z20, Z0
-	VPERMILPD         $0x55, Z21, Z1
-	VPERMILPD         $0x55, Z22, Z2
-	VPERMILPD         $0x55, Z23, Z3
-	VADDPD            Z0, Z20, Z20
-	VADDPD            Z1, Z21, Z21
-	VADDPD            Z2, Z22, Z22
-	VADDPD            Z3, Z23, Z23
+	VSHUFF64X2        $0x44, Z21, Z20, Z0
+	VSHUFF64X2        $0xee, Z21, Z20, Z1
+	VADDPD            Z1, Z0, Z0
+	VSHUFF64X2        $0x44, Z23, Z22, Z1
+	VSHUFF64X2        $0xee, Z23, Z22, Z2
+	VADDPD            Z2, Z1, Z1
+	VSHUFF64X2        $0x88, Z1, Z0, Z2
+	VSHUFF64X2        $0xdd, Z1, Z0, Z0
+	VADDPD            Z0, Z2, Z2
+	VPERMILPD         $0x55, Z2, Z0
+	VADDPD            Z0, Z2, Z2
+	VSHUFF64X2        $0x00, Z2, Z2, Z0
+	VSHUFF64X2        $0x55, Z2, Z2, Z1
+	VSHUFF64X2        $0xaa, Z2, Z2, Z3
+	VSHUFF64X2        $0xff, Z2, Z2, Z2
 	MOVQ              384(BX), R8
-	VMOVSD            X20, (R8)(DX*8)
-	VMOVSD            X21, 8(R8)(DX*8)
-	VMOVSD            X22, 16(R8)(DX*8)
-	VMOVSD            X23, 24(R8)(DX*8)
+	VMOVSD            X0, (R8)(DX*8)
+	VMOVSD            X1, 8(R8)(DX*8)
+	VMOVSD            X3, 16(R8)(DX*8)
+	VMOVSD            X2, 24(R8)(DX*8)
 	ADDQ              $0x04, DX
 	ADDQ              $0x04, AX
 	CMPQ              AX, CX

@@ -302,6 +302,17 @@ func (g *generator) regularAbsorb512() {
 	g.end()
 }
 
+// spreadMany is spreadFour for four vectors or one.
+func (g *generator) spreadMany(op func(...operand.Op), z []reg.VecVirtual) []reg.VecVirtual {
+	if len(z) == regularTogether {
+		return g.spreadFour(op, z)
+	}
+	t := g.ZMM()
+	g.VMOVAPD(z[0], t)
+	g.spread(op, t)
+	return []reg.VecVirtual{t}
+}
+
 // absorb does n messages from the i-th on, whose sums begin at row.
 func (r regular) absorb(a absorbing, i, row reg.Register, n int) {
 	g := r.g
@@ -311,10 +322,9 @@ func (r regular) absorb(a absorbing, i, row reg.Register, n int) {
 	}
 	logs := g.fromMemory().logs512(sums)
 	for j := range n {
-		largest[j] = g.ZMM()
-		g.VMOVAPD(g.orInfinity(logs[j], r.mask), largest[j])
+		largest[j] = g.orInfinity(logs[j], r.mask)
 	}
-	g.spreads(g.VMAXPD, largest)
+	largest = g.spreadMany(g.VMAXPD, largest)
 	for j := range n {
 		p := g.GP64()
 		g.LEAQ(operand.Mem{Base: i, Disp: j}, p)
@@ -397,10 +407,9 @@ func (r regular) shift(totals []reg.VecVirtual, positions []reg.Register, done r
 	for j, x := range totals {
 		g.VMOVUPD(x, operand.Mem{Base: at, Disp: 64 * j})
 		g.noteNaN(x, bad)
-		largest[j] = g.ZMM()
-		g.VMOVAPD(g.orInfinity(x, r.mask), largest[j])
+		largest[j] = g.orInfinity(x, r.mask)
 	}
-	g.spreads(g.VMAXPD, largest)
+	largest = g.spreadFour(g.VMAXPD, largest)
 	for j := range largest {
 		magnitude, infinite := g.ZMM(), g.K()
 		g.VPANDQ_BCST(g.constant("magnitude"), largest[j], magnitude)
@@ -424,7 +433,7 @@ func (r regular) shift(totals []reg.VecVirtual, positions []reg.Register, done r
 	for _, x := range sums {
 		r.clear(x)
 	}
-	g.spreads(g.VADDPD, sums)
+	sums = g.spreadFour(g.VADDPD, sums)
 	total := r.field(regularTotals)
 	for j, x := range sums {
 		g.VMOVSD(x.AsX(), operand.Mem{Base: total, Index: done, Scale: 8, Disp: 8 * j})
