@@ -25,12 +25,13 @@ type regular struct {
 // fitRegular decides whether a block can do without lists, and says where its parts
 // are.
 func (w *Workspace) fitRegular(net *Net, st *State, block *partition.Block) bool {
-	if !(net.uniform > 0 && net.uniform <= simd.RegularStates()) || w.single.on || w.logarithms {
+	if !(net.uniform > 0 && net.uniform <= simd.RegularStates()) || w.logarithms {
 		return false
 	}
 	u := &w.regular.parts
 	u.States = net.uniform
 	u.Beliefs, u.Messages, u.Tables, u.At = st.LogBelief, st.LogMessage, w.arena, w.at
+	u.Tables32 = w.single.arena
 	u.Potentials, u.RhoNode, u.Count = w.Potentials.Node, net.Counting.rhoNode, net.Counting.Node
 	u.PerEdge, u.Rho = -1, net.Counting.Edge
 	if w.regular.rho[0] = net.Counting.same; w.regular.rho[0] != 0 {
@@ -47,10 +48,10 @@ func (w *Workspace) beginRegular(damping float64) {
 	u := &w.regular.parts
 	if n := 8 * (regularMessages + simd.RegularPadding); len(u.Rows) < n {
 		u.Rows, u.Sums = make([]float64, n), make([]float64, n)
-		u.Totals = make([]float64, regularMessages+simd.RegularPadding)
+		u.Totals, u.Rows32 = make([]float64, regularMessages+simd.RegularPadding), make([]float32, n)
 	}
 	u.Damping, u.Far = damping, 0
-	if len(u.Tables) > nearTables {
+	if !w.single.on && len(u.Tables) > nearTables || w.single.on && len(u.Tables32) > 2*nearTables {
 		u.Far = 1
 	}
 }
@@ -82,10 +83,16 @@ func (w *Workspace) updateRegular(net *Net, st *State, block *partition.Block, l
 func (w *Workspace) regularBatch(block *partition.Block, lo, hi int) (residual float64, done bool) {
 	u := &w.regular.parts
 	from, to := int(block.InStart[lo]), int(block.InStart[hi])
-	if lo == hi || from == to || !u.Products(from, to) {
+	switch {
+	case lo == hi || from == to:
+		return 0, false
+	case w.single.on && u.Products32(from, to):
+		residual = u.Absorb32(from, to)
+	case !w.single.on && u.Products(from, to):
+		residual = u.Absorb(from, to)
+	default:
 		return 0, false
 	}
-	residual = u.Absorb(from, to)
 	if u.Shift(lo, hi) < hi-lo {
 		return 0, false
 	}
@@ -97,7 +104,7 @@ func (w *Workspace) regularBatch(block *partition.Block, lo, hi int) (residual f
 // regularEdges is EdgeBeliefs without lists. It reports false where that can't be done:
 // a table has a shift, or an edge is far from even.
 func (w *Workspace) regularEdges(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, done bool) {
-	if len(w.forms) > 0 || !w.fitRegular(net, st, block) {
+	if len(w.forms) > 0 || w.single.on || !w.fitRegular(net, st, block) {
 		return 0, false
 	}
 	u := &w.regular.parts

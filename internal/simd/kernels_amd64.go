@@ -338,3 +338,13 @@ func multiplyMatrix32x512(dst []float32, f []float32, w []float32, rows int, d i
 //
 //go:noescape
 func scatterMatrix32x512(w []float64, f []float32, t []float32, rows int, d int, k int)
+
+// regularProducts32x512 is Regular.Products32.
+//
+//go:noescape
+func regularProducts32x512(u *int, lo int, hi int) (safe bool)
+
+// regularAbsorb32x512 is Regular.Absorb32.
+//
+//go:noescape
+func regularAbsorb32x512(u *int, lo int, hi int) (residual float64)

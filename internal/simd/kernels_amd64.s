@@ -38872,3 +38872,1811 @@ tiles2914:
 done2438:
 	VZEROUPPER
 	RET
+
+// func regularProducts32x512(u *int, lo int, hi int) (safe bool)
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·regularProducts32x512(SB), $0-25
+	MOVQ         lo+8(FP), AX
+	MOVQ         hi+16(FP), CX
+	DECQ         CX
+	VXORPD       Z0, Z0, Z0
+	VBROADCASTSD constants<>+3272(SB), Z1
+	VBROADCASTSD constants<>+3280(SB), Z2
+	VBROADCASTSD constants<>+3296(SB), Z3
+	VBROADCASTSD constants<>+3304(SB), Z4
+	VBROADCASTSD constants<>+3312(SB), Z5
+	VBROADCASTSD constants<>+3320(SB), Z6
+	VBROADCASTSD constants<>+3264(SB), Z7
+	VBROADCASTSD constants<>+3328(SB), Z8
+	VBROADCASTSD constants<>+3336(SB), Z9
+	VMOVUPS      constants<>+2672(SB), Z10
+	VMOVUPS      constants<>+3120(SB), Z11
+	VMOVUPS      constants<>+3184(SB), Z12
+	VMOVUPS      constants<>+2864(SB), Z13
+	VMOVUPS      constants<>+2928(SB), Z14
+	VMOVUPS      constants<>+2992(SB), Z15
+	VMOVUPS      constants<>+3056(SB), Z16
+	MOVQ         u+0(FP), DX
+	MOVQ         (DX), BX
+	CMPQ         BX, $0x08
+	JNE          few2927
+	MOVQ         536(DX), BX
+	MOVQ         264(DX), SI
+	MOVQ         48(DX), DI
+
+group2929:
+	CMPQ       408(DX), $0x00
+	JEQ        near2930
+	LEAQ       12(AX), R8
+	CMPQ       R8, CX
+	CMOVQGT    CX, R8
+	MOVQ       288(DX), R9
+	MOVLQSX    (R9)(R8*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       512(DX), R9
+	LEAQ       (R9)(R8*4), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	LEAQ       13(AX), R8
+	CMPQ       R8, CX
+	CMOVQGT    CX, R8
+	MOVQ       288(DX), R9
+	MOVLQSX    (R9)(R8*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       512(DX), R9
+	LEAQ       (R9)(R8*4), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	LEAQ       14(AX), R8
+	CMPQ       R8, CX
+	CMOVQGT    CX, R8
+	MOVQ       288(DX), R9
+	MOVLQSX    (R9)(R8*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       512(DX), R9
+	LEAQ       (R9)(R8*4), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	LEAQ       15(AX), R8
+	CMPQ       R8, CX
+	CMOVQGT    CX, R8
+	MOVQ       288(DX), R9
+	MOVLQSX    (R9)(R8*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       512(DX), R9
+	LEAQ       (R9)(R8*4), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+
+near2930:
+	LEAQ          (AX), R8
+	CMPQ          R8, CX
+	CMOVQGT       CX, R8
+	LEAQ          12(AX), R9
+	CMPQ          R9, CX
+	CMOVQGT       CX, R9
+	MOVLQSX       (SI)(R9*4), R10
+	ANDQ          $-2, R10
+	SHLQ          $0x06, R10
+	PREFETCHT0    (DI)(R10*1)
+	PREFETCHT0    64(DI)(R10*1)
+	MOVQ          312(DX), R10
+	MOVLQSX       (R10)(R9*4), R9
+	SHLQ          $0x06, R9
+	ADDQ          24(DX), R9
+	PREFETCHT0    (R9)
+	MOVQ          312(DX), R9
+	MOVLQSX       (R9)(R8*4), R9
+	SHLQ          $0x06, R9
+	ADDQ          24(DX), R9
+	MOVLQSX       (SI)(R8*4), R8
+	XORQ          $0x01, R8
+	SHLQ          $0x06, R8
+	VBROADCASTSD  constants<>+704(SB), Z17
+	VMOVUPD       (DI)(R8*1), Z18
+	VCMPPD        $0x04, Z17, Z18, K1
+	VMOVUPD       (R9), Z19
+	VSUBPD        Z18, Z19, K1, Z17
+	VCVTPD2PS     Z17, Y20
+	LEAQ          1(AX), R8
+	CMPQ          R8, CX
+	CMOVQGT       CX, R8
+	LEAQ          13(AX), R9
+	CMPQ          R9, CX
+	CMOVQGT       CX, R9
+	MOVLQSX       (SI)(R9*4), R10
+	ANDQ          $-2, R10
+	SHLQ          $0x06, R10
+	PREFETCHT0    (DI)(R10*1)
+	PREFETCHT0    64(DI)(R10*1)
+	MOVQ          312(DX), R10
+	MOVLQSX       (R10)(R9*4), R9
+	SHLQ          $0x06, R9
+	ADDQ          24(DX), R9
+	PREFETCHT0    (R9)
+	MOVQ          312(DX), R9
+	MOVLQSX       (R9)(R8*4), R9
+	SHLQ          $0x06, R9
+	ADDQ          24(DX), R9
+	MOVLQSX       (SI)(R8*4), R8
+	XORQ          $0x01, R8
+	SHLQ          $0x06, R8
+	VBROADCASTSD  constants<>+704(SB), Z17
+	VMOVUPD       (DI)(R8*1), Z18
+	VCMPPD        $0x04, Z17, Z18, K1
+	VMOVUPD       (R9), Z19
+	VSUBPD        Z18, Z19, K1, Z17
+	VCVTPD2PS     Z17, Y17
+	VINSERTF64X4  $0x01, Y17, Z20, Z20
+	LEAQ          2(AX), R8
+	CMPQ          R8, CX
+	CMOVQGT       CX, R8
+	LEAQ          14(AX), R9
+	CMPQ          R9, CX
+	CMOVQGT       CX, R9
+	MOVLQSX       (SI)(R9*4), R10
+	ANDQ          $-2, R10
+	SHLQ          $0x06, R10
+	PREFETCHT0    (DI)(R10*1)
+	PREFETCHT0    64(DI)(R10*1)
+	MOVQ          312(DX), R10
+	MOVLQSX       (R10)(R9*4), R9
+	SHLQ          $0x06, R9
+	ADDQ          24(DX), R9
+	PREFETCHT0    (R9)
+	MOVQ          312(DX), R9
+	MOVLQSX       (R9)(R8*4), R9
+	SHLQ          $0x06, R9
+	ADDQ          24(DX), R9
+	MOVLQSX       (SI)(R8*4), R8
+	XORQ          $0x01, R8
+	SHLQ          $0x06, R8
+	VBROADCASTSD  constants<>+704(SB), Z17
+	VMOVUPD       (DI)(R8*1), Z18
+	VCMPPD        $0x04, Z17, Z18, K1
+	VMOVUPD       (R9), Z19
+	VSUBPD        Z18, Z19, K1, Z17
+	VCVTPD2PS     Z17, Y21
+	LEAQ          3(AX), R8
+	CMPQ          R8, CX
+	CMOVQGT       CX, R8
+	LEAQ          15(AX), R9
+	CMPQ          R9, CX
+	CMOVQGT       CX, R9
+	MOVLQSX       (SI)(R9*4), R10
+	ANDQ          $-2, R10
+	SHLQ          $0x06, R10
+	PREFETCHT0    (DI)(R10*1)
+	PREFETCHT0    64(DI)(R10*1)
+	MOVQ          312(DX), R10
+	MOVLQSX       (R10)(R9*4), R9
+	SHLQ          $0x06, R9
+	ADDQ          24(DX), R9
+	PREFETCHT0    (R9)
+	MOVQ          312(DX), R9
+	MOVLQSX       (R9)(R8*4), R9
+	SHLQ          $0x06, R9
+	ADDQ          24(DX), R9
+	MOVLQSX       (SI)(R8*4), R8
+	XORQ          $0x01, R8
+	SHLQ          $0x06, R8
+	VBROADCASTSD  constants<>+704(SB), Z17
+	VMOVUPD       (DI)(R8*1), Z18
+	VCMPPD        $0x04, Z17, Z18, K1
+	VMOVUPD       (R9), Z19
+	VSUBPD        Z18, Z19, K1, Z17
+	VCVTPD2PS     Z17, Y17
+	VINSERTF64X4  $0x01, Y17, Z21, Z21
+	VMINPS        Z20, Z2, Z20
+	VMINPS        Z21, Z2, Z21
+	VCMPPS        $0x05, Z1, Z20, K1
+	VCMPPS        $0x05, Z1, Z21, K2
+	VMOVAPD       Z4, Z19
+	VFMADD231PS   Z3, Z20, Z19
+	VMOVAPD       Z4, Z23
+	VFMADD231PS   Z3, Z21, Z23
+	VSUBPS        Z4, Z19, Z17
+	VSUBPS        Z4, Z23, Z18
+	VFNMADD231PS  Z5, Z17, Z20
+	VFNMADD231PS  Z5, Z18, Z21
+	VPERMPS       Z10, Z19, Z19
+	VPERMPS       Z10, Z23, Z23
+	VFNMADD231PS  Z6, Z17, Z20
+	VFNMADD231PS  Z6, Z18, Z21
+	VMOVAPD       Z9, Z24
+	VFMADD213PS   Z8, Z20, Z24
+	VMOVAPD       Z9, Z25
+	VFMADD213PS   Z8, Z21, Z25
+	VFMADD213PS   Z7, Z20, Z24
+	VFMADD213PS   Z7, Z21, Z25
+	VMULPS        Z19, Z20, Z20
+	VMULPS        Z23, Z21, Z21
+	VFMADD213PS   Z19, Z20, Z24
+	VFMADD213PS   Z23, Z21, Z25
+	VSCALEFPS.Z   Z17, Z24, K1, Z24
+	VSCALEFPS.Z   Z18, Z25, K2, Z25
+	VMOVUPS       Z24, (BX)
+	VMOVUPS       Z25, 64(BX)
+	LEAQ          (AX), R8
+	CMPQ          R8, CX
+	CMOVQGT       CX, R8
+	MOVQ          288(DX), R9
+	MOVLQSX       (R9)(R8*4), R9
+	MOVQ          96(DX), R10
+	MOVQ          (R10)(R9*8), R9
+	MOVQ          512(DX), R10
+	LEAQ          (R10)(R9*4), R9
+	LEAQ          (BX), R10
+	TESTB         $0x01, (SI)(R8*4)
+	JNZ           backward2931
+	VMOVUPS       (R10), Y22
+	VPERMPS       Z22, Z13, Z17
+	VMULPS        (R9), Z17, Z17
+	VPERMPS       Z22, Z14, Z18
+	VMULPS        64(R9), Z18, Z18
+	VPERMPS       Z22, Z15, Z19
+	VFMADD231PS   128(R9), Z19, Z17
+	VPERMPS       Z22, Z16, Z19
+	VFMADD231PS   192(R9), Z19, Z18
+	VADDPS        Z18, Z17, Z17
+	VEXTRACTF64X4 $0x01, Z17, Y18
+	VADDPS        Y18, Y17, Y18
+	VMOVAPS       Y18, Y17
+	JMP           product2932
+
+backward2931:
+	VBROADCASTF64X4 (R10), Z17
+	VMULPS          (R9), Z17, Z18
+	VMULPS          64(R9), Z17, Z19
+	VMULPS          128(R9), Z17, Z23
+	VMULPS          192(R9), Z17, Z17
+	VUNPCKLPS       Z19, Z18, Z24
+	VUNPCKHPS       Z19, Z18, Z18
+	VADDPS          Z18, Z24, Z24
+	VUNPCKLPS       Z17, Z23, Z18
+	VUNPCKHPS       Z17, Z23, Z17
+	VADDPS          Z17, Z18, Z18
+	VUNPCKLPD       Z18, Z24, Z17
+	VUNPCKHPD       Z18, Z24, Z18
+	VADDPS          Z18, Z17, Z17
+	VPERMPS         Z17, Z11, Z18
+	VPERMPS         Z17, Z12, Z17
+	VADDPS          Y17, Y18, Y18
+	VMOVAPS         Y18, Y17
+
+product2932:
+	VMOVUPS       Y17, (BX)
+	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
+	VPMAXUD       Y17, Y0, Y0
+	LEAQ          1(AX), R8
+	CMPQ          R8, CX
+	CMOVQGT       CX, R8
+	MOVQ          288(DX), R9
+	MOVLQSX       (R9)(R8*4), R9
+	MOVQ          96(DX), R10
+	MOVQ          (R10)(R9*8), R9
+	MOVQ          512(DX), R10
+	LEAQ          (R10)(R9*4), R9
+	LEAQ          32(BX), R10
+	TESTB         $0x01, (SI)(R8*4)
+	JNZ           backward2933
+	VMOVUPS       (R10), Y22
+	VPERMPS       Z22, Z13, Z17
+	VMULPS        (R9), Z17, Z17
+	VPERMPS       Z22, Z14, Z18
+	VMULPS        64(R9), Z18, Z18
+	VPERMPS       Z22, Z15, Z19
+	VFMADD231PS   128(R9), Z19, Z17
+	VPERMPS       Z22, Z16, Z19
+	VFMADD231PS   192(R9), Z19, Z18
+	VADDPS        Z18, Z17, Z17
+	VEXTRACTF64X4 $0x01, Z17, Y18
+	VADDPS        Y18, Y17, Y18
+	VMOVAPS       Y18, Y17
+	JMP           product2934
+
+backward2933:
+	VBROADCASTF64X4 (R10), Z17
+	VMULPS          (R9), Z17, Z18
+	VMULPS          64(R9), Z17, Z19
+	VMULPS          128(R9), Z17, Z23
+	VMULPS          192(R9), Z17, Z17
+	VUNPCKLPS       Z19, Z18, Z24
+	VUNPCKHPS       Z19, Z18, Z18
+	VADDPS          Z18, Z24, Z24
+	VUNPCKLPS       Z17, Z23, Z18
+	VUNPCKHPS       Z17, Z23, Z17
+	VADDPS          Z17, Z18, Z18
+	VUNPCKLPD       Z18, Z24, Z17
+	VUNPCKHPD       Z18, Z24, Z18
+	VADDPS          Z18, Z17, Z17
+	VPERMPS         Z17, Z11, Z18
+	VPERMPS         Z17, Z12, Z17
+	VADDPS          Y17, Y18, Y18
+	VMOVAPS         Y18, Y17
+
+product2934:
+	VMOVUPS       Y17, 32(BX)
+	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
+	VPMAXUD       Y17, Y0, Y0
+	LEAQ          2(AX), R8
+	CMPQ          R8, CX
+	CMOVQGT       CX, R8
+	MOVQ          288(DX), R9
+	MOVLQSX       (R9)(R8*4), R9
+	MOVQ          96(DX), R10
+	MOVQ          (R10)(R9*8), R9
+	MOVQ          512(DX), R10
+	LEAQ          (R10)(R9*4), R9
+	LEAQ          64(BX), R10
+	TESTB         $0x01, (SI)(R8*4)
+	JNZ           backward2935
+	VMOVUPS       (R10), Y22
+	VPERMPS       Z22, Z13, Z17
+	VMULPS        (R9), Z17, Z17
+	VPERMPS       Z22, Z14, Z18
+	VMULPS        64(R9), Z18, Z18
+	VPERMPS       Z22, Z15, Z19
+	VFMADD231PS   128(R9), Z19, Z17
+	VPERMPS       Z22, Z16, Z19
+	VFMADD231PS   192(R9), Z19, Z18
+	VADDPS        Z18, Z17, Z17
+	VEXTRACTF64X4 $0x01, Z17, Y18
+	VADDPS        Y18, Y17, Y18
+	VMOVAPS       Y18, Y17
+	JMP           product2936
+
+backward2935:
+	VBROADCASTF64X4 (R10), Z17
+	VMULPS          (R9), Z17, Z18
+	VMULPS          64(R9), Z17, Z19
+	VMULPS          128(R9), Z17, Z23
+	VMULPS          192(R9), Z17, Z17
+	VUNPCKLPS       Z19, Z18, Z24
+	VUNPCKHPS       Z19, Z18, Z18
+	VADDPS          Z18, Z24, Z24
+	VUNPCKLPS       Z17, Z23, Z18
+	VUNPCKHPS       Z17, Z23, Z17
+	VADDPS          Z17, Z18, Z18
+	VUNPCKLPD       Z18, Z24, Z17
+	VUNPCKHPD       Z18, Z24, Z18
+	VADDPS          Z18, Z17, Z17
+	VPERMPS         Z17, Z11, Z18
+	VPERMPS         Z17, Z12, Z17
+	VADDPS          Y17, Y18, Y18
+	VMOVAPS         Y18, Y17
+
+product2936:
+	VMOVUPS       Y17, 64(BX)
+	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
+	VPMAXUD       Y17, Y0, Y0
+	LEAQ          3(AX), R8
+	CMPQ          R8, CX
+	CMOVQGT       CX, R8
+	MOVQ          288(DX), R9
+	MOVLQSX       (R9)(R8*4), R9
+	MOVQ          96(DX), R10
+	MOVQ          (R10)(R9*8), R9
+	MOVQ          512(DX), R10
+	LEAQ          (R10)(R9*4), R9
+	LEAQ          96(BX), R10
+	TESTB         $0x01, (SI)(R8*4)
+	JNZ           backward2937
+	VMOVUPS       (R10), Y22
+	VPERMPS       Z22, Z13, Z17
+	VMULPS        (R9), Z17, Z17
+	VPERMPS       Z22, Z14, Z18
+	VMULPS        64(R9), Z18, Z18
+	VPERMPS       Z22, Z15, Z19
+	VFMADD231PS   128(R9), Z19, Z17
+	VPERMPS       Z22, Z16, Z19
+	VFMADD231PS   192(R9), Z19, Z18
+	VADDPS        Z18, Z17, Z17
+	VEXTRACTF64X4 $0x01, Z17, Y18
+	VADDPS        Y18, Y17, Y18
+	VMOVAPS       Y18, Y17
+	JMP           product2938
+
+backward2937:
+	VBROADCASTF64X4 (R10), Z17
+	VMULPS          (R9), Z17, Z18
+	VMULPS          64(R9), Z17, Z19
+	VMULPS          128(R9), Z17, Z23
+	VMULPS          192(R9), Z17, Z17
+	VUNPCKLPS       Z19, Z18, Z24
+	VUNPCKHPS       Z19, Z18, Z18
+	VADDPS          Z18, Z24, Z24
+	VUNPCKLPS       Z17, Z23, Z18
+	VUNPCKHPS       Z17, Z23, Z17
+	VADDPS          Z17, Z18, Z18
+	VUNPCKLPD       Z18, Z24, Z17
+	VUNPCKHPD       Z18, Z24, Z18
+	VADDPS          Z18, Z17, Z17
+	VPERMPS         Z17, Z11, Z18
+	VPERMPS         Z17, Z12, Z17
+	VADDPS          Y17, Y18, Y18
+	VMOVAPS         Y18, Y17
+
+product2938:
+	VMOVUPS     Y17, 96(BX)
+	VPSUBD.BCST constants<>+3256(SB), Y17, Y17
+	VPMAXUD     Y17, Y0, Y0
+	ADDQ        $0x00000080, BX
+	ADDQ        $0x04, AX
+	CMPQ        AX, CX
+	JLE         group2929
+	JMP         done2928
+
+few2927:
+	MOVQ  $-1, SI
+	BZHIQ BX, SI, SI
+	KMOVB SI, K1
+	SHLQ  $0x03, BX
+	MOVQ  536(DX), SI
+	MOVQ  264(DX), DI
+	MOVQ  48(DX), R8
+
+group2939:
+	CMPQ       408(DX), $0x00
+	JEQ        near2940
+	LEAQ       12(AX), R9
+	CMPQ       R9, CX
+	CMOVQGT    CX, R9
+	MOVQ       288(DX), R10
+	MOVLQSX    (R10)(R9*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       512(DX), R10
+	LEAQ       (R10)(R9*4), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	LEAQ       13(AX), R9
+	CMPQ       R9, CX
+	CMOVQGT    CX, R9
+	MOVQ       288(DX), R10
+	MOVLQSX    (R10)(R9*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       512(DX), R10
+	LEAQ       (R10)(R9*4), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	LEAQ       14(AX), R9
+	CMPQ       R9, CX
+	CMOVQGT    CX, R9
+	MOVQ       288(DX), R10
+	MOVLQSX    (R10)(R9*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       512(DX), R10
+	LEAQ       (R10)(R9*4), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	LEAQ       15(AX), R9
+	CMPQ       R9, CX
+	CMOVQGT    CX, R9
+	MOVQ       288(DX), R10
+	MOVLQSX    (R10)(R9*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       512(DX), R10
+	LEAQ       (R10)(R9*4), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+
+near2940:
+	LEAQ         (AX), R9
+	CMPQ         R9, CX
+	CMOVQGT      CX, R9
+	LEAQ         12(AX), R10
+	CMPQ         R10, CX
+	CMOVQGT      CX, R10
+	MOVLQSX      (DI)(R10*4), R11
+	ANDQ         $-2, R11
+	IMULQ        BX, R11
+	PREFETCHT0   (R8)(R11*1)
+	PREFETCHT0   64(R8)(R11*1)
+	MOVQ         312(DX), R11
+	MOVLQSX      (R11)(R10*4), R10
+	IMULQ        BX, R10
+	ADDQ         24(DX), R10
+	PREFETCHT0   (R10)
+	MOVQ         312(DX), R10
+	MOVLQSX      (R10)(R9*4), R10
+	IMULQ        BX, R10
+	ADDQ         24(DX), R10
+	MOVLQSX      (DI)(R9*4), R9
+	XORQ         $0x01, R9
+	IMULQ        BX, R9
+	VBROADCASTSD constants<>+704(SB), Z11
+	VMOVUPD.Z    (R8)(R9*1), K1, Z12
+	VCMPPD       $0x04, Z11, Z12, K1, K2
+	VMOVUPD.Z    (R10), K1, Z13
+	VSUBPD       Z12, Z13, K2, Z11
+	VMOVAPD.Z    Z11, K1, Z11
+	VCVTPD2PS    Z11, Y17
+	LEAQ         1(AX), R9
+	CMPQ         R9, CX
+	CMOVQGT      CX, R9
+	LEAQ         13(AX), R10
+	CMPQ         R10, CX
+	CMOVQGT      CX, R10
+	MOVLQSX      (DI)(R10*4), R11
+	ANDQ         $-2, R11
+	IMULQ        BX, R11
+	PREFETCHT0   (R8)(R11*1)
+	PREFETCHT0   64(R8)(R11*1)
+	MOVQ         312(DX), R11
+	MOVLQSX      (R11)(R10*4), R10
+	IMULQ        BX, R10
+	ADDQ         24(DX), R10
+	PREFETCHT0   (R10)
+	MOVQ         312(DX), R10
+	MOVLQSX      (R10)(R9*4), R10
+	IMULQ        BX, R10
+	ADDQ         24(DX), R10
+	MOVLQSX      (DI)(R9*4), R9
+	XORQ         $0x01, R9
+	IMULQ        BX, R9
+	VBROADCASTSD constants<>+704(SB), Z11
+	VMOVUPD.Z    (R8)(R9*1), K1, Z12
+	VCMPPD       $0x04, Z11, Z12, K1, K2
+	VMOVUPD.Z    (R10), K1, Z13
+	VSUBPD       Z12, Z13, K2, Z11
+	VMOVAPD.Z    Z11, K1, Z11
+	VCVTPD2PS    Z11, Y11
+	VINSERTF64X4 $0x01, Y11, Z17, Z17
+	LEAQ         2(AX), R9
+	CMPQ         R9, CX
+	CMOVQGT      CX, R9
+	LEAQ         14(AX), R10
+	CMPQ         R10, CX
+	CMOVQGT      CX, R10
+	MOVLQSX      (DI)(R10*4), R11
+	ANDQ         $-2, R11
+	IMULQ        BX, R11
+	PREFETCHT0   (R8)(R11*1)
+	PREFETCHT0   64(R8)(R11*1)
+	MOVQ         312(DX), R11
+	MOVLQSX      (R11)(R10*4), R10
+	IMULQ        BX, R10
+	ADDQ         24(DX), R10
+	PREFETCHT0   (R10)
+	MOVQ         312(DX), R10
+	MOVLQSX      (R10)(R9*4), R10
+	IMULQ        BX, R10
+	ADDQ         24(DX), R10
+	MOVLQSX      (DI)(R9*4), R9
+	XORQ         $0x01, R9
+	IMULQ        BX, R9
+	VBROADCASTSD constants<>+704(SB), Z11
+	VMOVUPD.Z    (R8)(R9*1), K1, Z12
+	VCMPPD       $0x04, Z11, Z12, K1, K2
+	VMOVUPD.Z    (R10), K1, Z13
+	VSUBPD       Z12, Z13, K2, Z11
+	VMOVAPD.Z    Z11, K1, Z11
+	VCVTPD2PS    Z11, Y18
+	LEAQ         3(AX), R9
+	CMPQ         R9, CX
+	CMOVQGT      CX, R9
+	LEAQ         15(AX), R10
+	CMPQ         R10, CX
+	CMOVQGT      CX, R10
+	MOVLQSX      (DI)(R10*4), R11
+	ANDQ         $-2, R11
+	IMULQ        BX, R11
+	PREFETCHT0   (R8)(R11*1)
+	PREFETCHT0   64(R8)(R11*1)
+	MOVQ         312(DX), R11
+	MOVLQSX      (R11)(R10*4), R10
+	IMULQ        BX, R10
+	ADDQ         24(DX), R10
+	PREFETCHT0   (R10)
+	MOVQ         312(DX), R10
+	MOVLQSX      (R10)(R9*4), R10
+	IMULQ        BX, R10
+	ADDQ         24(DX), R10
+	MOVLQSX      (DI)(R9*4), R9
+	XORQ         $0x01, R9
+	IMULQ        BX, R9
+	VBROADCASTSD constants<>+704(SB), Z11
+	VMOVUPD.Z    (R8)(R9*1), K1, Z12
+	VCMPPD       $0x04, Z11, Z12, K1, K2
+	VMOVUPD.Z    (R10), K1, Z13
+	VSUBPD       Z12, Z13, K2, Z11
+	VMOVAPD.Z    Z11, K1, Z11
+	VCVTPD2PS    Z11, Y11
+	VINSERTF64X4 $0x01, Y11, Z18, Z18
+	VMINPS       Z17, Z2, Z17
+	VMINPS       Z18, Z2, Z18
+	VCMPPS       $0x05, Z1, Z17, K2
+	VCMPPS       $0x05, Z1, Z18, K3
+	VMOVAPD      Z4, Z13
+	VFMADD231PS  Z3, Z17, Z13
+	VMOVAPD      Z4, Z14
+	VFMADD231PS  Z3, Z18, Z14
+	VSUBPS       Z4, Z13, Z11
+	VSUBPS       Z4, Z14, Z12
+	VFNMADD231PS Z5, Z11, Z17
+	VFNMADD231PS Z5, Z12, Z18
+	VPERMPS      Z10, Z13, Z13
+	VPERMPS      Z10, Z14, Z14
+	VFNMADD231PS Z6, Z11, Z17
+	VFNMADD231PS Z6, Z12, Z18
+	VMOVAPD      Z9, Z15
+	VFMADD213PS  Z8, Z17, Z15
+	VMOVAPD      Z9, Z16
+	VFMADD213PS  Z8, Z18, Z16
+	VFMADD213PS  Z7, Z17, Z15
+	VFMADD213PS  Z7, Z18, Z16
+	VMULPS       Z13, Z17, Z17
+	VMULPS       Z14, Z18, Z18
+	VFMADD213PS  Z13, Z17, Z15
+	VFMADD213PS  Z14, Z18, Z16
+	VSCALEFPS.Z  Z11, Z15, K2, Z15
+	VSCALEFPS.Z  Z12, Z16, K3, Z16
+	VMOVUPS      Z15, (SI)
+	VMOVUPS      Z16, 64(SI)
+	LEAQ         (AX), R9
+	CMPQ         R9, CX
+	CMOVQGT      CX, R9
+	MOVQ         288(DX), R10
+	MOVLQSX      (R10)(R9*4), R10
+	MOVQ         96(DX), R11
+	MOVQ         (R11)(R10*8), R10
+	MOVQ         512(DX), R11
+	LEAQ         (R11)(R10*4), R10
+	LEAQ         (SI), R11
+	MOVQ         (DX), R12
+	TESTB        $0x01, (DI)(R9*4)
+	JNZ          backward2941
+	MOVQ         $-1, R9
+	BZHIQ        R12, R9, R9
+	KMOVB        R9, K2
+	MOVQ         R12, R9
+	SHLQ         $0x02, R9
+	LEAQ         (R9)(R9*2), R13
+	LEAQ         (R9)(R9*4), R14
+	LEAQ         (R13)(R9*4), R15
+	VXORPD       Y11, Y11, Y11
+	VXORPD       Y12, Y12, Y12
+	VBROADCASTSS (R11), Y13
+	VFMADD231PS  (R10), Y13, K2, Y11
+	CMPQ         R12, $0x00000001
+	JLE          end2943
+	VBROADCASTSS 4(R11), Y13
+	VFMADD231PS  (R10)(R9*1), Y13, K2, Y12
+	CMPQ         R12, $0x00000002
+	JLE          end2943
+	VBROADCASTSS 8(R11), Y13
+	VFMADD231PS  (R10)(R9*2), Y13, K2, Y11
+	CMPQ         R12, $0x00000003
+	JLE          end2943
+	VBROADCASTSS 12(R11), Y13
+	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
+	CMPQ         R12, $0x00000004
+	JLE          end2943
+	VBROADCASTSS 16(R11), Y13
+	VFMADD231PS  (R10)(R9*4), Y13, K2, Y11
+	CMPQ         R12, $0x00000005
+	JLE          end2943
+	VBROADCASTSS 20(R11), Y13
+	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
+	CMPQ         R12, $0x00000006
+	JLE          end2943
+	VBROADCASTSS 24(R11), Y13
+	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
+	CMPQ         R12, $0x00000007
+	JLE          end2943
+	VBROADCASTSS 28(R11), Y13
+	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
+
+end2943:
+	VADDPS  Y12, Y11, Y11
+	VMOVAPS Y11, Y11
+	JMP     product2942
+
+backward2941:
+	MOVQ      $-1, R9
+	BZHIQ     R12, R9, R9
+	KMOVB     R9, K2
+	MOVQ      R12, R9
+	SHLQ      $0x02, R9
+	LEAQ      (R9)(R9*2), R13
+	LEAQ      (R9)(R9*4), R14
+	LEAQ      (R13)(R9*4), R15
+	VMOVUPS.Z (R11), K2, Y11
+	VXORPD    Y12, Y12, Y12
+	VXORPD    Y13, Y13, Y13
+	VXORPD    Y14, Y14, Y14
+	VXORPD    Y15, Y15, Y15
+	VXORPD    Y16, Y16, Y16
+	VXORPD    Y17, Y17, Y17
+	VXORPD    Y18, Y18, Y18
+	VXORPD    Y19, Y19, Y19
+	VMULPS.Z  (R10), Y11, K2, Y12
+	CMPQ      R12, $0x00000001
+	JLE       end2944
+	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
+	CMPQ      R12, $0x00000002
+	JLE       end2944
+	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
+	CMPQ      R12, $0x00000003
+	JLE       end2944
+	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
+	CMPQ      R12, $0x00000004
+	JLE       end2944
+	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
+	CMPQ      R12, $0x00000005
+	JLE       end2944
+	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
+	CMPQ      R12, $0x00000006
+	JLE       end2944
+	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
+	CMPQ      R12, $0x00000007
+	JLE       end2944
+	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
+
+end2944:
+	VUNPCKLPS  Y13, Y12, Y11
+	VUNPCKHPS  Y13, Y12, Y12
+	VADDPS     Y12, Y11, Y11
+	VUNPCKLPS  Y15, Y14, Y12
+	VUNPCKHPS  Y15, Y14, Y13
+	VADDPS     Y13, Y12, Y12
+	VUNPCKLPS  Y17, Y16, Y13
+	VUNPCKHPS  Y17, Y16, Y14
+	VADDPS     Y14, Y13, Y13
+	VUNPCKLPS  Y19, Y18, Y14
+	VUNPCKHPS  Y19, Y18, Y15
+	VADDPS     Y15, Y14, Y14
+	VUNPCKLPD  Y12, Y11, Y15
+	VUNPCKHPD  Y12, Y11, Y11
+	VADDPS     Y11, Y15, Y15
+	VUNPCKLPD  Y14, Y13, Y11
+	VUNPCKHPD  Y14, Y13, Y12
+	VADDPS     Y12, Y11, Y11
+	VPERM2F128 $0x31, Y11, Y15, Y12
+	VPERM2F128 $0x20, Y11, Y15, Y15
+	VADDPS     Y12, Y15, Y15
+	VMOVAPS    Y15, Y11
+
+product2942:
+	VMOVUPS       Y11, (SI)
+	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
+	VPMAXUD       Y11, Y0, Y0
+	LEAQ          1(AX), R9
+	CMPQ          R9, CX
+	CMOVQGT       CX, R9
+	MOVQ          288(DX), R10
+	MOVLQSX       (R10)(R9*4), R10
+	MOVQ          96(DX), R11
+	MOVQ          (R11)(R10*8), R10
+	MOVQ          512(DX), R11
+	LEAQ          (R11)(R10*4), R10
+	LEAQ          32(SI), R11
+	MOVQ          (DX), R12
+	TESTB         $0x01, (DI)(R9*4)
+	JNZ           backward2945
+	MOVQ          $-1, R9
+	BZHIQ         R12, R9, R9
+	KMOVB         R9, K2
+	MOVQ          R12, R9
+	SHLQ          $0x02, R9
+	LEAQ          (R9)(R9*2), R13
+	LEAQ          (R9)(R9*4), R14
+	LEAQ          (R13)(R9*4), R15
+	VXORPD        Y11, Y11, Y11
+	VXORPD        Y12, Y12, Y12
+	VBROADCASTSS  (R11), Y13
+	VFMADD231PS   (R10), Y13, K2, Y11
+	CMPQ          R12, $0x00000001
+	JLE           end2947
+	VBROADCASTSS  4(R11), Y13
+	VFMADD231PS   (R10)(R9*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000002
+	JLE           end2947
+	VBROADCASTSS  8(R11), Y13
+	VFMADD231PS   (R10)(R9*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000003
+	JLE           end2947
+	VBROADCASTSS  12(R11), Y13
+	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000004
+	JLE           end2947
+	VBROADCASTSS  16(R11), Y13
+	VFMADD231PS   (R10)(R9*4), Y13, K2, Y11
+	CMPQ          R12, $0x00000005
+	JLE           end2947
+	VBROADCASTSS  20(R11), Y13
+	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000006
+	JLE           end2947
+	VBROADCASTSS  24(R11), Y13
+	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000007
+	JLE           end2947
+	VBROADCASTSS  28(R11), Y13
+	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
+
+end2947:
+	VADDPS  Y12, Y11, Y11
+	VMOVAPS Y11, Y11
+	JMP     product2946
+
+backward2945:
+	MOVQ      $-1, R9
+	BZHIQ     R12, R9, R9
+	KMOVB     R9, K2
+	MOVQ      R12, R9
+	SHLQ      $0x02, R9
+	LEAQ      (R9)(R9*2), R13
+	LEAQ      (R9)(R9*4), R14
+	LEAQ      (R13)(R9*4), R15
+	VMOVUPS.Z (R11), K2, Y11
+	VXORPD    Y12, Y12, Y12
+	VXORPD    Y13, Y13, Y13
+	VXORPD    Y14, Y14, Y14
+	VXORPD    Y15, Y15, Y15
+	VXORPD    Y16, Y16, Y16
+	VXORPD    Y17, Y17, Y17
+	VXORPD    Y18, Y18, Y18
+	VXORPD    Y19, Y19, Y19
+	VMULPS.Z  (R10), Y11, K2, Y12
+	CMPQ      R12, $0x00000001
+	JLE       end2948
+	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
+	CMPQ      R12, $0x00000002
+	JLE       end2948
+	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
+	CMPQ      R12, $0x00000003
+	JLE       end2948
+	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
+	CMPQ      R12, $0x00000004
+	JLE       end2948
+	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
+	CMPQ      R12, $0x00000005
+	JLE       end2948
+	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
+	CMPQ      R12, $0x00000006
+	JLE       end2948
+	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
+	CMPQ      R12, $0x00000007
+	JLE       end2948
+	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
+
+end2948:
+	VUNPCKLPS  Y13, Y12, Y11
+	VUNPCKHPS  Y13, Y12, Y12
+	VADDPS     Y12, Y11, Y11
+	VUNPCKLPS  Y15, Y14, Y12
+	VUNPCKHPS  Y15, Y14, Y13
+	VADDPS     Y13, Y12, Y12
+	VUNPCKLPS  Y17, Y16, Y13
+	VUNPCKHPS  Y17, Y16, Y14
+	VADDPS     Y14, Y13, Y13
+	VUNPCKLPS  Y19, Y18, Y14
+	VUNPCKHPS  Y19, Y18, Y15
+	VADDPS     Y15, Y14, Y14
+	VUNPCKLPD  Y12, Y11, Y15
+	VUNPCKHPD  Y12, Y11, Y11
+	VADDPS     Y11, Y15, Y15
+	VUNPCKLPD  Y14, Y13, Y11
+	VUNPCKHPD  Y14, Y13, Y12
+	VADDPS     Y12, Y11, Y11
+	VPERM2F128 $0x31, Y11, Y15, Y12
+	VPERM2F128 $0x20, Y11, Y15, Y15
+	VADDPS     Y12, Y15, Y15
+	VMOVAPS    Y15, Y11
+
+product2946:
+	VMOVUPS       Y11, 32(SI)
+	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
+	VPMAXUD       Y11, Y0, Y0
+	LEAQ          2(AX), R9
+	CMPQ          R9, CX
+	CMOVQGT       CX, R9
+	MOVQ          288(DX), R10
+	MOVLQSX       (R10)(R9*4), R10
+	MOVQ          96(DX), R11
+	MOVQ          (R11)(R10*8), R10
+	MOVQ          512(DX), R11
+	LEAQ          (R11)(R10*4), R10
+	LEAQ          64(SI), R11
+	MOVQ          (DX), R12
+	TESTB         $0x01, (DI)(R9*4)
+	JNZ           backward2949
+	MOVQ          $-1, R9
+	BZHIQ         R12, R9, R9
+	KMOVB         R9, K2
+	MOVQ          R12, R9
+	SHLQ          $0x02, R9
+	LEAQ          (R9)(R9*2), R13
+	LEAQ          (R9)(R9*4), R14
+	LEAQ          (R13)(R9*4), R15
+	VXORPD        Y11, Y11, Y11
+	VXORPD        Y12, Y12, Y12
+	VBROADCASTSS  (R11), Y13
+	VFMADD231PS   (R10), Y13, K2, Y11
+	CMPQ          R12, $0x00000001
+	JLE           end2951
+	VBROADCASTSS  4(R11), Y13
+	VFMADD231PS   (R10)(R9*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000002
+	JLE           end2951
+	VBROADCASTSS  8(R11), Y13
+	VFMADD231PS   (R10)(R9*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000003
+	JLE           end2951
+	VBROADCASTSS  12(R11), Y13
+	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000004
+	JLE           end2951
+	VBROADCASTSS  16(R11), Y13
+	VFMADD231PS   (R10)(R9*4), Y13, K2, Y11
+	CMPQ          R12, $0x00000005
+	JLE           end2951
+	VBROADCASTSS  20(R11), Y13
+	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000006
+	JLE           end2951
+	VBROADCASTSS  24(R11), Y13
+	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000007
+	JLE           end2951
+	VBROADCASTSS  28(R11), Y13
+	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
+
+end2951:
+	VADDPS  Y12, Y11, Y11
+	VMOVAPS Y11, Y11
+	JMP     product2950
+
+backward2949:
+	MOVQ      $-1, R9
+	BZHIQ     R12, R9, R9
+	KMOVB     R9, K2
+	MOVQ      R12, R9
+	SHLQ      $0x02, R9
+	LEAQ      (R9)(R9*2), R13
+	LEAQ      (R9)(R9*4), R14
+	LEAQ      (R13)(R9*4), R15
+	VMOVUPS.Z (R11), K2, Y11
+	VXORPD    Y12, Y12, Y12
+	VXORPD    Y13, Y13, Y13
+	VXORPD    Y14, Y14, Y14
+	VXORPD    Y15, Y15, Y15
+	VXORPD    Y16, Y16, Y16
+	VXORPD    Y17, Y17, Y17
+	VXORPD    Y18, Y18, Y18
+	VXORPD    Y19, Y19, Y19
+	VMULPS.Z  (R10), Y11, K2, Y12
+	CMPQ      R12, $0x00000001
+	JLE       end2952
+	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
+	CMPQ      R12, $0x00000002
+	JLE       end2952
+	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
+	CMPQ      R12, $0x00000003
+	JLE       end2952
+	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
+	CMPQ      R12, $0x00000004
+	JLE       end2952
+	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
+	CMPQ      R12, $0x00000005
+	JLE       end2952
+	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
+	CMPQ      R12, $0x00000006
+	JLE       end2952
+	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
+	CMPQ      R12, $0x00000007
+	JLE       end2952
+	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
+
+end2952:
+	VUNPCKLPS  Y13, Y12, Y11
+	VUNPCKHPS  Y13, Y12, Y12
+	VADDPS     Y12, Y11, Y11
+	VUNPCKLPS  Y15, Y14, Y12
+	VUNPCKHPS  Y15, Y14, Y13
+	VADDPS     Y13, Y12, Y12
+	VUNPCKLPS  Y17, Y16, Y13
+	VUNPCKHPS  Y17, Y16, Y14
+	VADDPS     Y14, Y13, Y13
+	VUNPCKLPS  Y19, Y18, Y14
+	VUNPCKHPS  Y19, Y18, Y15
+	VADDPS     Y15, Y14, Y14
+	VUNPCKLPD  Y12, Y11, Y15
+	VUNPCKHPD  Y12, Y11, Y11
+	VADDPS     Y11, Y15, Y15
+	VUNPCKLPD  Y14, Y13, Y11
+	VUNPCKHPD  Y14, Y13, Y12
+	VADDPS     Y12, Y11, Y11
+	VPERM2F128 $0x31, Y11, Y15, Y12
+	VPERM2F128 $0x20, Y11, Y15, Y15
+	VADDPS     Y12, Y15, Y15
+	VMOVAPS    Y15, Y11
+
+product2950:
+	VMOVUPS       Y11, 64(SI)
+	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
+	VPMAXUD       Y11, Y0, Y0
+	LEAQ          3(AX), R9
+	CMPQ          R9, CX
+	CMOVQGT       CX, R9
+	MOVQ          288(DX), R10
+	MOVLQSX       (R10)(R9*4), R10
+	MOVQ          96(DX), R11
+	MOVQ          (R11)(R10*8), R10
+	MOVQ          512(DX), R11
+	LEAQ          (R11)(R10*4), R10
+	LEAQ          96(SI), R11
+	MOVQ          (DX), R12
+	TESTB         $0x01, (DI)(R9*4)
+	JNZ           backward2953
+	MOVQ          $-1, R9
+	BZHIQ         R12, R9, R9
+	KMOVB         R9, K2
+	MOVQ          R12, R9
+	SHLQ          $0x02, R9
+	LEAQ          (R9)(R9*2), R13
+	LEAQ          (R9)(R9*4), R14
+	LEAQ          (R13)(R9*4), R15
+	VXORPD        Y11, Y11, Y11
+	VXORPD        Y12, Y12, Y12
+	VBROADCASTSS  (R11), Y13
+	VFMADD231PS   (R10), Y13, K2, Y11
+	CMPQ          R12, $0x00000001
+	JLE           end2955
+	VBROADCASTSS  4(R11), Y13
+	VFMADD231PS   (R10)(R9*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000002
+	JLE           end2955
+	VBROADCASTSS  8(R11), Y13
+	VFMADD231PS   (R10)(R9*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000003
+	JLE           end2955
+	VBROADCASTSS  12(R11), Y13
+	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000004
+	JLE           end2955
+	VBROADCASTSS  16(R11), Y13
+	VFMADD231PS   (R10)(R9*4), Y13, K2, Y11
+	CMPQ          R12, $0x00000005
+	JLE           end2955
+	VBROADCASTSS  20(R11), Y13
+	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000006
+	JLE           end2955
+	VBROADCASTSS  24(R11), Y13
+	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000007
+	JLE           end2955
+	VBROADCASTSS  28(R11), Y13
+	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
+
+end2955:
+	VADDPS  Y12, Y11, Y11
+	VMOVAPS Y11, Y11
+	JMP     product2954
+
+backward2953:
+	MOVQ      $-1, R9
+	BZHIQ     R12, R9, R9
+	KMOVB     R9, K2
+	MOVQ      R12, R9
+	SHLQ      $0x02, R9
+	LEAQ      (R9)(R9*2), R13
+	LEAQ      (R9)(R9*4), R14
+	LEAQ      (R13)(R9*4), R15
+	VMOVUPS.Z (R11), K2, Y11
+	VXORPD    Y12, Y12, Y12
+	VXORPD    Y13, Y13, Y13
+	VXORPD    Y14, Y14, Y14
+	VXORPD    Y15, Y15, Y15
+	VXORPD    Y16, Y16, Y16
+	VXORPD    Y17, Y17, Y17
+	VXORPD    Y18, Y18, Y18
+	VXORPD    Y19, Y19, Y19
+	VMULPS.Z  (R10), Y11, K2, Y12
+	CMPQ      R12, $0x00000001
+	JLE       end2956
+	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
+	CMPQ      R12, $0x00000002
+	JLE       end2956
+	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
+	CMPQ      R12, $0x00000003
+	JLE       end2956
+	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
+	CMPQ      R12, $0x00000004
+	JLE       end2956
+	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
+	CMPQ      R12, $0x00000005
+	JLE       end2956
+	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
+	CMPQ      R12, $0x00000006
+	JLE       end2956
+	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
+	CMPQ      R12, $0x00000007
+	JLE       end2956
+	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
+
+end2956:
+	VUNPCKLPS  Y13, Y12, Y11
+	VUNPCKHPS  Y13, Y12, Y12
+	VADDPS     Y12, Y11, Y11
+	VUNPCKLPS  Y15, Y14, Y12
+	VUNPCKHPS  Y15, Y14, Y13
+	VADDPS     Y13, Y12, Y12
+	VUNPCKLPS  Y17, Y16, Y13
+	VUNPCKHPS  Y17, Y16, Y14
+	VADDPS     Y14, Y13, Y13
+	VUNPCKLPS  Y19, Y18, Y14
+	VUNPCKHPS  Y19, Y18, Y15
+	VADDPS     Y15, Y14, Y14
+	VUNPCKLPD  Y12, Y11, Y15
+	VUNPCKHPD  Y12, Y11, Y11
+	VADDPS     Y11, Y15, Y15
+	VUNPCKLPD  Y14, Y13, Y11
+	VUNPCKHPD  Y14, Y13, Y12
+	VADDPS     Y12, Y11, Y11
+	VPERM2F128 $0x31, Y11, Y15, Y12
+	VPERM2F128 $0x20, Y11, Y15, Y15
+	VADDPS     Y12, Y15, Y15
+	VMOVAPS    Y15, Y11
+
+product2954:
+	VMOVUPS       Y11, 96(SI)
+	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
+	VPMAXUD       Y11, Y0, Y0
+	ADDQ          $0x00000080, SI
+	ADDQ          $0x04, AX
+	CMPQ          AX, CX
+	JLE           group2939
+
+done2928:
+	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
+	KORTESTW     K1, K1
+	JZ           safe2957
+	MOVB         $0x00, AL
+	MOVB         AL, safe+24(FP)
+	VZEROUPPER
+	RET
+
+safe2957:
+	MOVB $0x01, AL
+	MOVB AL, safe+24(FP)
+	VZEROUPPER
+	RET
+
+// func regularAbsorb32x512(u *int, lo int, hi int) (residual float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·regularAbsorb32x512(SB), $0-32
+	MOVQ         lo+8(FP), AX
+	MOVQ         hi+16(FP), CX
+	SUBQ         AX, CX
+	VBROADCASTSD constants<>+784(SB), Z1
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	MOVQ         u+0(FP), DX
+	VBROADCASTSD 16(DX), Z0
+	VSUBPD       Z0, Z1, Z1
+	VBROADCASTSD constants<>+3264(SB), Z4
+	VBROADCASTSD constants<>+3312(SB), Z5
+	VBROADCASTSD constants<>+3392(SB), Z6
+	VBROADCASTSD constants<>+3344(SB), Z7
+	VBROADCASTSD constants<>+3352(SB), Z8
+	VBROADCASTSD constants<>+3360(SB), Z9
+	VBROADCASTSD constants<>+3368(SB), Z10
+	VMOVUPS      constants<>+2736(SB), Z11
+	VMOVUPS      constants<>+2800(SB), Z12
+	MOVQ         u+0(FP), DX
+	MOVQ         (DX), BX
+	CMPQ         BX, $0x08
+	JNE          few2958
+	MOVQ         536(DX), BX
+	MOVQ         336(DX), SI
+	CMPQ         CX, $0x04
+	JLT          rest2961
+
+group2960:
+	VMOVUPS       (BX), Z13
+	VMOVUPS       64(BX), Z14
+	VGETMANTPS    $0x0b, Z13, Z15
+	VGETMANTPS    $0x0b, Z14, Z16
+	VGETEXPPS     Z13, Z17
+	VGETEXPPS     Z14, Z18
+	VGETEXPPS     Z15, Z19
+	VSUBPS        Z19, Z17, Z17
+	VGETEXPPS     Z16, Z19
+	VSUBPS        Z19, Z18, Z18
+	VPSRLD        $0x13, Z15, Z19
+	VPSRLD        $0x13, Z16, Z20
+	VPERMPS       Z11, Z19, Z21
+	VFMSUB213PS   Z4, Z21, Z15
+	VPERMPS       Z11, Z20, Z21
+	VFMSUB213PS   Z4, Z21, Z16
+	VPERMPS       Z12, Z19, Z19
+	VPERMPS       Z12, Z20, Z20
+	VMOVAPD       Z10, Z21
+	VMOVAPD       Z10, Z23
+	VFMADD213PS   Z9, Z15, Z21
+	VFMADD213PS   Z9, Z16, Z23
+	VFMADD213PS   Z8, Z15, Z21
+	VFMADD213PS   Z8, Z16, Z23
+	VFMADD213PS   Z7, Z15, Z21
+	VFMADD213PS   Z7, Z16, Z23
+	VMULPS        Z15, Z15, Z24
+	VFMADD213PS   Z15, Z24, Z21
+	VMULPS        Z16, Z16, Z15
+	VFMADD213PS   Z16, Z15, Z23
+	VADDPS        Z19, Z21, Z21
+	VADDPS        Z20, Z23, Z23
+	VFMADD231PS   Z5, Z17, Z21
+	VFMADD231PS   Z5, Z18, Z23
+	VFIXUPIMMPS   $0x00, Z6, Z13, Z21
+	VFIXUPIMMPS   $0x00, Z6, Z14, Z23
+	VCVTPS2PD     Y21, Z13
+	VEXTRACTF64X4 $0x01, Z21, Y14
+	VCVTPS2PD     Y14, Z14
+	VCVTPS2PD     Y23, Z15
+	VEXTRACTF64X4 $0x01, Z23, Y16
+	VCVTPS2PD     Y16, Z16
+	VSHUFF64X2    $0x44, Z14, Z13, Z17
+	VSHUFF64X2    $0xee, Z14, Z13, Z18
+	VMAXPD        Z18, Z17, Z17
+	VSHUFF64X2    $0x44, Z16, Z15, Z18
+	VSHUFF64X2    $0xee, Z16, Z15, Z19
+	VMAXPD        Z19, Z18, Z18
+	VSHUFF64X2    $0x88, Z18, Z17, Z19
+	VSHUFF64X2    $0xdd, Z18, Z17, Z17
+	VMAXPD        Z17, Z19, Z19
+	VPERMILPD     $0x55, Z19, Z17
+	VMAXPD        Z17, Z19, Z19
+	VSHUFF64X2    $0x00, Z19, Z19, Z17
+	VSHUFF64X2    $0x55, Z19, Z19, Z18
+	VSHUFF64X2    $0xaa, Z19, Z19, Z20
+	VSHUFF64X2    $0xff, Z19, Z19, Z19
+	LEAQ          (AX), DI
+	MOVQ          264(DX), R8
+	MOVLQSX       (R8)(DI*4), DI
+	SHLQ          $0x06, DI
+	ADDQ          48(DX), DI
+	VMOVUPD       (DI), Z21
+	VSUBPD        Z17, Z13, Z13
+	VUCOMISD      X2, X0
+	JBE           undamped2962
+	VCMPPD        $0x04, Z21, Z13, K1
+	VMULPD        Z0, Z21, Z17
+	VMULPD        Z1, Z13, Z23
+	VADDPD        Z17, Z23, K1, Z13
+
+undamped2962:
+	VCMPPD      $0x04, Z21, Z13, K1
+	VSUBPD.Z    Z21, Z13, K1, Z17
+	VPANDQ.BCST constants<>+752(SB), Z17, Z17
+	VPMAXUQ     Z17, Z3, Z3
+	VMOVUPD     Z13, (DI)
+	VMOVUPD     Z13, (SI)
+	LEAQ        1(AX), DI
+	MOVQ        264(DX), R8
+	MOVLQSX     (R8)(DI*4), DI
+	SHLQ        $0x06, DI
+	ADDQ        48(DX), DI
+	VMOVUPD     (DI), Z13
+	VSUBPD      Z18, Z14, Z14
+	VUCOMISD    X2, X0
+	JBE         undamped2963
+	VCMPPD      $0x04, Z13, Z14, K1
+	VMULPD      Z0, Z13, Z17
+	VMULPD      Z1, Z14, Z18
+	VADDPD      Z17, Z18, K1, Z14
+
+undamped2963:
+	VCMPPD      $0x04, Z13, Z14, K1
+	VSUBPD.Z    Z13, Z14, K1, Z13
+	VPANDQ.BCST constants<>+752(SB), Z13, Z13
+	VPMAXUQ     Z13, Z3, Z3
+	VMOVUPD     Z14, (DI)
+	VMOVUPD     Z14, 64(SI)
+	LEAQ        2(AX), DI
+	MOVQ        264(DX), R8
+	MOVLQSX     (R8)(DI*4), DI
+	SHLQ        $0x06, DI
+	ADDQ        48(DX), DI
+	VMOVUPD     (DI), Z13
+	VSUBPD      Z20, Z15, Z15
+	VUCOMISD    X2, X0
+	JBE         undamped2964
+	VCMPPD      $0x04, Z13, Z15, K1
+	VMULPD      Z0, Z13, Z14
+	VMULPD      Z1, Z15, Z17
+	VADDPD      Z14, Z17, K1, Z15
+
+undamped2964:
+	VCMPPD      $0x04, Z13, Z15, K1
+	VSUBPD.Z    Z13, Z15, K1, Z13
+	VPANDQ.BCST constants<>+752(SB), Z13, Z13
+	VPMAXUQ     Z13, Z3, Z3
+	VMOVUPD     Z15, (DI)
+	VMOVUPD     Z15, 128(SI)
+	LEAQ        3(AX), DI
+	MOVQ        264(DX), R8
+	MOVLQSX     (R8)(DI*4), DI
+	SHLQ        $0x06, DI
+	ADDQ        48(DX), DI
+	VMOVUPD     (DI), Z13
+	VSUBPD      Z19, Z16, Z16
+	VUCOMISD    X2, X0
+	JBE         undamped2965
+	VCMPPD      $0x04, Z13, Z16, K1
+	VMULPD      Z0, Z13, Z14
+	VMULPD      Z1, Z16, Z15
+	VADDPD      Z14, Z15, K1, Z16
+
+undamped2965:
+	VCMPPD      $0x04, Z13, Z16, K1
+	VSUBPD.Z    Z13, Z16, K1, Z13
+	VPANDQ.BCST constants<>+752(SB), Z13, Z13
+	VPMAXUQ     Z13, Z3, Z3
+	VMOVUPD     Z16, (DI)
+	VMOVUPD     Z16, 192(SI)
+	ADDQ        $0x00000080, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x04, AX
+	SUBQ        $0x04, CX
+	CMPQ        CX, $0x04
+	JGE         group2960
+
+rest2961:
+	CMPQ CX, $0x01
+	JLT  rest2967
+
+group2966:
+	VMOVUPS     (BX), Y22
+	VGETMANTPS  $0x0b, Z22, Z13
+	VGETEXPPS   Z22, Z14
+	VGETEXPPS   Z13, Z15
+	VSUBPS      Z15, Z14, Z14
+	VPSRLD      $0x13, Z13, Z15
+	VPERMPS     Z11, Z15, Z16
+	VFMSUB213PS Z4, Z16, Z13
+	VPERMPS     Z12, Z15, Z15
+	VMOVAPD     Z10, Z16
+	VFMADD213PS Z9, Z13, Z16
+	VFMADD213PS Z8, Z13, Z16
+	VFMADD213PS Z7, Z13, Z16
+	VMULPS      Z13, Z13, Z17
+	VFMADD213PS Z13, Z17, Z16
+	VADDPS      Z15, Z16, Z16
+	VFMADD231PS Z5, Z14, Z16
+	VFIXUPIMMPS $0x00, Z6, Z22, Z16
+	VCVTPS2PD   Y16, Z13
+	VMOVAPD     Z13, Z14
+	VSHUFF64X2  $0x4e, Z14, Z14, Z15
+	VMAXPD      Z15, Z14, Z14
+	VSHUFF64X2  $0xb1, Z14, Z14, Z15
+	VMAXPD      Z15, Z14, Z14
+	VPERMILPD   $0x55, Z14, Z15
+	VMAXPD      Z15, Z14, Z14
+	LEAQ        (AX), DI
+	MOVQ        264(DX), R8
+	MOVLQSX     (R8)(DI*4), DI
+	SHLQ        $0x06, DI
+	ADDQ        48(DX), DI
+	VMOVUPD     (DI), Z15
+	VSUBPD      Z14, Z13, Z13
+	VUCOMISD    X2, X0
+	JBE         undamped2968
+	VCMPPD      $0x04, Z15, Z13, K1
+	VMULPD      Z0, Z15, Z14
+	VMULPD      Z1, Z13, Z16
+	VADDPD      Z14, Z16, K1, Z13
+
+undamped2968:
+	VCMPPD      $0x04, Z15, Z13, K1
+	VSUBPD.Z    Z15, Z13, K1, Z14
+	VPANDQ.BCST constants<>+752(SB), Z14, Z14
+	VPMAXUQ     Z14, Z3, Z3
+	VMOVUPD     Z13, (DI)
+	VMOVUPD     Z13, (SI)
+	ADDQ        $0x00000020, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x01, AX
+	SUBQ        $0x01, CX
+	CMPQ        CX, $0x01
+	JGE         group2966
+
+rest2967:
+	JMP done2959
+
+few2958:
+	MOVQ  $-1, SI
+	BZHIQ BX, SI, SI
+	KMOVB SI, K1
+	MOVQ  BX, SI
+	SHLQ  $0x03, SI
+	MOVQ  536(DX), DI
+	MOVQ  336(DX), R8
+	CMPQ  CX, $0x04
+	JLT   rest2970
+
+group2969:
+	VMOVUPS       (DI), Z13
+	VMOVUPS       64(DI), Z14
+	VGETMANTPS    $0x0b, Z13, Z15
+	VGETMANTPS    $0x0b, Z14, Z16
+	VGETEXPPS     Z13, Z17
+	VGETEXPPS     Z14, Z18
+	VGETEXPPS     Z15, Z19
+	VSUBPS        Z19, Z17, Z17
+	VGETEXPPS     Z16, Z19
+	VSUBPS        Z19, Z18, Z18
+	VPSRLD        $0x13, Z15, Z19
+	VPSRLD        $0x13, Z16, Z20
+	VPERMPS       Z11, Z19, Z21
+	VFMSUB213PS   Z4, Z21, Z15
+	VPERMPS       Z11, Z20, Z21
+	VFMSUB213PS   Z4, Z21, Z16
+	VPERMPS       Z12, Z19, Z19
+	VPERMPS       Z12, Z20, Z20
+	VMOVAPD       Z10, Z21
+	VMOVAPD       Z10, Z23
+	VFMADD213PS   Z9, Z15, Z21
+	VFMADD213PS   Z9, Z16, Z23
+	VFMADD213PS   Z8, Z15, Z21
+	VFMADD213PS   Z8, Z16, Z23
+	VFMADD213PS   Z7, Z15, Z21
+	VFMADD213PS   Z7, Z16, Z23
+	VMULPS        Z15, Z15, Z24
+	VFMADD213PS   Z15, Z24, Z21
+	VMULPS        Z16, Z16, Z15
+	VFMADD213PS   Z16, Z15, Z23
+	VADDPS        Z19, Z21, Z21
+	VADDPS        Z20, Z23, Z23
+	VFMADD231PS   Z5, Z17, Z21
+	VFMADD231PS   Z5, Z18, Z23
+	VFIXUPIMMPS   $0x00, Z6, Z13, Z21
+	VFIXUPIMMPS   $0x00, Z6, Z14, Z23
+	VCVTPS2PD     Y21, Z13
+	VEXTRACTF64X4 $0x01, Z21, Y14
+	VCVTPS2PD     Y14, Z14
+	VCVTPS2PD     Y23, Z15
+	VEXTRACTF64X4 $0x01, Z23, Y16
+	VCVTPS2PD     Y16, Z16
+	VBROADCASTSD  constants<>+704(SB), Z17
+	VMOVAPD       Z13, K1, Z17
+	VBROADCASTSD  constants<>+704(SB), Z18
+	VMOVAPD       Z14, K1, Z18
+	VBROADCASTSD  constants<>+704(SB), Z19
+	VMOVAPD       Z15, K1, Z19
+	VBROADCASTSD  constants<>+704(SB), Z20
+	VMOVAPD       Z16, K1, Z20
+	VSHUFF64X2    $0x44, Z18, Z17, Z21
+	VSHUFF64X2    $0xee, Z18, Z17, Z17
+	VMAXPD        Z17, Z21, Z21
+	VSHUFF64X2    $0x44, Z20, Z19, Z17
+	VSHUFF64X2    $0xee, Z20, Z19, Z18
+	VMAXPD        Z18, Z17, Z17
+	VSHUFF64X2    $0x88, Z17, Z21, Z18
+	VSHUFF64X2    $0xdd, Z17, Z21, Z17
+	VMAXPD        Z17, Z18, Z18
+	VPERMILPD     $0x55, Z18, Z17
+	VMAXPD        Z17, Z18, Z18
+	VSHUFF64X2    $0x00, Z18, Z18, Z17
+	VSHUFF64X2    $0x55, Z18, Z18, Z19
+	VSHUFF64X2    $0xaa, Z18, Z18, Z20
+	VSHUFF64X2    $0xff, Z18, Z18, Z18
+	LEAQ          (AX), R9
+	MOVQ          264(DX), R10
+	MOVLQSX       (R10)(R9*4), R9
+	IMULQ         SI, R9
+	ADDQ          48(DX), R9
+	VMOVUPD.Z     (R9), K1, Z21
+	VSUBPD.Z      Z17, Z13, K1, Z13
+	VUCOMISD      X2, X0
+	JBE           undamped2971
+	VCMPPD        $0x04, Z21, Z13, K2
+	VMULPD        Z0, Z21, Z17
+	VMULPD        Z1, Z13, Z23
+	VADDPD        Z17, Z23, K2, Z13
+
+undamped2971:
+	VCMPPD      $0x04, Z21, Z13, K2
+	VSUBPD.Z    Z21, Z13, K2, Z17
+	VPANDQ.BCST constants<>+752(SB), Z17, Z17
+	VPMAXUQ     Z17, Z3, Z3
+	TESTQ       $0x00000007, BX
+	JNZ         partial2972
+	VMOVUPD     Z13, (R9)
+	JMP         stored2975
+
+partial2972:
+	LEAQ       (R9), R9
+	VMOVAPD    Z13, Z17
+	TESTQ      $0x00000004, BX
+	JZ         noFour2973
+	VMOVUPD    Y17, (R9)
+	VSHUFF64X2 $0x4e, Z17, Z17, Z17
+	ADDQ       $0x00000020, R9
+
+noFour2973:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo2974
+	VMOVUPD    X17, (R9)
+	VSHUFF64X2 $0xb1, Z17, Z17, Z17
+	ADDQ       $0x00000010, R9
+
+noTwo2974:
+	TESTQ  $0x00000001, BX
+	JZ     stored2975
+	VMOVSD X17, (R9)
+
+stored2975:
+	VMOVUPD   Z13, (R8)
+	LEAQ      1(AX), R9
+	MOVQ      264(DX), R10
+	MOVLQSX   (R10)(R9*4), R9
+	IMULQ     SI, R9
+	ADDQ      48(DX), R9
+	VMOVUPD.Z (R9), K1, Z13
+	VSUBPD.Z  Z19, Z14, K1, Z14
+	VUCOMISD  X2, X0
+	JBE       undamped2976
+	VCMPPD    $0x04, Z13, Z14, K2
+	VMULPD    Z0, Z13, Z17
+	VMULPD    Z1, Z14, Z19
+	VADDPD    Z17, Z19, K2, Z14
+
+undamped2976:
+	VCMPPD      $0x04, Z13, Z14, K2
+	VSUBPD.Z    Z13, Z14, K2, Z13
+	VPANDQ.BCST constants<>+752(SB), Z13, Z13
+	VPMAXUQ     Z13, Z3, Z3
+	TESTQ       $0x00000007, BX
+	JNZ         partial2977
+	VMOVUPD     Z14, (R9)
+	JMP         stored2980
+
+partial2977:
+	LEAQ       (R9), R9
+	VMOVAPD    Z14, Z13
+	TESTQ      $0x00000004, BX
+	JZ         noFour2978
+	VMOVUPD    Y13, (R9)
+	VSHUFF64X2 $0x4e, Z13, Z13, Z13
+	ADDQ       $0x00000020, R9
+
+noFour2978:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo2979
+	VMOVUPD    X13, (R9)
+	VSHUFF64X2 $0xb1, Z13, Z13, Z13
+	ADDQ       $0x00000010, R9
+
+noTwo2979:
+	TESTQ  $0x00000001, BX
+	JZ     stored2980
+	VMOVSD X13, (R9)
+
+stored2980:
+	VMOVUPD   Z14, 64(R8)
+	LEAQ      2(AX), R9
+	MOVQ      264(DX), R10
+	MOVLQSX   (R10)(R9*4), R9
+	IMULQ     SI, R9
+	ADDQ      48(DX), R9
+	VMOVUPD.Z (R9), K1, Z13
+	VSUBPD.Z  Z20, Z15, K1, Z15
+	VUCOMISD  X2, X0
+	JBE       undamped2981
+	VCMPPD    $0x04, Z13, Z15, K2
+	VMULPD    Z0, Z13, Z14
+	VMULPD    Z1, Z15, Z17
+	VADDPD    Z14, Z17, K2, Z15
+
+undamped2981:
+	VCMPPD      $0x04, Z13, Z15, K2
+	VSUBPD.Z    Z13, Z15, K2, Z13
+	VPANDQ.BCST constants<>+752(SB), Z13, Z13
+	VPMAXUQ     Z13, Z3, Z3
+	TESTQ       $0x00000007, BX
+	JNZ         partial2982
+	VMOVUPD     Z15, (R9)
+	JMP         stored2985
+
+partial2982:
+	LEAQ       (R9), R9
+	VMOVAPD    Z15, Z13
+	TESTQ      $0x00000004, BX
+	JZ         noFour2983
+	VMOVUPD    Y13, (R9)
+	VSHUFF64X2 $0x4e, Z13, Z13, Z13
+	ADDQ       $0x00000020, R9
+
+noFour2983:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo2984
+	VMOVUPD    X13, (R9)
+	VSHUFF64X2 $0xb1, Z13, Z13, Z13
+	ADDQ       $0x00000010, R9
+
+noTwo2984:
+	TESTQ  $0x00000001, BX
+	JZ     stored2985
+	VMOVSD X13, (R9)
+
+stored2985:
+	VMOVUPD   Z15, 128(R8)
+	LEAQ      3(AX), R9
+	MOVQ      264(DX), R10
+	MOVLQSX   (R10)(R9*4), R9
+	IMULQ     SI, R9
+	ADDQ      48(DX), R9
+	VMOVUPD.Z (R9), K1, Z13
+	VSUBPD.Z  Z18, Z16, K1, Z16
+	VUCOMISD  X2, X0
+	JBE       undamped2986
+	VCMPPD    $0x04, Z13, Z16, K2
+	VMULPD    Z0, Z13, Z14
+	VMULPD    Z1, Z16, Z15
+	VADDPD    Z14, Z15, K2, Z16
+
+undamped2986:
+	VCMPPD      $0x04, Z13, Z16, K2
+	VSUBPD.Z    Z13, Z16, K2, Z13
+	VPANDQ.BCST constants<>+752(SB), Z13, Z13
+	VPMAXUQ     Z13, Z3, Z3
+	TESTQ       $0x00000007, BX
+	JNZ         partial2987
+	VMOVUPD     Z16, (R9)
+	JMP         stored2990
+
+partial2987:
+	LEAQ       (R9), R9
+	VMOVAPD    Z16, Z13
+	TESTQ      $0x00000004, BX
+	JZ         noFour2988
+	VMOVUPD    Y13, (R9)
+	VSHUFF64X2 $0x4e, Z13, Z13, Z13
+	ADDQ       $0x00000020, R9
+
+noFour2988:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo2989
+	VMOVUPD    X13, (R9)
+	VSHUFF64X2 $0xb1, Z13, Z13, Z13
+	ADDQ       $0x00000010, R9
+
+noTwo2989:
+	TESTQ  $0x00000001, BX
+	JZ     stored2990
+	VMOVSD X13, (R9)
+
+stored2990:
+	VMOVUPD Z16, 192(R8)
+	ADDQ    $0x00000080, DI
+	ADDQ    $0x00000100, R8
+	ADDQ    $0x04, AX
+	SUBQ    $0x04, CX
+	CMPQ    CX, $0x04
+	JGE     group2969
+
+rest2970:
+	CMPQ CX, $0x01
+	JLT  rest2992
+
+group2991:
+	VMOVUPS      (DI), Y22
+	VGETMANTPS   $0x0b, Z22, Z13
+	VGETEXPPS    Z22, Z14
+	VGETEXPPS    Z13, Z15
+	VSUBPS       Z15, Z14, Z14
+	VPSRLD       $0x13, Z13, Z15
+	VPERMPS      Z11, Z15, Z16
+	VFMSUB213PS  Z4, Z16, Z13
+	VPERMPS      Z12, Z15, Z15
+	VMOVAPD      Z10, Z16
+	VFMADD213PS  Z9, Z13, Z16
+	VFMADD213PS  Z8, Z13, Z16
+	VFMADD213PS  Z7, Z13, Z16
+	VMULPS       Z13, Z13, Z17
+	VFMADD213PS  Z13, Z17, Z16
+	VADDPS       Z15, Z16, Z16
+	VFMADD231PS  Z5, Z14, Z16
+	VFIXUPIMMPS  $0x00, Z6, Z22, Z16
+	VCVTPS2PD    Y16, Z13
+	VBROADCASTSD constants<>+704(SB), Z14
+	VMOVAPD      Z13, K1, Z14
+	VMOVAPD      Z14, Z14
+	VSHUFF64X2   $0x4e, Z14, Z14, Z15
+	VMAXPD       Z15, Z14, Z14
+	VSHUFF64X2   $0xb1, Z14, Z14, Z15
+	VMAXPD       Z15, Z14, Z14
+	VPERMILPD    $0x55, Z14, Z15
+	VMAXPD       Z15, Z14, Z14
+	LEAQ         (AX), R9
+	MOVQ         264(DX), R10
+	MOVLQSX      (R10)(R9*4), R9
+	IMULQ        SI, R9
+	ADDQ         48(DX), R9
+	VMOVUPD.Z    (R9), K1, Z15
+	VSUBPD.Z     Z14, Z13, K1, Z13
+	VUCOMISD     X2, X0
+	JBE          undamped2993
+	VCMPPD       $0x04, Z15, Z13, K2
+	VMULPD       Z0, Z15, Z14
+	VMULPD       Z1, Z13, Z16
+	VADDPD       Z14, Z16, K2, Z13
+
+undamped2993:
+	VCMPPD      $0x04, Z15, Z13, K2
+	VSUBPD.Z    Z15, Z13, K2, Z14
+	VPANDQ.BCST constants<>+752(SB), Z14, Z14
+	VPMAXUQ     Z14, Z3, Z3
+	TESTQ       $0x00000007, BX
+	JNZ         partial2994
+	VMOVUPD     Z13, (R9)
+	JMP         stored2997
+
+partial2994:
+	LEAQ       (R9), R9
+	VMOVAPD    Z13, Z14
+	TESTQ      $0x00000004, BX
+	JZ         noFour2995
+	VMOVUPD    Y14, (R9)
+	VSHUFF64X2 $0x4e, Z14, Z14, Z14
+	ADDQ       $0x00000020, R9
+
+noFour2995:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo2996
+	VMOVUPD    X14, (R9)
+	VSHUFF64X2 $0xb1, Z14, Z14, Z14
+	ADDQ       $0x00000010, R9
+
+noTwo2996:
+	TESTQ  $0x00000001, BX
+	JZ     stored2997
+	VMOVSD X14, (R9)
+
+stored2997:
+	VMOVUPD Z13, (R8)
+	ADDQ    $0x00000020, DI
+	ADDQ    $0x00000040, R8
+	ADDQ    $0x01, AX
+	SUBQ    $0x01, CX
+	CMPQ    CX, $0x01
+	JGE     group2991
+
+rest2992:
+done2959:
+	VSHUFF64X2 $0x4e, Z3, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	VSHUFF64X2 $0xb1, Z3, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	VPERMILPD  $0x55, Z3, Z0
+	VPMAXUQ    Z0, Z3, Z3
+	MOVSD      X3, residual+24(FP)
+	VZEROUPPER
+	RET

@@ -31,6 +31,10 @@ type Regular struct {
 	// Edges are those of a partition.Block, from U[e] to V[e].
 	Edges, U, V []int32
 	Count       []float64 // c_s, by number of the node
+
+	// Tables32, and Rows32 of the same length as Rows, are for tables in single
+	// precision.
+	Tables32, Rows32 []float32
 }
 
 // RegularPadding is how many rows of scratch must follow those that are used: kernels
@@ -51,6 +55,9 @@ type regular struct {
 	settle   func(u *Regular, lo, hi int) (residual float64)
 	nodes    func(u *Regular, dst, sum []float64, lo, hi int) (freeEnergy float64)
 	edges    func(u *Regular, dst, sum []float64, lo, hi int) (freeEnergy float64, safe bool)
+
+	products32 func(u *Regular, lo, hi int) (safe bool)
+	absorb32   func(u *Regular, lo, hi int) (residual float64)
 }
 
 // Products computes the sums of the messages lo ≤ i < hi of In: Cavities, Exp,
@@ -61,6 +68,12 @@ func (u *Regular) Products(lo, hi int) (safe bool) { return active.regular.produ
 // Absorb takes the sums over into the messages, as Log and AbsorbAll do, leaves the
 // new messages in Rows, and returns the residual.
 func (u *Regular) Absorb(lo, hi int) (residual float64) { return active.regular.absorb(u, lo, hi) }
+
+// Products32 is Products with Tables32, and sums in Rows32.
+func (u *Regular) Products32(lo, hi int) (safe bool) { return active.regular.products32(u, lo, hi) }
+
+// Absorb32 is Absorb of the sums in Rows32; it leaves the new messages in Rows.
+func (u *Regular) Absorb32(lo, hi int) (residual float64) { return active.regular.absorb32(u, lo, hi) }
 
 // Shift computes from the new messages the Sums and Totals of the nodes lo ≤ i < hi of
 // Order, as Shift, Exp and Totals of a batch do; Rows begin with the first message into the first

@@ -38,6 +38,7 @@ func run(pkg, dir string) error {
 		g.avx512()
 		g.avx2()
 		g.single512()
+		g.regular32x512()
 	case "machine":
 		name = "ceilings_amd64"
 		g.ceilings()

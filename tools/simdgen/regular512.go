@@ -32,6 +32,8 @@ const (
 	regularU          = 440
 	regularV          = 464
 	regularCount      = 488
+	regularTables32   = 512
+	regularRows32     = 536
 )
 
 // regularTogether is how many messages, or nodes, take each step together: as many
@@ -283,19 +285,10 @@ func (g *generator) regularAbsorb512() {
 	g.VSUBPD(a.damping, a.keep, a.keep)
 	g.forStates(func(r regular) {
 		row := r.field(regularRows)
-		for _, n := range []int{regularTogether, 1} {
-			again, done := g.label("group"), g.label("rest")
-			g.CMPQ(left, operand.U8(n))
-			g.JLT(label(done))
-			g.Label(again)
+		r.groups(i, left, func(n int) {
 			r.absorb(a, i, row, n)
 			g.ADDQ(operand.U32(64*n), row)
-			g.ADDQ(operand.U8(n), i)
-			g.SUBQ(operand.U8(n), left)
-			g.CMPQ(left, operand.U8(n))
-			g.JGE(label(again))
-			g.Label(done)
-		}
+		})
 	})
 	g.spread(g.VPMAXUQ, a.residual)
 	g.Store(a.residual.AsX(), g.ReturnIndex(0))
@@ -316,18 +309,24 @@ func (g *generator) spreadMany(op func(...operand.Op), z []reg.VecVirtual) []reg
 // absorb does n messages from the i-th on, whose sums begin at row.
 func (r regular) absorb(a absorbing, i, row reg.Register, n int) {
 	g := r.g
-	sums, largest := make([]reg.VecVirtual, n), make([]reg.VecVirtual, n)
+	sums := make([]reg.VecVirtual, n)
 	for j := range n {
 		sums[j] = g.load512(operand.Mem{Base: row, Disp: 64 * j}, nil)
 	}
-	logs := g.fromMemory().logs512(sums)
-	for j := range n {
+	r.absorbLogs(a, i, row, g.fromMemory().logs512(sums))
+}
+
+// absorbLogs takes over the messages from the i-th on, whose logarithms these are, and
+// leaves them at row.
+func (r regular) absorbLogs(a absorbing, i, row reg.Register, logs []reg.VecVirtual) {
+	g := r.g
+	largest := make([]reg.VecVirtual, len(logs))
+	for j := range logs {
 		largest[j] = g.orInfinity(logs[j], r.mask)
 	}
 	largest = g.spreadMany(g.VMAXPD, largest)
-	for j := range n {
-		p := g.GP64()
-		g.LEAQ(operand.Mem{Base: i, Disp: j}, p)
+	for j := range logs {
+		p := r.plus(i, j)
 		after := g.absorbed512(a, logs[j], largest[j], r.row(regularMessages, r.number(regularIn, p)), r.mask)
 		g.VMOVUPD(after, operand.Mem{Base: row, Disp: 64 * j})
 	}
