@@ -20,7 +20,7 @@ type worker struct {
 	adjoint  *crf.Adjoint
 	belief   []float64 // of nodes or edges computed together
 	belief32 []float32
-	logs     []float64 // of one belief
+	places   []int32 // of loose edges
 }
 
 // share is what one unit adds to the contributions of the groups that a block

@@ -145,65 +145,46 @@ func (l *learner) contributeLoose(w *worker, s *share, u *unit, blockIndex, g in
 	change := s.tied[len(s.tied)-l.stride:]
 	for q, hi := int(block.Groups[g].Lo), int(block.Groups[end-1].Hi); q < hi; {
 		to := u.in.EdgeRun(block.Edges, q, min(q+l.edgesTogether, hi))
+		w.places = w.places[:0]
+		for i := q; i < to; i++ {
+			for int(block.Groups[g].Hi) <= i {
+				g++
+			}
+			w.places = append(w.places, int32(u.looseEdges.first[blockIndex][g]+i-int(block.Groups[g].Lo)))
+		}
+		// What is kept lies anywhere in memory.
+		simd.PrefetchRows(u.loose, w.places, l.perLoose)
 		span := &l.model.Layout.Edge[u.in.EdgeType(block.Edges[q])]
-		belief := w.belief[:(to-q)*span.States]
 		if _, err := w.space.EdgeBeliefs(w.belief, nil, u.net, u.state, block, q, to); err != nil {
 			return end, err
 		}
-		for ; q < to; q++ {
-			for int(block.Groups[g].Hi) <= q {
-				g++
-			}
-			place := u.looseEdges.first[blockIndex][g] + q - int(block.Groups[g].Lo)
-			l.changeEdge(w, s, u, change, place, block.Edges[q], span, belief[:span.States])
-			belief = belief[span.States:]
-		}
+		l.changeEdges(w, s, u, change, block.Edges[q:to], span, w.belief[:(to-q)*span.States])
+		q = to
 	}
 	return end, nil
 }
 
-// changeEdge puts a belief in its place and adds what that changes to change. It
-// overwrites belief.
-func (l *learner) changeEdge(w *worker, s *share, u *unit, change []float64, place int, e int32, span *crf.Span, belief []float64) {
-	kept := u.loose[place*l.perLoose:][:l.perLoose]
-	entropy := &kept[l.perLoose-1]
-	is := u.net.Counting.Edge[e] * w.entropy(belief)
-	change[l.stride-1] += is - *entropy
-	*entropy = is
-	if span.Untied {
-		l.untiedChange(s, u, span, u.in.EdgeRow(e), belief)
-		return
+// changeEdges puts the beliefs of edges of one type in their places and adds what that
+// changes to change. It overwrites beliefs.
+func (l *learner) changeEdges(w *worker, s *share, u *unit, change []float64, edges []int32, span *crf.Span, beliefs []float64) {
+	for i, e := range edges {
+		kept := u.loose[int(w.places[i])*l.perLoose:][:l.perLoose]
+		belief, entropy := beliefs[i*span.States:][:span.States], &kept[l.perLoose-1]
+		is := u.net.Counting.Edge[e] * simd.Entropy(belief)
+		change[l.stride-1] += is - *entropy
+		*entropy = is
+		if span.Untied {
+			l.untiedChange(s, u, span, u.in.EdgeRow(e), belief)
+			continue
+		}
+		for j, x := range belief {
+			belief[j], kept[j] = x-kept[j], x
+		}
+		simd.AddScaled(change[l.edgeMoment[u.in.EdgeType(e)]:][:span.States], belief, 1)
 	}
-	for j, x := range belief {
-		belief[j], kept[j] = x-kept[j], x
+	if !span.Untied {
+		w.adjoint.ScatterEdges(change[span.Part:][:span.Len], u.in, edges, beliefs)
 	}
-	w.adjoint.ScatterEdge(change[span.Part:][:span.Len], u.in, e, belief)
-	simd.AddScaled(change[l.edgeMoment[u.in.EdgeType(e)]:][:span.States], belief, 1)
-}
-
-// leastBelief stands for a zero where a logarithm is taken: 0 log 0 = 0.
-const leastBelief = 0x1p-1022
-
-// entropy returns −Σ τ log τ.
-func (w *worker) entropy(belief []float64) float64 {
-	w.logs = resize(w.logs, len(belief))
-	for j, x := range belief {
-		w.logs[j] = max(x, leastBelief)
-	}
-	simd.Log(w.logs, w.logs)
-	var sums [4]float64 // that do not wait for each other
-	logs, j := w.logs, 0
-	for ; j+4 <= len(belief); j += 4 {
-		x, y := belief[j:j+4:j+4], logs[j:j+4:j+4]
-		sums[0] += x[0] * y[0]
-		sums[1] += x[1] * y[1]
-		sums[2] += x[2] * y[2]
-		sums[3] += x[3] * y[3]
-	}
-	for ; j < len(belief); j++ {
-		sums[0] += belief[j] * logs[j]
-	}
-	return -(sums[0] + sums[1] + sums[2] + sums[3])
 }
 
 // addLoose adds the shares of a unit's loose edges to the totals: what visits have

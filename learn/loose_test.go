@@ -170,21 +170,3 @@ func TestVisitDoesNotGrow(t *testing.T) {
 		t.Errorf("contributions per visit grew from %v to %v, numbers kept per block from %v to %v", smallTouched, touched, smallKept, kept)
 	}
 }
-
-// TestEntropy against the definition, with zeros.
-func TestEntropy(t *testing.T) {
-	w := &worker{}
-	for _, c := range []struct {
-		belief []float64
-		want   float64
-	}{
-		{[]float64{1}, 0},
-		{[]float64{0, 1, 0}, 0},
-		{[]float64{0.5, 0.5}, math.Ln2},
-		{[]float64{0.125, 0.125, 0.25, 0, 0.25, 0.25}, 2.25 * math.Ln2},
-	} {
-		if got := w.entropy(c.belief); math.Abs(got-c.want) > 1e-15 {
-			t.Errorf("entropy of %v is %v, want %v", c.belief, got, c.want)
-		}
-	}
-}

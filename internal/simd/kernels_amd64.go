@@ -39,6 +39,11 @@ func addScaled512(dst []float64, x []float64, a float64)
 //go:noescape
 func dot512(x []float64, y []float64) float64
 
+// entropy512 is Entropy.
+//
+//go:noescape
+func entropy512(x []float64) float64
+
 // vectorTable512 is VectorTable.
 //
 //go:noescape
@@ -188,6 +193,11 @@ func addScaled256(dst []float64, x []float64, a float64)
 //
 //go:noescape
 func dot256(x []float64, y []float64) float64
+
+// entropy256 is Entropy.
+//
+//go:noescape
+func entropy256(x []float64) float64
 
 // vectorTable256 is VectorTable.
 //

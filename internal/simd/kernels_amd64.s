@@ -1530,6 +1530,204 @@ done64:
 	VZEROUPPER
 	RET
 
+// func entropy512(x []float64) float64
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·entropy512(SB), $0-32
+	MOVQ         x_base+0(FP), AX
+	MOVQ         x_len+8(FP), CX
+	VBROADCASTSD constants<>+1168(SB), Z0
+	VBROADCASTSD constants<>+784(SB), Z1
+	VBROADCASTSD constants<>+1016(SB), Z2
+	VBROADCASTSD constants<>+1024(SB), Z3
+	VMOVUPD      constants<>+384(SB), Z4
+	VMOVUPD      constants<>+448(SB), Z5
+	VMOVUPD      constants<>+512(SB), Z6
+	VMOVUPD      constants<>+576(SB), Z7
+	VXORPD       Z8, Z8, Z8
+	VXORPD       Z9, Z9, Z9
+	XORQ         DX, DX
+	CMPQ         CX, $0x00000010
+	JLT          rest66
+
+panel65:
+	VMOVUPD          (AX)(DX*1), Z10
+	VMAXPD           Z0, Z10, Z11
+	VMOVUPD          64(AX)(DX*1), Z12
+	VMAXPD           Z0, Z12, Z13
+	VGETMANTPD       $0x0b, Z11, Z14
+	VGETMANTPD       $0x0b, Z13, Z15
+	VGETEXPPD        Z11, Z11
+	VGETEXPPD        Z13, Z13
+	VPSRLQ           $0x30, Z14, Z18
+	VPSRLQ           $0x30, Z15, Z19
+	VGETEXPPD        Z14, Z16
+	VGETEXPPD        Z15, Z17
+	VSUBPD           Z16, Z11, Z11
+	VSUBPD           Z17, Z13, Z13
+	VMOVAPD          Z18, Z16
+	VPERMI2PD        Z5, Z4, Z16
+	VMOVAPD          Z19, Z17
+	VPERMI2PD        Z5, Z4, Z17
+	VPERMI2PD        Z7, Z6, Z18
+	VPERMI2PD        Z7, Z6, Z19
+	VFMSUB213PD      Z1, Z16, Z14
+	VFMSUB213PD      Z1, Z17, Z15
+	VFMADD231PD      Z2, Z11, Z18
+	VFMADD231PD      Z2, Z13, Z19
+	VMULPD           Z14, Z14, Z16
+	VMULPD           Z15, Z15, Z17
+	VBROADCASTSD     constants<>+1080(SB), Z20
+	VFMADD231PD.BCST constants<>+1088(SB), Z14, Z20
+	VBROADCASTSD     constants<>+1080(SB), Z21
+	VFMADD231PD.BCST constants<>+1088(SB), Z15, Z21
+	VFMADD231PD.BCST constants<>+1096(SB), Z16, Z20
+	VFMADD231PD.BCST constants<>+1096(SB), Z17, Z21
+	VBROADCASTSD     constants<>+1064(SB), Z22
+	VFMADD231PD.BCST constants<>+1072(SB), Z14, Z22
+	VBROADCASTSD     constants<>+1064(SB), Z23
+	VFMADD231PD.BCST constants<>+1072(SB), Z15, Z23
+	VFMADD213PD      Z22, Z16, Z20
+	VFMADD213PD      Z23, Z17, Z21
+	VBROADCASTSD     constants<>+1048(SB), Z22
+	VFMADD231PD.BCST constants<>+1056(SB), Z14, Z22
+	VBROADCASTSD     constants<>+1048(SB), Z23
+	VFMADD231PD.BCST constants<>+1056(SB), Z15, Z23
+	VFMADD213PD      Z22, Z16, Z20
+	VFMADD213PD      Z23, Z17, Z21
+	VBROADCASTSD     constants<>+1032(SB), Z22
+	VFMADD231PD.BCST constants<>+1040(SB), Z14, Z22
+	VBROADCASTSD     constants<>+1032(SB), Z23
+	VFMADD231PD.BCST constants<>+1040(SB), Z15, Z23
+	VFMADD213PD      Z22, Z16, Z20
+	VFMADD213PD      Z23, Z17, Z21
+	VFMADD213PD      Z14, Z16, Z20
+	VFMADD213PD      Z15, Z17, Z21
+	VFMADD231PD      Z3, Z11, Z20
+	VFMADD231PD      Z3, Z13, Z21
+	VADDPD           Z18, Z20, Z20
+	VADDPD           Z19, Z21, Z21
+	VFNMADD231PD     Z10, Z20, Z8
+	VFNMADD231PD     Z12, Z21, Z9
+	ADDQ             $0x00000080, DX
+	SUBQ             $0x00000010, CX
+	CMPQ             CX, $0x00000010
+	JGE              panel65
+
+rest66:
+	TESTQ            CX, CX
+	JZ               done67
+	CMPQ             CX, $0x00000008
+	JGT              wider68
+	MOVQ             $-1, BX
+	BZHIQ            CX, BX, BX
+	KMOVB            BX, K1
+	VMOVUPD.Z        (AX)(DX*1), K1, Z10
+	VMAXPD           Z0, Z10, Z0
+	VGETMANTPD       $0x0b, Z0, Z11
+	VGETEXPPD        Z0, Z0
+	VPSRLQ           $0x30, Z11, Z13
+	VGETEXPPD        Z11, Z12
+	VSUBPD           Z12, Z0, Z0
+	VMOVAPD          Z13, Z12
+	VPERMI2PD        Z5, Z4, Z12
+	VPERMI2PD        Z7, Z6, Z13
+	VFMSUB213PD      Z1, Z12, Z11
+	VFMADD231PD      Z2, Z0, Z13
+	VMULPD           Z11, Z11, Z1
+	VBROADCASTSD     constants<>+1080(SB), Z2
+	VFMADD231PD.BCST constants<>+1088(SB), Z11, Z2
+	VFMADD231PD.BCST constants<>+1096(SB), Z1, Z2
+	VBROADCASTSD     constants<>+1064(SB), Z4
+	VFMADD231PD.BCST constants<>+1072(SB), Z11, Z4
+	VFMADD213PD      Z4, Z1, Z2
+	VBROADCASTSD     constants<>+1048(SB), Z4
+	VFMADD231PD.BCST constants<>+1056(SB), Z11, Z4
+	VFMADD213PD      Z4, Z1, Z2
+	VBROADCASTSD     constants<>+1032(SB), Z4
+	VFMADD231PD.BCST constants<>+1040(SB), Z11, Z4
+	VFMADD213PD      Z4, Z1, Z2
+	VFMADD213PD      Z11, Z1, Z2
+	VFMADD231PD      Z3, Z0, Z2
+	VADDPD           Z13, Z2, Z2
+	VFNMADD231PD     Z10, Z2, Z8
+	JMP              done67
+
+wider68:
+	SUBQ             $0x00000008, CX
+	MOVQ             $-1, BX
+	BZHIQ            CX, BX, BX
+	KMOVB            BX, K1
+	VMOVUPD          (AX)(DX*1), Z10
+	VMAXPD           Z0, Z10, Z11
+	VMOVUPD.Z        64(AX)(DX*1), K1, Z12
+	VMAXPD           Z0, Z12, Z0
+	VGETMANTPD       $0x0b, Z11, Z13
+	VGETMANTPD       $0x0b, Z0, Z14
+	VGETEXPPD        Z11, Z11
+	VGETEXPPD        Z0, Z0
+	VPSRLQ           $0x30, Z13, Z17
+	VPSRLQ           $0x30, Z14, Z18
+	VGETEXPPD        Z13, Z15
+	VGETEXPPD        Z14, Z16
+	VSUBPD           Z15, Z11, Z11
+	VSUBPD           Z16, Z0, Z0
+	VMOVAPD          Z17, Z15
+	VPERMI2PD        Z5, Z4, Z15
+	VMOVAPD          Z18, Z16
+	VPERMI2PD        Z5, Z4, Z16
+	VPERMI2PD        Z7, Z6, Z17
+	VPERMI2PD        Z7, Z6, Z18
+	VFMSUB213PD      Z1, Z15, Z13
+	VFMSUB213PD      Z1, Z16, Z14
+	VFMADD231PD      Z2, Z11, Z17
+	VFMADD231PD      Z2, Z0, Z18
+	VMULPD           Z13, Z13, Z1
+	VMULPD           Z14, Z14, Z2
+	VBROADCASTSD     constants<>+1080(SB), Z4
+	VFMADD231PD.BCST constants<>+1088(SB), Z13, Z4
+	VBROADCASTSD     constants<>+1080(SB), Z5
+	VFMADD231PD.BCST constants<>+1088(SB), Z14, Z5
+	VFMADD231PD.BCST constants<>+1096(SB), Z1, Z4
+	VFMADD231PD.BCST constants<>+1096(SB), Z2, Z5
+	VBROADCASTSD     constants<>+1064(SB), Z6
+	VFMADD231PD.BCST constants<>+1072(SB), Z13, Z6
+	VBROADCASTSD     constants<>+1064(SB), Z7
+	VFMADD231PD.BCST constants<>+1072(SB), Z14, Z7
+	VFMADD213PD      Z6, Z1, Z4
+	VFMADD213PD      Z7, Z2, Z5
+	VBROADCASTSD     constants<>+1048(SB), Z6
+	VFMADD231PD.BCST constants<>+1056(SB), Z13, Z6
+	VBROADCASTSD     constants<>+1048(SB), Z7
+	VFMADD231PD.BCST constants<>+1056(SB), Z14, Z7
+	VFMADD213PD      Z6, Z1, Z4
+	VFMADD213PD      Z7, Z2, Z5
+	VBROADCASTSD     constants<>+1032(SB), Z6
+	VFMADD231PD.BCST constants<>+1040(SB), Z13, Z6
+	VBROADCASTSD     constants<>+1032(SB), Z7
+	VFMADD231PD.BCST constants<>+1040(SB), Z14, Z7
+	VFMADD213PD      Z6, Z1, Z4
+	VFMADD213PD      Z7, Z2, Z5
+	VFMADD213PD      Z13, Z1, Z4
+	VFMADD213PD      Z14, Z2, Z5
+	VFMADD231PD      Z3, Z11, Z4
+	VFMADD231PD      Z3, Z0, Z5
+	VADDPD           Z17, Z4, Z4
+	VADDPD           Z18, Z5, Z5
+	VFNMADD231PD     Z10, Z4, Z8
+	VFNMADD231PD     Z12, Z5, Z9
+
+done67:
+	VADDPD     Z9, Z8, Z8
+	VSHUFF64X2 $0x4e, Z8, Z8, Z0
+	VADDPD     Z0, Z8, Z8
+	VSHUFF64X2 $0xb1, Z8, Z8, Z0
+	VADDPD     Z0, Z8, Z8
+	VPERMILPD  $0x55, Z8, Z0
+	VADDPD     Z0, Z8, Z8
+	MOVSD      X8, ret+24(FP)
+	VZEROUPPER
+	RET
+
 // func vectorTable512(out []float64, weight []float64, values []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·vectorTable512(SB), $0-72
@@ -1544,9 +1742,9 @@ TEXT ·vectorTable512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest66
+	JLT  rest71
 
-panel65:
+panel70:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -1559,9 +1757,9 @@ panel65:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows69
+	JLT    rows74
 
-row68:
+row73:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1575,9 +1773,9 @@ row68:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row68
+	JGE          row73
 
-rows69:
+rows74:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -1589,13 +1787,13 @@ rows69:
 	ADDQ    $0x00000200, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel65
+	JGE     panel70
 
-rest66:
+rest71:
 	TESTQ  R11, R11
-	JZ     done67
+	JZ     done72
 	CMPQ   R11, $0x00000008
-	JGT    wider70
+	JGT    wider75
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVB  CX, K1
@@ -1607,9 +1805,9 @@ rest66:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows72
+	JLT    rows77
 
-row71:
+row76:
 	VBROADCASTSD (CX), Z4
 	VFMADD231PD  (R10), Z4, K1, Z0
 	VBROADCASTSD 8(CX), Z4
@@ -1622,57 +1820,57 @@ row71:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row71
+	JGE          row76
 
-rows72:
+rows77:
 	CMPQ DX, $0x00000001
-	JLT  rows74
+	JLT  rows79
 
-row73:
+row78:
 	VBROADCASTSD (CX), Z4
 	VFMADD231PD  (R10), Z4, K1, Z0
 	ADDQ         $0x00000008, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row73
+	JGE          row78
 
-rows74:
+rows79:
 	VADDPD  Z2, Z0, Z0
 	VADDPD  Z3, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	TESTQ   $0x00000007, R11
-	JNZ     partial75
+	JNZ     partial80
 	VMOVUPD Z0, (AX)(R9*1)
-	JMP     stored78
+	JMP     stored83
 
-partial75:
+partial80:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour76
+	JZ         noFour81
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour76:
+noFour81:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo77
+	JZ         noTwo82
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo77:
+noTwo82:
 	TESTQ  $0x00000001, R11
-	JZ     stored78
+	JZ     stored83
 	VMOVSD X0, (AX)
 
-stored78:
-	JMP done67
+stored83:
+	JMP done72
 
-wider70:
+wider75:
 	CMPQ   R11, $0x00000010
-	JGT    wider79
+	JGT    wider84
 	SUBQ   $0x00000008, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1689,9 +1887,9 @@ wider70:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows81
+	JLT    rows86
 
-row80:
+row85:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, K1, Z1
@@ -1708,13 +1906,13 @@ row80:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row80
+	JGE          row85
 
-rows81:
+rows86:
 	CMPQ DX, $0x00000001
-	JLT  rows83
+	JLT  rows88
 
-row82:
+row87:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, K1, Z1
@@ -1722,9 +1920,9 @@ row82:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row82
+	JGE          row87
 
-rows83:
+rows88:
 	VADDPD  Z4, Z0, Z0
 	VADDPD  Z5, Z1, Z1
 	VADDPD  Z6, Z2, Z2
@@ -1733,37 +1931,37 @@ rows83:
 	VADDPD  Z3, Z1, Z1
 	VMOVUPD Z0, (AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial84
+	JNZ     partial89
 	VMOVUPD Z1, 64(AX)(R9*1)
-	JMP     stored87
+	JMP     stored92
 
-partial84:
+partial89:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour85
+	JZ         noFour90
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour85:
+noFour90:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo86
+	JZ         noTwo91
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo86:
+noTwo91:
 	TESTQ  $0x00000001, R11
-	JZ     stored87
+	JZ     stored92
 	VMOVSD X0, (AX)
 
-stored87:
-	JMP done67
+stored92:
+	JMP done72
 
-wider79:
+wider84:
 	CMPQ   R11, $0x00000018
-	JGT    wider88
+	JGT    wider93
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1778,9 +1976,9 @@ wider79:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows90
+	JLT    rows95
 
-row89:
+row94:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -1793,13 +1991,13 @@ row89:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row89
+	JGE          row94
 
-rows90:
+rows95:
 	CMPQ DX, $0x00000001
-	JLT  rows92
+	JLT  rows97
 
-row91:
+row96:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -1808,46 +2006,46 @@ row91:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row91
+	JGE          row96
 
-rows92:
+rows97:
 	VADDPD  Z3, Z0, Z0
 	VADDPD  Z4, Z1, Z1
 	VADDPD  Z5, Z2, Z2
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial93
+	JNZ     partial98
 	VMOVUPD Z2, 128(AX)(R9*1)
-	JMP     stored96
+	JMP     stored101
 
-partial93:
+partial98:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour94
+	JZ         noFour99
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour94:
+noFour99:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo95
+	JZ         noTwo100
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo95:
+noTwo100:
 	TESTQ  $0x00000001, R11
-	JZ     stored96
+	JZ     stored101
 	VMOVSD X0, (AX)
 
-stored96:
-	JMP done67
+stored101:
+	JMP done72
 
-wider88:
+wider93:
 	CMPQ   R11, $0x00000020
-	JGT    wider97
+	JGT    wider102
 	SUBQ   $0x00000018, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1864,9 +2062,9 @@ wider88:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows99
+	JLT    rows104
 
-row98:
+row103:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1881,13 +2079,13 @@ row98:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row98
+	JGE          row103
 
-rows99:
+rows104:
 	CMPQ DX, $0x00000001
-	JLT  rows101
+	JLT  rows106
 
-row100:
+row105:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1897,9 +2095,9 @@ row100:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row100
+	JGE          row105
 
-rows101:
+rows106:
 	VADDPD  Z4, Z0, Z0
 	VADDPD  Z5, Z1, Z1
 	VADDPD  Z6, Z2, Z2
@@ -1908,37 +2106,37 @@ rows101:
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial102
+	JNZ     partial107
 	VMOVUPD Z3, 192(AX)(R9*1)
-	JMP     stored105
+	JMP     stored110
 
-partial102:
+partial107:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour103
+	JZ         noFour108
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour103:
+noFour108:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo104
+	JZ         noTwo109
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo104:
+noTwo109:
 	TESTQ  $0x00000001, R11
-	JZ     stored105
+	JZ     stored110
 	VMOVSD X0, (AX)
 
-stored105:
-	JMP done67
+stored110:
+	JMP done72
 
-wider97:
+wider102:
 	CMPQ   R11, $0x00000028
-	JGT    wider106
+	JGT    wider111
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1952,9 +2150,9 @@ wider97:
 	VXORPD Z4, Z4, Z4
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows108
+	JLT    rows113
 
-row107:
+row112:
 	VBROADCASTSD (CX), Z5
 	VFMADD231PD  (R10), Z5, Z0
 	VFMADD231PD  64(R10), Z5, Z1
@@ -1965,45 +2163,45 @@ row107:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row107
+	JGE          row112
 
-rows108:
+rows113:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	VMOVUPD Z3, 192(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial109
+	JNZ     partial114
 	VMOVUPD Z4, 256(AX)(R9*1)
-	JMP     stored112
+	JMP     stored117
 
-partial109:
+partial114:
 	LEAQ       256(AX)(R9*1), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour110
+	JZ         noFour115
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour110:
+noFour115:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo111
+	JZ         noTwo116
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo111:
+noTwo116:
 	TESTQ  $0x00000001, R11
-	JZ     stored112
+	JZ     stored117
 	VMOVSD X0, (AX)
 
-stored112:
-	JMP done67
+stored117:
+	JMP done72
 
-wider106:
+wider111:
 	CMPQ   R11, $0x00000030
-	JGT    wider113
+	JGT    wider118
 	SUBQ   $0x00000028, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -2018,9 +2216,9 @@ wider106:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows115
+	JLT    rows120
 
-row114:
+row119:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -2032,46 +2230,46 @@ row114:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row114
+	JGE          row119
 
-rows115:
+rows120:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	VMOVUPD Z3, 192(AX)(R9*1)
 	VMOVUPD Z4, 256(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial116
+	JNZ     partial121
 	VMOVUPD Z5, 320(AX)(R9*1)
-	JMP     stored119
+	JMP     stored124
 
-partial116:
+partial121:
 	LEAQ       320(AX)(R9*1), AX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour117
+	JZ         noFour122
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour117:
+noFour122:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo118
+	JZ         noTwo123
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo118:
+noTwo123:
 	TESTQ  $0x00000001, R11
-	JZ     stored119
+	JZ     stored124
 	VMOVSD X0, (AX)
 
-stored119:
-	JMP done67
+stored124:
+	JMP done72
 
-wider113:
+wider118:
 	CMPQ   R11, $0x00000038
-	JGT    wider120
+	JGT    wider125
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -2087,9 +2285,9 @@ wider113:
 	VXORPD Z6, Z6, Z6
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows122
+	JLT    rows127
 
-row121:
+row126:
 	VBROADCASTSD (CX), Z7
 	VFMADD231PD  (R10), Z7, Z0
 	VFMADD231PD  64(R10), Z7, Z1
@@ -2102,9 +2300,9 @@ row121:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row121
+	JGE          row126
 
-rows122:
+rows127:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -2112,35 +2310,35 @@ rows122:
 	VMOVUPD Z4, 256(AX)(R9*1)
 	VMOVUPD Z5, 320(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial123
+	JNZ     partial128
 	VMOVUPD Z6, 384(AX)(R9*1)
-	JMP     stored126
+	JMP     stored131
 
-partial123:
+partial128:
 	LEAQ       384(AX)(R9*1), AX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour124
+	JZ         noFour129
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour124:
+noFour129:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo125
+	JZ         noTwo130
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo125:
+noTwo130:
 	TESTQ  $0x00000001, R11
-	JZ     stored126
+	JZ     stored131
 	VMOVSD X0, (AX)
 
-stored126:
-	JMP done67
+stored131:
+	JMP done72
 
-wider120:
+wider125:
 	SUBQ   $0x00000038, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -2157,9 +2355,9 @@ wider120:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows129
+	JLT    rows134
 
-row128:
+row133:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -2173,9 +2371,9 @@ row128:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row128
+	JGE          row133
 
-rows129:
+rows134:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -2184,33 +2382,33 @@ rows129:
 	VMOVUPD Z5, 320(AX)(R9*1)
 	VMOVUPD Z6, 384(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial130
+	JNZ     partial135
 	VMOVUPD Z7, 448(AX)(R9*1)
-	JMP     stored133
+	JMP     stored138
 
-partial130:
+partial135:
 	LEAQ       448(AX)(R9*1), AX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour131
+	JZ         noFour136
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour131:
+noFour136:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo132
+	JZ         noTwo137
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo132:
+noTwo137:
 	TESTQ  $0x00000001, R11
-	JZ     stored133
+	JZ     stored138
 	VMOVSD X0, (AX)
 
-stored133:
-done67:
+stored138:
+done72:
 	VZEROUPPER
 	RET
 
@@ -2228,9 +2426,9 @@ TEXT ·tableVector512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest135
+	JLT  rest140
 
-block134:
+block139:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2244,9 +2442,9 @@ block134:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000008
-	JLT    rest138
+	JLT    rest143
 
-whole137:
+whole142:
 	VMOVUPD     (R11), Z8
 	VFMADD231PD (R12), Z8, Z0
 	VFMADD231PD (R12)(DI*1), Z8, Z1
@@ -2261,11 +2459,11 @@ whole137:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R14
 	CMPQ        R14, $0x00000008
-	JGE         whole137
+	JGE         whole142
 
-rest138:
+rest143:
 	TESTQ       R14, R14
-	JZ          done140
+	JZ          done145
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVB       R13, K1
@@ -2279,7 +2477,7 @@ rest138:
 	VFMADD231PD (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PD (R12)(R10*1), Z8, K1, Z7
 
-done140:
+done145:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKHPD  Z1, Z0, Z0
 	VADDPD     Z0, Z8, Z8
@@ -2306,11 +2504,11 @@ done140:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block134
+	JGE        block139
 
-rest135:
+rest140:
 	TESTQ  CX, CX
-	JZ     done136
+	JZ     done141
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -2325,73 +2523,73 @@ rest135:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000008
-	JLT    rest143
+	JLT    rest148
 
-whole142:
+whole147:
 	VMOVUPD     (DX), Z8
 	VFMADD231PD (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column144
+	JLE         column149
 	VFMADD231PD (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column144
+	JLE         column149
 	VFMADD231PD (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column144
+	JLE         column149
 	VFMADD231PD (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column144
+	JLE         column149
 	VFMADD231PD (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column144
+	JLE         column149
 	VFMADD231PD (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column144
+	JLE         column149
 	VFMADD231PD (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column144
+	JLE         column149
 	VFMADD231PD (SI)(R10*1), Z8, Z7
 
-column144:
+column149:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000008, R11
 	SUBQ $0x00000008, BX
 	CMPQ BX, $0x00000008
-	JGE  whole142
+	JGE  whole147
 
-rest143:
+rest148:
 	TESTQ       BX, BX
-	JZ          done145
+	JZ          done150
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVB       R11, K1
 	VMOVUPD.Z   (DX), K1, Z8
 	VFMADD231PD (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column146
+	JLE         column151
 	VFMADD231PD (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column146
+	JLE         column151
 	VFMADD231PD (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column146
+	JLE         column151
 	VFMADD231PD (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column146
+	JLE         column151
 	VFMADD231PD (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column146
+	JLE         column151
 	VFMADD231PD (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column146
+	JLE         column151
 	VFMADD231PD (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column146
+	JLE         column151
 	VFMADD231PD (SI)(R10*1), Z8, K1, Z7
 
-column146:
-done145:
+column151:
+done150:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKHPD  Z1, Z0, Z0
 	VADDPD     Z0, Z8, Z8
@@ -2414,33 +2612,33 @@ done145:
 	VSHUFF64X2 $0xdd, Z0, Z3, Z0
 	VADDPD     Z0, Z1, Z1
 	TESTQ      $0x00000007, CX
-	JNZ        partial147
+	JNZ        partial152
 	VMOVUPD    Z1, (AX)
-	JMP        stored150
+	JMP        stored155
 
-partial147:
+partial152:
 	LEAQ       (AX), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, CX
-	JZ         noFour148
+	JZ         noFour153
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour148:
+noFour153:
 	TESTQ      $0x00000002, CX
-	JZ         noTwo149
+	JZ         noTwo154
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo149:
+noTwo154:
 	TESTQ  $0x00000001, CX
-	JZ     stored150
+	JZ     stored155
 	VMOVSD X0, (AX)
 
-stored150:
-done136:
+stored155:
+done141:
 	VZEROUPPER
 	RET
 
@@ -2459,9 +2657,9 @@ TEXT ·scatterRows512(SB), $0-72
 	XORQ R9, R9
 	MOVQ SI, R11
 	CMPQ R11, $0x00000040
-	JLT  rest152
+	JLT  rest157
 
-panel151:
+panel156:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R9*1), R10
 	VMOVUPD (BX)(R9*1), Z0
@@ -2474,9 +2672,9 @@ panel151:
 	VMOVUPD 448(BX)(R9*1), Z7
 	MOVQ    DX, R12
 	CMPQ    R12, $0x00000001
-	JLT     rows155
+	JLT     rows160
 
-row154:
+row159:
 	VBROADCASTSD (SI), Z8
 	VMOVUPD      (R10), Z9
 	VFMADD231PD  Z0, Z8, Z9
@@ -2506,19 +2704,19 @@ row154:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row154
+	JGE          row159
 
-rows155:
+rows160:
 	ADDQ $0x00000200, R9
 	SUBQ $0x00000040, R11
 	CMPQ R11, $0x00000040
-	JGE  panel151
+	JGE  panel156
 
-rest152:
+rest157:
 	TESTQ      R11, R11
-	JZ         done153
+	JZ         done158
 	CMPQ       R11, $0x00000008
-	JGT        wider156
+	JGT        wider161
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
 	KMOVB      SI, K1
@@ -2527,66 +2725,66 @@ rest152:
 	VMOVUPD.Z  (BX)(R9*1), K1, Z0
 	VMOVAPD    Z0, Z1
 	TESTQ      $0x00000004, R8
-	JZ         noFour157
+	JZ         noFour162
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 
-noFour157:
+noFour162:
 	VMOVAPD    Z1, Z2
 	TESTQ      $0x00000002, R8
-	JZ         noTwo158
+	JZ         noTwo163
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
 
-noTwo158:
+noTwo163:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows160
+	JLT  rows165
 
-row159:
+row164:
 	VBROADCASTSD (SI), Z3
 	TESTQ        R8, R8
-	JZ           whole161
+	JZ           whole166
 	LEAQ         (R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour162
+	JZ           noFour167
 	VMOVUPD      (CX), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour162:
+noFour167:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo163
+	JZ          noTwo168
 	VMOVUPD     (CX), X4
 	VFMADD231PD X1, X3, X4
 	VMOVUPD     X4, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo163:
+noTwo168:
 	TESTQ       $0x00000001, R8
-	JZ          noOne164
+	JZ          noOne169
 	VMOVSD      (CX), X4
 	VFMADD231SD X2, X3, X4
 	VMOVSD      X4, (CX)
-	JMP         noOne164
+	JMP         noOne169
 
-whole161:
+whole166:
 	VMOVUPD     (R10), Z4
 	VFMADD231PD Z0, Z3, Z4
 	VMOVUPD     Z4, (R10)
 
-noOne164:
+noOne169:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row159
+	JGE  row164
 
-rows160:
-	JMP done153
+rows165:
+	JMP done158
 
-wider156:
+wider161:
 	CMPQ       R11, $0x00000010
-	JGT        wider165
+	JGT        wider170
 	SUBQ       $0x00000008, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2597,69 +2795,69 @@ wider156:
 	VMOVUPD.Z  64(BX)(R9*1), K1, Z1
 	VMOVAPD    Z1, Z2
 	TESTQ      $0x00000004, R8
-	JZ         noFour166
+	JZ         noFour171
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 
-noFour166:
+noFour171:
 	VMOVAPD    Z2, Z3
 	TESTQ      $0x00000002, R8
-	JZ         noTwo167
+	JZ         noTwo172
 	VSHUFF64X2 $0xb1, Z2, Z2, Z3
 
-noTwo167:
+noTwo172:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows169
+	JLT  rows174
 
-row168:
+row173:
 	VBROADCASTSD (SI), Z4
 	VMOVUPD      (R10), Z5
 	VFMADD231PD  Z0, Z4, Z5
 	VMOVUPD      Z5, (R10)
 	TESTQ        R8, R8
-	JZ           whole170
+	JZ           whole175
 	LEAQ         64(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour171
+	JZ           noFour176
 	VMOVUPD      (CX), Y5
 	VFMADD231PD  Y1, Y4, Y5
 	VMOVUPD      Y5, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour171:
+noFour176:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo172
+	JZ          noTwo177
 	VMOVUPD     (CX), X5
 	VFMADD231PD X2, X4, X5
 	VMOVUPD     X5, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo172:
+noTwo177:
 	TESTQ       $0x00000001, R8
-	JZ          noOne173
+	JZ          noOne178
 	VMOVSD      (CX), X5
 	VFMADD231SD X3, X4, X5
 	VMOVSD      X5, (CX)
-	JMP         noOne173
+	JMP         noOne178
 
-whole170:
+whole175:
 	VMOVUPD     64(R10), Z5
 	VFMADD231PD Z1, Z4, Z5
 	VMOVUPD     Z5, 64(R10)
 
-noOne173:
+noOne178:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row168
+	JGE  row173
 
-rows169:
-	JMP done153
+rows174:
+	JMP done158
 
-wider165:
+wider170:
 	CMPQ       R11, $0x00000018
-	JGT        wider174
+	JGT        wider179
 	SUBQ       $0x00000010, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2671,21 +2869,21 @@ wider165:
 	VMOVUPD.Z  128(BX)(R9*1), K1, Z2
 	VMOVAPD    Z2, Z3
 	TESTQ      $0x00000004, R8
-	JZ         noFour175
+	JZ         noFour180
 	VSHUFF64X2 $0x4e, Z2, Z2, Z3
 
-noFour175:
+noFour180:
 	VMOVAPD    Z3, Z4
 	TESTQ      $0x00000002, R8
-	JZ         noTwo176
+	JZ         noTwo181
 	VSHUFF64X2 $0xb1, Z3, Z3, Z4
 
-noTwo176:
+noTwo181:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows178
+	JLT  rows183
 
-row177:
+row182:
 	VBROADCASTSD (SI), Z5
 	VMOVUPD      (R10), Z6
 	VFMADD231PD  Z0, Z5, Z6
@@ -2694,49 +2892,49 @@ row177:
 	VFMADD231PD  Z1, Z5, Z6
 	VMOVUPD      Z6, 64(R10)
 	TESTQ        R8, R8
-	JZ           whole179
+	JZ           whole184
 	LEAQ         128(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour180
+	JZ           noFour185
 	VMOVUPD      (CX), Y6
 	VFMADD231PD  Y2, Y5, Y6
 	VMOVUPD      Y6, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour180:
+noFour185:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo181
+	JZ          noTwo186
 	VMOVUPD     (CX), X6
 	VFMADD231PD X3, X5, X6
 	VMOVUPD     X6, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo181:
+noTwo186:
 	TESTQ       $0x00000001, R8
-	JZ          noOne182
+	JZ          noOne187
 	VMOVSD      (CX), X6
 	VFMADD231SD X4, X5, X6
 	VMOVSD      X6, (CX)
-	JMP         noOne182
+	JMP         noOne187
 
-whole179:
+whole184:
 	VMOVUPD     128(R10), Z6
 	VFMADD231PD Z2, Z5, Z6
 	VMOVUPD     Z6, 128(R10)
 
-noOne182:
+noOne187:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row177
+	JGE  row182
 
-rows178:
-	JMP done153
+rows183:
+	JMP done158
 
-wider174:
+wider179:
 	CMPQ       R11, $0x00000020
-	JGT        wider183
+	JGT        wider188
 	SUBQ       $0x00000018, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2749,21 +2947,21 @@ wider174:
 	VMOVUPD.Z  192(BX)(R9*1), K1, Z3
 	VMOVAPD    Z3, Z4
 	TESTQ      $0x00000004, R8
-	JZ         noFour184
+	JZ         noFour189
 	VSHUFF64X2 $0x4e, Z3, Z3, Z4
 
-noFour184:
+noFour189:
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000002, R8
-	JZ         noTwo185
+	JZ         noTwo190
 	VSHUFF64X2 $0xb1, Z4, Z4, Z5
 
-noTwo185:
+noTwo190:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows187
+	JLT  rows192
 
-row186:
+row191:
 	VBROADCASTSD (SI), Z6
 	VMOVUPD      (R10), Z7
 	VFMADD231PD  Z0, Z6, Z7
@@ -2775,49 +2973,49 @@ row186:
 	VFMADD231PD  Z2, Z6, Z7
 	VMOVUPD      Z7, 128(R10)
 	TESTQ        R8, R8
-	JZ           whole188
+	JZ           whole193
 	LEAQ         192(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour189
+	JZ           noFour194
 	VMOVUPD      (CX), Y7
 	VFMADD231PD  Y3, Y6, Y7
 	VMOVUPD      Y7, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour189:
+noFour194:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo190
+	JZ          noTwo195
 	VMOVUPD     (CX), X7
 	VFMADD231PD X4, X6, X7
 	VMOVUPD     X7, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo190:
+noTwo195:
 	TESTQ       $0x00000001, R8
-	JZ          noOne191
+	JZ          noOne196
 	VMOVSD      (CX), X7
 	VFMADD231SD X5, X6, X7
 	VMOVSD      X7, (CX)
-	JMP         noOne191
+	JMP         noOne196
 
-whole188:
+whole193:
 	VMOVUPD     192(R10), Z7
 	VFMADD231PD Z3, Z6, Z7
 	VMOVUPD     Z7, 192(R10)
 
-noOne191:
+noOne196:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row186
+	JGE  row191
 
-rows187:
-	JMP done153
+rows192:
+	JMP done158
 
-wider183:
+wider188:
 	CMPQ       R11, $0x00000028
-	JGT        wider192
+	JGT        wider197
 	SUBQ       $0x00000020, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2831,21 +3029,21 @@ wider183:
 	VMOVUPD.Z  256(BX)(R9*1), K1, Z4
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R8
-	JZ         noFour193
+	JZ         noFour198
 	VSHUFF64X2 $0x4e, Z4, Z4, Z5
 
-noFour193:
+noFour198:
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000002, R8
-	JZ         noTwo194
+	JZ         noTwo199
 	VSHUFF64X2 $0xb1, Z5, Z5, Z6
 
-noTwo194:
+noTwo199:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows196
+	JLT  rows201
 
-row195:
+row200:
 	VBROADCASTSD (SI), Z7
 	VMOVUPD      (R10), Z8
 	VFMADD231PD  Z0, Z7, Z8
@@ -2860,49 +3058,49 @@ row195:
 	VFMADD231PD  Z3, Z7, Z8
 	VMOVUPD      Z8, 192(R10)
 	TESTQ        R8, R8
-	JZ           whole197
+	JZ           whole202
 	LEAQ         256(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour198
+	JZ           noFour203
 	VMOVUPD      (CX), Y8
 	VFMADD231PD  Y4, Y7, Y8
 	VMOVUPD      Y8, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour198:
+noFour203:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo199
+	JZ          noTwo204
 	VMOVUPD     (CX), X8
 	VFMADD231PD X5, X7, X8
 	VMOVUPD     X8, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo199:
+noTwo204:
 	TESTQ       $0x00000001, R8
-	JZ          noOne200
+	JZ          noOne205
 	VMOVSD      (CX), X8
 	VFMADD231SD X6, X7, X8
 	VMOVSD      X8, (CX)
-	JMP         noOne200
+	JMP         noOne205
 
-whole197:
+whole202:
 	VMOVUPD     256(R10), Z8
 	VFMADD231PD Z4, Z7, Z8
 	VMOVUPD     Z8, 256(R10)
 
-noOne200:
+noOne205:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row195
+	JGE  row200
 
-rows196:
-	JMP done153
+rows201:
+	JMP done158
 
-wider192:
+wider197:
 	CMPQ       R11, $0x00000030
-	JGT        wider201
+	JGT        wider206
 	SUBQ       $0x00000028, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2917,21 +3115,21 @@ wider192:
 	VMOVUPD.Z  320(BX)(R9*1), K1, Z5
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R8
-	JZ         noFour202
+	JZ         noFour207
 	VSHUFF64X2 $0x4e, Z5, Z5, Z6
 
-noFour202:
+noFour207:
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000002, R8
-	JZ         noTwo203
+	JZ         noTwo208
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
 
-noTwo203:
+noTwo208:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows205
+	JLT  rows210
 
-row204:
+row209:
 	VBROADCASTSD (SI), Z8
 	VMOVUPD      (R10), Z9
 	VFMADD231PD  Z0, Z8, Z9
@@ -2949,49 +3147,49 @@ row204:
 	VFMADD231PD  Z4, Z8, Z9
 	VMOVUPD      Z9, 256(R10)
 	TESTQ        R8, R8
-	JZ           whole206
+	JZ           whole211
 	LEAQ         320(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour207
+	JZ           noFour212
 	VMOVUPD      (CX), Y9
 	VFMADD231PD  Y5, Y8, Y9
 	VMOVUPD      Y9, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour207:
+noFour212:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo208
+	JZ          noTwo213
 	VMOVUPD     (CX), X9
 	VFMADD231PD X6, X8, X9
 	VMOVUPD     X9, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo208:
+noTwo213:
 	TESTQ       $0x00000001, R8
-	JZ          noOne209
+	JZ          noOne214
 	VMOVSD      (CX), X9
 	VFMADD231SD X7, X8, X9
 	VMOVSD      X9, (CX)
-	JMP         noOne209
+	JMP         noOne214
 
-whole206:
+whole211:
 	VMOVUPD     320(R10), Z9
 	VFMADD231PD Z5, Z8, Z9
 	VMOVUPD     Z9, 320(R10)
 
-noOne209:
+noOne214:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row204
+	JGE  row209
 
-rows205:
-	JMP done153
+rows210:
+	JMP done158
 
-wider201:
+wider206:
 	CMPQ       R11, $0x00000038
-	JGT        wider210
+	JGT        wider215
 	SUBQ       $0x00000030, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -3007,21 +3205,21 @@ wider201:
 	VMOVUPD.Z  384(BX)(R9*1), K1, Z6
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R8
-	JZ         noFour211
+	JZ         noFour216
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 
-noFour211:
+noFour216:
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000002, R8
-	JZ         noTwo212
+	JZ         noTwo217
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
 
-noTwo212:
+noTwo217:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows214
+	JLT  rows219
 
-row213:
+row218:
 	VBROADCASTSD (SI), Z9
 	VMOVUPD      (R10), Z10
 	VFMADD231PD  Z0, Z9, Z10
@@ -3042,47 +3240,47 @@ row213:
 	VFMADD231PD  Z5, Z9, Z10
 	VMOVUPD      Z10, 320(R10)
 	TESTQ        R8, R8
-	JZ           whole215
+	JZ           whole220
 	LEAQ         384(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour216
+	JZ           noFour221
 	VMOVUPD      (CX), Y10
 	VFMADD231PD  Y6, Y9, Y10
 	VMOVUPD      Y10, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour216:
+noFour221:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo217
+	JZ          noTwo222
 	VMOVUPD     (CX), X10
 	VFMADD231PD X7, X9, X10
 	VMOVUPD     X10, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo217:
+noTwo222:
 	TESTQ       $0x00000001, R8
-	JZ          noOne218
+	JZ          noOne223
 	VMOVSD      (CX), X10
 	VFMADD231SD X8, X9, X10
 	VMOVSD      X10, (CX)
-	JMP         noOne218
+	JMP         noOne223
 
-whole215:
+whole220:
 	VMOVUPD     384(R10), Z10
 	VFMADD231PD Z6, Z9, Z10
 	VMOVUPD     Z10, 384(R10)
 
-noOne218:
+noOne223:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row213
+	JGE  row218
 
-rows214:
-	JMP done153
+rows219:
+	JMP done158
 
-wider210:
+wider215:
 	SUBQ       $0x00000038, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -3099,21 +3297,21 @@ wider210:
 	VMOVUPD.Z  448(BX)(R9*1), K1, Z7
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R8
-	JZ         noFour220
+	JZ         noFour225
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 
-noFour220:
+noFour225:
 	VMOVAPD    Z8, Z9
 	TESTQ      $0x00000002, R8
-	JZ         noTwo221
+	JZ         noTwo226
 	VSHUFF64X2 $0xb1, Z8, Z8, Z9
 
-noTwo221:
+noTwo226:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows223
+	JLT  rows228
 
-row222:
+row227:
 	VBROADCASTSD (SI), Z10
 	VMOVUPD      (R10), Z11
 	VFMADD231PD  Z0, Z10, Z11
@@ -3137,45 +3335,45 @@ row222:
 	VFMADD231PD  Z6, Z10, Z11
 	VMOVUPD      Z11, 384(R10)
 	TESTQ        R8, R8
-	JZ           whole224
+	JZ           whole229
 	LEAQ         448(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour225
+	JZ           noFour230
 	VMOVUPD      (CX), Y11
 	VFMADD231PD  Y7, Y10, Y11
 	VMOVUPD      Y11, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour225:
+noFour230:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo226
+	JZ          noTwo231
 	VMOVUPD     (CX), X11
 	VFMADD231PD X8, X10, X11
 	VMOVUPD     X11, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo226:
+noTwo231:
 	TESTQ       $0x00000001, R8
-	JZ          noOne227
+	JZ          noOne232
 	VMOVSD      (CX), X11
 	VFMADD231SD X9, X10, X11
 	VMOVSD      X11, (CX)
-	JMP         noOne227
+	JMP         noOne232
 
-whole224:
+whole229:
 	VMOVUPD     448(R10), Z11
 	VFMADD231PD Z7, Z10, Z11
 	VMOVUPD     Z11, 448(R10)
 
-noOne227:
+noOne232:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row222
+	JGE  row227
 
-rows223:
-done153:
+rows228:
+done158:
 	VZEROUPPER
 	RET
 
@@ -3194,9 +3392,9 @@ TEXT ·pairProduct512(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000040
-	JLT    rest229
+	JLT    rest234
 
-panel228:
+panel233:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -3214,9 +3412,9 @@ panel228:
 	VXORPD  Z12, Z12, Z12
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000001
-	JLT     rows232
+	JLT     rows237
 
-row231:
+row236:
 	VBROADCASTSD (DI), Z13
 	VMULPD       (R10), Z13, Z14
 	VMULPD       Z1, Z14, Z14
@@ -3255,9 +3453,9 @@ row231:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row231
+	JGE          row236
 
-rows232:
+rows237:
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
@@ -3265,13 +3463,13 @@ rows232:
 	ADDQ   $0x00000200, R9
 	SUBQ   $0x00000040, R12
 	CMPQ   R12, $0x00000040
-	JGE    panel228
+	JGE    panel233
 
-rest229:
+rest234:
 	TESTQ     R12, R12
-	JZ        done230
+	JZ        done235
 	CMPQ      R12, $0x00000008
-	JGT       wider233
+	JGT       wider238
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
 	KMOVB     DI, K1
@@ -3283,129 +3481,129 @@ rest229:
 	VXORPD    Z3, Z3, Z3
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows235
+	JLT       rows240
 
-row234:
+row239:
 	VBROADCASTSD (DI), Z4
 	VMULPD.Z     (R10), Z4, K1, Z4
 	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
-	JNZ          partial236
+	JNZ          partial241
 	VMOVUPD      Z4, (R11)
-	JMP          stored239
+	JMP          stored244
 
-partial236:
+partial241:
 	LEAQ       (R11), CX
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour237
+	JZ         noFour242
 	VMOVUPD    Y5, (CX)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
-noFour237:
+noFour242:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo238
+	JZ         noTwo243
 	VMOVUPD    X5, (CX)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
-noTwo238:
+noTwo243:
 	TESTQ  $0x00000001, R12
-	JZ     stored239
+	JZ     stored244
 	VMOVSD X5, (CX)
 
-stored239:
+stored244:
 	VADDPD       Z4, Z2, K1, Z2
 	VBROADCASTSD 8(DI), Z4
 	VMULPD.Z     (R10)(R8*1), Z4, K1, Z4
 	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
-	JNZ          partial240
+	JNZ          partial245
 	VMOVUPD      Z4, (R11)(R8*1)
-	JMP          stored243
+	JMP          stored248
 
-partial240:
+partial245:
 	LEAQ       (R11)(R8*1), CX
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour241
+	JZ         noFour246
 	VMOVUPD    Y5, (CX)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
-noFour241:
+noFour246:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo242
+	JZ         noTwo247
 	VMOVUPD    X5, (CX)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
-noTwo242:
+noTwo247:
 	TESTQ  $0x00000001, R12
-	JZ     stored243
+	JZ     stored248
 	VMOVSD X5, (CX)
 
-stored243:
+stored248:
 	VADDPD Z4, Z3, K1, Z3
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row234
+	JGE    row239
 
-rows235:
+rows240:
 	CMPQ AX, $0x00000001
-	JLT  rows245
+	JLT  rows250
 
-row244:
+row249:
 	VBROADCASTSD (DI), Z4
 	VMULPD.Z     (R10), Z4, K1, Z4
 	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
-	JNZ          partial246
+	JNZ          partial251
 	VMOVUPD      Z4, (R11)
-	JMP          stored249
+	JMP          stored254
 
-partial246:
+partial251:
 	LEAQ       (R11), CX
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour247
+	JZ         noFour252
 	VMOVUPD    Y5, (CX)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
-noFour247:
+noFour252:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo248
+	JZ         noTwo253
 	VMOVUPD    X5, (CX)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
-noTwo248:
+noTwo253:
 	TESTQ  $0x00000001, R12
-	JZ     stored249
+	JZ     stored254
 	VMOVSD X5, (CX)
 
-stored249:
+stored254:
 	VADDPD Z4, Z2, K1, Z2
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row244
+	JGE    row249
 
-rows245:
+rows250:
 	VADDPD Z2, Z0, Z0
 	VADDPD Z3, Z0, Z0
-	JMP    done230
+	JMP    done235
 
-wider233:
+wider238:
 	CMPQ      R12, $0x00000010
-	JGT       wider250
+	JGT       wider255
 	SUBQ      $0x00000008, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3419,9 +3617,9 @@ wider233:
 	VXORPD    Z4, Z4, Z4
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows252
+	JLT       rows257
 
-row251:
+row256:
 	VBROADCASTSD (DI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -3430,32 +3628,32 @@ row251:
 	VMULPD.Z     64(R10), Z5, K1, Z5
 	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
-	JNZ          partial253
+	JNZ          partial258
 	VMOVUPD      Z5, 64(R11)
-	JMP          stored256
+	JMP          stored261
 
-partial253:
+partial258:
 	LEAQ       64(R11), CX
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour254
+	JZ         noFour259
 	VMOVUPD    Y6, (CX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
-noFour254:
+noFour259:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo255
+	JZ         noTwo260
 	VMOVUPD    X6, (CX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
-noTwo255:
+noTwo260:
 	TESTQ  $0x00000001, R12
-	JZ     stored256
+	JZ     stored261
 	VMOVSD X6, (CX)
 
-stored256:
+stored261:
 	VADDPD       Z5, Z4, K1, Z4
 	VBROADCASTSD 8(DI), Z5
 	VMULPD       (R10)(R8*1), Z5, Z6
@@ -3465,45 +3663,45 @@ stored256:
 	VMULPD.Z     64(R10)(R8*1), Z5, K1, Z5
 	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
-	JNZ          partial257
+	JNZ          partial262
 	VMOVUPD      Z5, 64(R11)(R8*1)
-	JMP          stored260
+	JMP          stored265
 
-partial257:
+partial262:
 	LEAQ       64(R11)(R8*1), CX
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour258
+	JZ         noFour263
 	VMOVUPD    Y6, (CX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
-noFour258:
+noFour263:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo259
+	JZ         noTwo264
 	VMOVUPD    X6, (CX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
-noTwo259:
+noTwo264:
 	TESTQ  $0x00000001, R12
-	JZ     stored260
+	JZ     stored265
 	VMOVSD X6, (CX)
 
-stored260:
+stored265:
 	VADDPD Z5, Z4, K1, Z4
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row251
+	JGE    row256
 
-rows252:
+rows257:
 	CMPQ AX, $0x00000001
-	JLT  rows262
+	JLT  rows267
 
-row261:
+row266:
 	VBROADCASTSD (DI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -3512,48 +3710,48 @@ row261:
 	VMULPD.Z     64(R10), Z5, K1, Z5
 	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
-	JNZ          partial263
+	JNZ          partial268
 	VMOVUPD      Z5, 64(R11)
-	JMP          stored266
+	JMP          stored271
 
-partial263:
+partial268:
 	LEAQ       64(R11), CX
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour264
+	JZ         noFour269
 	VMOVUPD    Y6, (CX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
-noFour264:
+noFour269:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo265
+	JZ         noTwo270
 	VMOVUPD    X6, (CX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
-noTwo265:
+noTwo270:
 	TESTQ  $0x00000001, R12
-	JZ     stored266
+	JZ     stored271
 	VMOVSD X6, (CX)
 
-stored266:
+stored271:
 	VADDPD Z5, Z4, K1, Z4
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row261
+	JGE    row266
 
-rows262:
+rows267:
 	VADDPD Z3, Z0, Z0
 	VADDPD Z4, Z0, Z0
-	JMP    done230
+	JMP    done235
 
-wider250:
+wider255:
 	CMPQ      R12, $0x00000018
-	JGT       wider267
+	JGT       wider272
 	SUBQ      $0x00000010, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3569,9 +3767,9 @@ wider250:
 	VXORPD    Z6, Z6, Z6
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows269
+	JLT       rows274
 
-row268:
+row273:
 	VBROADCASTSD (DI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -3584,32 +3782,32 @@ row268:
 	VMULPD.Z     128(R10), Z7, K1, Z7
 	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
-	JNZ          partial270
+	JNZ          partial275
 	VMOVUPD      Z7, 128(R11)
-	JMP          stored273
+	JMP          stored278
 
-partial270:
+partial275:
 	LEAQ       128(R11), CX
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
-	JZ         noFour271
+	JZ         noFour276
 	VMOVUPD    Y8, (CX)
 	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
-noFour271:
+noFour276:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo272
+	JZ         noTwo277
 	VMOVUPD    X8, (CX)
 	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
-noTwo272:
+noTwo277:
 	TESTQ  $0x00000001, R12
-	JZ     stored273
+	JZ     stored278
 	VMOVSD X8, (CX)
 
-stored273:
+stored278:
 	VADDPD       Z7, Z6, K1, Z6
 	VBROADCASTSD 8(DI), Z7
 	VMULPD       (R10)(R8*1), Z7, Z8
@@ -3623,45 +3821,45 @@ stored273:
 	VMULPD.Z     128(R10)(R8*1), Z7, K1, Z7
 	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
-	JNZ          partial274
+	JNZ          partial279
 	VMOVUPD      Z7, 128(R11)(R8*1)
-	JMP          stored277
+	JMP          stored282
 
-partial274:
+partial279:
 	LEAQ       128(R11)(R8*1), CX
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
-	JZ         noFour275
+	JZ         noFour280
 	VMOVUPD    Y8, (CX)
 	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
-noFour275:
+noFour280:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo276
+	JZ         noTwo281
 	VMOVUPD    X8, (CX)
 	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
-noTwo276:
+noTwo281:
 	TESTQ  $0x00000001, R12
-	JZ     stored277
+	JZ     stored282
 	VMOVSD X8, (CX)
 
-stored277:
+stored282:
 	VADDPD Z7, Z6, K1, Z6
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row268
+	JGE    row273
 
-rows269:
+rows274:
 	CMPQ AX, $0x00000001
-	JLT  rows279
+	JLT  rows284
 
-row278:
+row283:
 	VBROADCASTSD (DI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -3674,49 +3872,49 @@ row278:
 	VMULPD.Z     128(R10), Z7, K1, Z7
 	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
-	JNZ          partial280
+	JNZ          partial285
 	VMOVUPD      Z7, 128(R11)
-	JMP          stored283
+	JMP          stored288
 
-partial280:
+partial285:
 	LEAQ       128(R11), CX
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
-	JZ         noFour281
+	JZ         noFour286
 	VMOVUPD    Y8, (CX)
 	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
-noFour281:
+noFour286:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo282
+	JZ         noTwo287
 	VMOVUPD    X8, (CX)
 	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
-noTwo282:
+noTwo287:
 	TESTQ  $0x00000001, R12
-	JZ     stored283
+	JZ     stored288
 	VMOVSD X8, (CX)
 
-stored283:
+stored288:
 	VADDPD Z7, Z6, K1, Z6
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row278
+	JGE    row283
 
-rows279:
+rows284:
 	VADDPD Z4, Z0, Z0
 	VADDPD Z5, Z0, Z0
 	VADDPD Z6, Z0, Z0
-	JMP    done230
+	JMP    done235
 
-wider267:
+wider272:
 	CMPQ      R12, $0x00000020
-	JGT       wider284
+	JGT       wider289
 	SUBQ      $0x00000018, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3734,9 +3932,9 @@ wider267:
 	VXORPD    Z8, Z8, Z8
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows286
+	JLT       rows291
 
-row285:
+row290:
 	VBROADCASTSD (DI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -3753,32 +3951,32 @@ row285:
 	VMULPD.Z     192(R10), Z9, K1, Z9
 	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
-	JNZ          partial287
+	JNZ          partial292
 	VMOVUPD      Z9, 192(R11)
-	JMP          stored290
+	JMP          stored295
 
-partial287:
+partial292:
 	LEAQ       192(R11), CX
 	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
-	JZ         noFour288
+	JZ         noFour293
 	VMOVUPD    Y10, (CX)
 	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
-noFour288:
+noFour293:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo289
+	JZ         noTwo294
 	VMOVUPD    X10, (CX)
 	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
-noTwo289:
+noTwo294:
 	TESTQ  $0x00000001, R12
-	JZ     stored290
+	JZ     stored295
 	VMOVSD X10, (CX)
 
-stored290:
+stored295:
 	VADDPD       Z9, Z8, K1, Z8
 	VBROADCASTSD 8(DI), Z9
 	VMULPD       (R10)(R8*1), Z9, Z10
@@ -3796,45 +3994,45 @@ stored290:
 	VMULPD.Z     192(R10)(R8*1), Z9, K1, Z9
 	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
-	JNZ          partial291
+	JNZ          partial296
 	VMOVUPD      Z9, 192(R11)(R8*1)
-	JMP          stored294
+	JMP          stored299
 
-partial291:
+partial296:
 	LEAQ       192(R11)(R8*1), CX
 	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
-	JZ         noFour292
+	JZ         noFour297
 	VMOVUPD    Y10, (CX)
 	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
-noFour292:
+noFour297:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo293
+	JZ         noTwo298
 	VMOVUPD    X10, (CX)
 	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
-noTwo293:
+noTwo298:
 	TESTQ  $0x00000001, R12
-	JZ     stored294
+	JZ     stored299
 	VMOVSD X10, (CX)
 
-stored294:
+stored299:
 	VADDPD Z9, Z8, K1, Z8
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row285
+	JGE    row290
 
-rows286:
+rows291:
 	CMPQ AX, $0x00000001
-	JLT  rows296
+	JLT  rows301
 
-row295:
+row300:
 	VBROADCASTSD (DI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -3851,50 +4049,50 @@ row295:
 	VMULPD.Z     192(R10), Z9, K1, Z9
 	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
-	JNZ          partial297
+	JNZ          partial302
 	VMOVUPD      Z9, 192(R11)
-	JMP          stored300
+	JMP          stored305
 
-partial297:
+partial302:
 	LEAQ       192(R11), CX
 	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
-	JZ         noFour298
+	JZ         noFour303
 	VMOVUPD    Y10, (CX)
 	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
-noFour298:
+noFour303:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo299
+	JZ         noTwo304
 	VMOVUPD    X10, (CX)
 	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
-noTwo299:
+noTwo304:
 	TESTQ  $0x00000001, R12
-	JZ     stored300
+	JZ     stored305
 	VMOVSD X10, (CX)
 
-stored300:
+stored305:
 	VADDPD Z9, Z8, K1, Z8
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row295
+	JGE    row300
 
-rows296:
+rows301:
 	VADDPD Z5, Z0, Z0
 	VADDPD Z6, Z0, Z0
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
-	JMP    done230
+	JMP    done235
 
-wider284:
+wider289:
 	CMPQ      R12, $0x00000028
-	JGT       wider301
+	JGT       wider306
 	SUBQ      $0x00000020, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3913,9 +4111,9 @@ wider284:
 	VXORPD    Z9, Z9, Z9
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows303
+	JLT       rows308
 
-row302:
+row307:
 	VBROADCASTSD (DI), Z10
 	VMULPD       (R10), Z10, Z11
 	VMULPD       Z1, Z11, Z11
@@ -3936,50 +4134,50 @@ row302:
 	VMULPD.Z     256(R10), Z10, K1, Z10
 	VMULPD       Z5, Z10, Z10
 	TESTQ        $0x00000007, R12
-	JNZ          partial304
+	JNZ          partial309
 	VMOVUPD      Z10, 256(R11)
-	JMP          stored307
+	JMP          stored312
 
-partial304:
+partial309:
 	LEAQ       256(R11), CX
 	VMOVAPD    Z10, Z11
 	TESTQ      $0x00000004, R12
-	JZ         noFour305
+	JZ         noFour310
 	VMOVUPD    Y11, (CX)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, CX
 
-noFour305:
+noFour310:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo306
+	JZ         noTwo311
 	VMOVUPD    X11, (CX)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, CX
 
-noTwo306:
+noTwo311:
 	TESTQ  $0x00000001, R12
-	JZ     stored307
+	JZ     stored312
 	VMOVSD X11, (CX)
 
-stored307:
+stored312:
 	VADDPD Z10, Z6, K1, Z6
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row302
+	JGE    row307
 
-rows303:
+rows308:
 	VADDPD Z6, Z0, Z0
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
-	JMP    done230
+	JMP    done235
 
-wider301:
+wider306:
 	CMPQ      R12, $0x00000030
-	JGT       wider308
+	JGT       wider313
 	SUBQ      $0x00000028, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3999,9 +4197,9 @@ wider301:
 	VXORPD    Z10, Z10, Z10
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows310
+	JLT       rows315
 
-row309:
+row314:
 	VBROADCASTSD (DI), Z11
 	VMULPD       (R10), Z11, Z12
 	VMULPD       Z1, Z12, Z12
@@ -4026,50 +4224,50 @@ row309:
 	VMULPD.Z     320(R10), Z11, K1, Z11
 	VMULPD       Z6, Z11, Z11
 	TESTQ        $0x00000007, R12
-	JNZ          partial311
+	JNZ          partial316
 	VMOVUPD      Z11, 320(R11)
-	JMP          stored314
+	JMP          stored319
 
-partial311:
+partial316:
 	LEAQ       320(R11), CX
 	VMOVAPD    Z11, Z12
 	TESTQ      $0x00000004, R12
-	JZ         noFour312
+	JZ         noFour317
 	VMOVUPD    Y12, (CX)
 	VSHUFF64X2 $0x4e, Z12, Z12, Z12
 	ADDQ       $0x00000020, CX
 
-noFour312:
+noFour317:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo313
+	JZ         noTwo318
 	VMOVUPD    X12, (CX)
 	VSHUFF64X2 $0xb1, Z12, Z12, Z12
 	ADDQ       $0x00000010, CX
 
-noTwo313:
+noTwo318:
 	TESTQ  $0x00000001, R12
-	JZ     stored314
+	JZ     stored319
 	VMOVSD X12, (CX)
 
-stored314:
+stored319:
 	VADDPD Z11, Z8, K1, Z8
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row309
+	JGE    row314
 
-rows310:
+rows315:
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
-	JMP    done230
+	JMP    done235
 
-wider308:
+wider313:
 	CMPQ      R12, $0x00000038
-	JGT       wider315
+	JGT       wider320
 	SUBQ      $0x00000030, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -4090,9 +4288,9 @@ wider308:
 	VXORPD    Z11, Z11, Z11
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows317
+	JLT       rows322
 
-row316:
+row321:
 	VBROADCASTSD (DI), Z12
 	VMULPD       (R10), Z12, Z13
 	VMULPD       Z1, Z13, Z13
@@ -4121,48 +4319,48 @@ row316:
 	VMULPD.Z     384(R10), Z12, K1, Z12
 	VMULPD       Z7, Z12, Z12
 	TESTQ        $0x00000007, R12
-	JNZ          partial318
+	JNZ          partial323
 	VMOVUPD      Z12, 384(R11)
-	JMP          stored321
+	JMP          stored326
 
-partial318:
+partial323:
 	LEAQ       384(R11), CX
 	VMOVAPD    Z12, Z13
 	TESTQ      $0x00000004, R12
-	JZ         noFour319
+	JZ         noFour324
 	VMOVUPD    Y13, (CX)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, CX
 
-noFour319:
+noFour324:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo320
+	JZ         noTwo325
 	VMOVUPD    X13, (CX)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, CX
 
-noTwo320:
+noTwo325:
 	TESTQ  $0x00000001, R12
-	JZ     stored321
+	JZ     stored326
 	VMOVSD X13, (CX)
 
-stored321:
+stored326:
 	VADDPD Z12, Z10, K1, Z10
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row316
+	JGE    row321
 
-rows317:
+rows322:
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
-	JMP    done230
+	JMP    done235
 
-wider315:
+wider320:
 	SUBQ      $0x00000038, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -4184,9 +4382,9 @@ wider315:
 	VXORPD    Z12, Z12, Z12
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows324
+	JLT       rows329
 
-row323:
+row328:
 	VBROADCASTSD (DI), Z13
 	VMULPD       (R10), Z13, Z14
 	VMULPD       Z1, Z14, Z14
@@ -4219,47 +4417,47 @@ row323:
 	VMULPD.Z     448(R10), Z13, K1, Z13
 	VMULPD       Z8, Z13, Z13
 	TESTQ        $0x00000007, R12
-	JNZ          partial325
+	JNZ          partial330
 	VMOVUPD      Z13, 448(R11)
-	JMP          stored328
+	JMP          stored333
 
-partial325:
+partial330:
 	LEAQ       448(R11), CX
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, R12
-	JZ         noFour326
+	JZ         noFour331
 	VMOVUPD    Y14, (CX)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, CX
 
-noFour326:
+noFour331:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo327
+	JZ         noTwo332
 	VMOVUPD    X14, (CX)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, CX
 
-noTwo327:
+noTwo332:
 	TESTQ  $0x00000001, R12
-	JZ     stored328
+	JZ     stored333
 	VMOVSD X14, (CX)
 
-stored328:
+stored333:
 	VADDPD Z13, Z12, K1, Z12
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row323
+	JGE    row328
 
-rows324:
+rows329:
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
 	VADDPD Z12, Z0, Z0
 
-done230:
+done235:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -4286,9 +4484,9 @@ TEXT ·exponentiate512(SB), $0-73
 	XORQ         BX, BX
 	MOVQ         DX, SI
 	CMPQ         SI, $0x00000010
-	JLT          rest330
+	JLT          rest335
 
-whole329:
+whole334:
 	VMOVUPD (CX)(BX*8), Z6
 	VCMPPD  $0x04, Z1, Z6, K2
 	VMAXPD  Z6, Z2, K2, Z2
@@ -4304,13 +4502,13 @@ whole329:
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, SI
 	CMPQ    SI, $0x00000010
-	JGE     whole329
+	JGE     whole334
 
-rest330:
+rest335:
 	CMPQ SI, $0x00000008
-	JLT  rest332
+	JLT  rest337
 
-whole331:
+whole336:
 	VMOVUPD (CX)(BX*8), Z6
 	VCMPPD  $0x04, Z1, Z6, K2
 	VMAXPD  Z6, Z2, K2, Z2
@@ -4320,11 +4518,11 @@ whole331:
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, SI
 	CMPQ    SI, $0x00000008
-	JGE     whole331
+	JGE     whole336
 
-rest332:
+rest337:
 	TESTQ     SI, SI
-	JZ        done333
+	JZ        done338
 	MOVQ      $-1, DI
 	BZHIQ     SI, DI, DI
 	KMOVB     DI, K2
@@ -4335,7 +4533,7 @@ rest332:
 	VCMPPD    $0x03, Z6, Z6, K2
 	KORB      K2, K1, K1
 
-done333:
+done338:
 	VMAXPD       Z4, Z2, Z2
 	VMINPD       Z5, Z3, Z3
 	VSHUFF64X2   $0x4e, Z2, Z2, Z1
@@ -4351,7 +4549,7 @@ done333:
 	VPERMILPD    $0x55, Z3, Z1
 	VMINPD       Z1, Z3, Z3
 	KTESTB       K1, K1
-	JNZ          nan336
+	JNZ          nan341
 	VPANDQ.BCST  constants<>+752(SB), Z2, Z1
 	VCMPPD.BCST  $0x1e, constants<>+736(SB), Z1, K1
 	VSUBPD       Z2, Z3, Z3
@@ -4359,7 +4557,7 @@ done333:
 	VBROADCASTSD lowest+56(FP), Z1
 	VCMPPD       $0x19, Z1, Z3, K2
 	KORTESTB     K1, K2
-	JNZ          unsafe334
+	JNZ          unsafe339
 	VBROADCASTSD constants<>+816(SB), Z1
 	VBROADCASTSD constants<>+848(SB), Z3
 	VBROADCASTSD constants<>+856(SB), Z4
@@ -4376,9 +4574,9 @@ done333:
 	VMOVUPD      constants<>+64(SB), Z15
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest338
+	JLT          rest343
 
-whole337:
+whole342:
 	VMOVUPD       (CX)(BX*8), Z16
 	VSUBPD        Z2, Z16, Z16
 	VMULPD        Z0, Z16, Z16
@@ -4426,13 +4624,13 @@ whole337:
 	ADDQ          $0x00000010, BX
 	SUBQ          $0x00000010, DX
 	CMPQ          DX, $0x00000010
-	JGE           whole337
+	JGE           whole342
 
-rest338:
+rest343:
 	CMPQ DX, $0x00000008
-	JLT  rest340
+	JLT  rest345
 
-whole339:
+whole344:
 	VMOVUPD       (CX)(BX*8), Z16
 	VSUBPD        Z2, Z16, Z16
 	VMULPD        Z0, Z16, Z16
@@ -4458,11 +4656,11 @@ whole339:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000008, DX
 	CMPQ          DX, $0x00000008
-	JGE           whole339
+	JGE           whole344
 
-rest340:
+rest345:
 	TESTQ         DX, DX
-	JZ            done341
+	JZ            done346
 	MOVQ          $-1, SI
 	BZHIQ         DX, SI, SI
 	KMOVB         SI, K1
@@ -4488,43 +4686,43 @@ rest340:
 	VPADDQ        Z1, Z0, Z0
 	VFMADD213PD.Z Z0, Z0, K1, Z3
 	TESTQ         $0x00000007, DX
-	JNZ           partial342
+	JNZ           partial347
 	VMOVUPD       Z3, (AX)(BX*8)
-	JMP           stored345
+	JMP           stored350
 
-partial342:
+partial347:
 	LEAQ       (AX)(BX*8), AX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour343
+	JZ         noFour348
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour343:
+noFour348:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo344
+	JZ         noTwo349
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo344:
+noTwo349:
 	TESTQ  $0x00000001, DX
-	JZ     stored345
+	JZ     stored350
 	VMOVSD X0, (AX)
 
-stored345:
-done341:
+stored350:
+done346:
 	MOVSD X2, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan336:
+nan341:
 	VBROADCASTSD constants<>+720(SB), Z2
 
-unsafe334:
+unsafe339:
 	MOVSD X2, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -4546,19 +4744,19 @@ TEXT ·absorb512(SB), $0-96
 	VXORPD       Z4, Z4, Z4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000008
-	JLT          rest347
+	JLT          rest352
 
-whole346:
+whole351:
 	VMOVUPD  (AX)(SI*8), Z5
 	VMOVUPD  (CX)(SI*8), Z6
 	VUCOMISD X4, X1
-	JBE      undamped348
+	JBE      undamped353
 	VCMPPD   $0x04, Z5, Z6, K1
 	VMULPD   Z1, Z5, Z7
 	VMULPD   Z2, Z6, Z8
 	VADDPD   Z7, Z8, K1, Z6
 
-undamped348:
+undamped353:
 	VCMPPD      $0x04, Z5, Z6, K1
 	VSUBPD.Z    Z5, Z6, K1, Z5
 	VPANDQ.BCST constants<>+752(SB), Z5, Z5
@@ -4570,85 +4768,85 @@ undamped348:
 	ADDQ        $0x00000008, SI
 	SUBQ        $0x00000008, BX
 	CMPQ        BX, $0x00000008
-	JGE         whole346
+	JGE         whole351
 
-rest347:
+rest352:
 	TESTQ     BX, BX
-	JZ        done349
+	JZ        done354
 	MOVQ      $-1, DI
 	BZHIQ     BX, DI, DI
 	KMOVB     DI, K1
 	VMOVUPD.Z (AX)(SI*8), K1, Z5
 	VMOVUPD.Z (CX)(SI*8), K1, Z6
 	VUCOMISD  X4, X1
-	JBE       undamped350
+	JBE       undamped355
 	VCMPPD    $0x04, Z5, Z6, K2
 	VMULPD    Z1, Z5, Z1
 	VMULPD    Z2, Z6, Z2
 	VADDPD    Z1, Z2, K2, Z6
 
-undamped350:
+undamped355:
 	VCMPPD      $0x04, Z5, Z6, K2
 	VSUBPD.Z    Z5, Z6, K2, Z1
 	VPANDQ.BCST constants<>+752(SB), Z1, Z1
 	VPMAXUQ     Z1, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial351
+	JNZ         partial356
 	VMOVUPD     Z6, (AX)(SI*8)
-	JMP         stored354
+	JMP         stored359
 
-partial351:
+partial356:
 	LEAQ       (AX)(SI*8), AX
 	VMOVAPD    Z6, Z1
 	TESTQ      $0x00000004, BX
-	JZ         noFour352
+	JZ         noFour357
 	VMOVUPD    Y1, (AX)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, AX
 
-noFour352:
+noFour357:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo353
+	JZ         noTwo358
 	VMOVUPD    X1, (AX)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, AX
 
-noTwo353:
+noTwo358:
 	TESTQ  $0x00000001, BX
-	JZ     stored354
+	JZ     stored359
 	VMOVSD X1, (AX)
 
-stored354:
+stored359:
 	VMOVUPD.Z   (DX)(SI*8), K1, Z1
 	VFMADD231PD Z6, Z0, Z1
 	TESTQ       $0x00000007, BX
-	JNZ         partial355
+	JNZ         partial360
 	VMOVUPD     Z1, (DX)(SI*8)
-	JMP         stored358
+	JMP         stored363
 
-partial355:
+partial360:
 	LEAQ       (DX)(SI*8), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, BX
-	JZ         noFour356
+	JZ         noFour361
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour356:
+noFour361:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo357
+	JZ         noTwo362
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo357:
+noTwo362:
 	TESTQ  $0x00000001, BX
-	JZ     stored358
+	JZ     stored363
 	VMOVSD X0, (AX)
 
-stored358:
-done349:
+stored363:
+done354:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -4673,9 +4871,9 @@ TEXT ·edgeBelief512(SB), $2112-161
 	LEAQ              63(SP), R10
 	ANDQ              $-64, R10
 	CMPQ              R8, $0x08
-	JNE               general360
+	JNE               general365
 	CMPQ              R9, $0x08
-	JNE               general360
+	JNE               general365
 	VBROADCASTSD      constants<>+704(SB), Z0
 	VMOVUPD           (DX), Z1
 	VCMPPD            $0x04, Z0, Z1, K1
@@ -4797,7 +4995,7 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z5
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z5, K1
 	KORTESTB          K1, K1
-	JNZ               unsafe359
+	JNZ               unsafe364
 	VMOVSD            constants<>+784(SB), X5
 	VDIVSD            X1, X5, X5
 	VBROADCASTSD      X5, Z5
@@ -4863,14 +5061,14 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VZEROUPPER
 	RET
 
-general360:
+general365:
 	VBROADCASTSD constants<>+704(SB), Z0
 	XORQ         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R12, $0x00000008
-	JLT          rest362
+	JLT          rest367
 
-whole361:
+whole366:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (DX)(R11*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -4881,11 +5079,11 @@ whole361:
 	ADDQ         $0x00000008, R11
 	SUBQ         $0x00000008, R12
 	CMPQ         R12, $0x00000008
-	JGE          whole361
+	JGE          whole366
 
-rest362:
+rest367:
 	TESTQ        R12, R12
-	JZ           done363
+	JZ           done368
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -4897,7 +5095,7 @@ rest362:
 	VMOVUPD      Z1, (R10)(R11*8)
 	VMAXPD       Z1, Z0, Z0
 
-done363:
+done368:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -4908,9 +5106,9 @@ done363:
 	XORQ         CX, CX
 	MOVQ         R9, DX
 	CMPQ         DX, $0x00000008
-	JLT          rest365
+	JLT          rest370
 
-whole364:
+whole369:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (SI)(CX*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -4921,11 +5119,11 @@ whole364:
 	ADDQ         $0x00000008, CX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole364
+	JGE          whole369
 
-rest365:
+rest370:
 	TESTQ        DX, DX
-	JZ           done366
+	JZ           done371
 	MOVQ         $-1, R11
 	BZHIQ        DX, R11, R11
 	KMOVB        R11, K1
@@ -4937,7 +5135,7 @@ rest365:
 	VMOVUPD      Z2, 1024(R10)(CX*8)
 	VMAXPD       Z2, Z1, Z1
 
-done366:
+done371:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 	VMAXPD     Z2, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
@@ -4946,7 +5144,7 @@ done366:
 	VMAXPD     Z2, Z1, Z1
 	XORQ       CX, CX
 
-vector367:
+vector372:
 	VMOVUPD           (R10)(CX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
 	VSUBPD            Z0, Z2, Z2
@@ -4977,10 +5175,10 @@ vector367:
 	VMOVUPD           Z3, 512(R10)(CX*8)
 	ADDQ              $0x08, CX
 	CMPQ              CX, R8
-	JLT               vector367
+	JLT               vector372
 	XORQ              CX, CX
 
-vector368:
+vector373:
 	VMOVUPD           1024(R10)(CX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+704(SB), Z2, K1
 	VSUBPD            Z1, Z2, Z2
@@ -5011,7 +5209,7 @@ vector368:
 	VMOVUPD           Z3, 1536(R10)(CX*8)
 	ADDQ              $0x08, CX
 	CMPQ              CX, R9
-	JLT               vector368
+	JLT               vector373
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -5020,9 +5218,9 @@ vector368:
 	XORQ              SI, SI
 	MOVQ              R9, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest370
+	JLT               rest375
 
-panel369:
+panel374:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Z3, Z3, Z3
@@ -5043,9 +5241,9 @@ panel369:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows373
+	JLT    rows378
 
-row372:
+row377:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5074,9 +5272,9 @@ row372:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row372
+	JGE              row377
 
-rows373:
+rows378:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5104,13 +5302,13 @@ rows373:
 	ADDQ        $0x00000200, SI
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel369
+	JGE         panel374
 
-rest370:
+rest375:
 	TESTQ  R11, R11
-	JZ     done371
+	JZ     done376
 	CMPQ   R11, $0x00000008
-	JGT    wider374
+	JGT    wider379
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
 	KMOVB  DX, K1
@@ -5122,9 +5320,9 @@ rest370:
 	VXORPD Z6, Z6, Z6
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows376
+	JLT    rows381
 
-row375:
+row380:
 	VMOVUPD.Z        (BX), K1, Z7
 	VFMADD231PD.BCST (DX), Z7, Z3
 	VFMADD231PD.BCST 512(DX), Z7, Z5
@@ -5135,13 +5333,13 @@ row375:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row375
+	JGE              row380
 
-rows376:
+rows381:
 	CMPQ R11, $0x00000001
-	JLT  rows378
+	JLT  rows383
 
-row377:
+row382:
 	VMOVUPD.Z        (BX), K1, Z7
 	VFMADD231PD.BCST (DX), Z7, Z3
 	VFMADD231PD.BCST 512(DX), Z7, Z5
@@ -5149,19 +5347,19 @@ row377:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row377
+	JGE              row382
 
-rows378:
+rows383:
 	VADDPD      Z4, Z3, Z3
 	VADDPD      Z6, Z5, Z5
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z5, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	JMP         done371
+	JMP         done376
 
-wider374:
+wider379:
 	CMPQ   R11, $0x00000010
-	JGT    wider379
+	JGT    wider384
 	SUBQ   $0x00000008, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5178,9 +5376,9 @@ wider374:
 	VXORPD Z10, Z10, Z10
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows381
+	JLT    rows386
 
-row380:
+row385:
 	VMOVUPD          (BX), Z11
 	VFMADD231PD.BCST (DX), Z11, Z3
 	VFMADD231PD.BCST 512(DX), Z11, Z7
@@ -5197,13 +5395,13 @@ row380:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row380
+	JGE              row385
 
-rows381:
+rows386:
 	CMPQ R11, $0x00000001
-	JLT  rows383
+	JLT  rows388
 
-row382:
+row387:
 	VMOVUPD          (BX), Z11
 	VFMADD231PD.BCST (DX), Z11, Z3
 	VFMADD231PD.BCST 512(DX), Z11, Z7
@@ -5214,9 +5412,9 @@ row382:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row382
+	JGE              row387
 
-rows383:
+rows388:
 	VADDPD      Z5, Z3, Z3
 	VADDPD      Z9, Z7, Z7
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -5227,11 +5425,11 @@ rows383:
 	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
 	VFMADD231PD 1088(R10)(SI*1), Z8, Z2
 	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
-	JMP         done371
+	JMP         done376
 
-wider379:
+wider384:
 	CMPQ   R11, $0x00000018
-	JGT    wider384
+	JGT    wider389
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5252,9 +5450,9 @@ wider379:
 	VXORPD Z14, Z14, Z14
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows386
+	JLT    rows391
 
-row385:
+row390:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5277,13 +5475,13 @@ row385:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row385
+	JGE              row390
 
-rows386:
+rows391:
 	CMPQ R11, $0x00000001
-	JLT  rows388
+	JLT  rows393
 
-row387:
+row392:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5297,9 +5495,9 @@ row387:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row387
+	JGE              row392
 
-rows388:
+rows393:
 	VADDPD      Z6, Z3, Z3
 	VADDPD      Z12, Z9, Z9
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -5315,11 +5513,11 @@ rows388:
 	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
 	VFMADD231PD 1152(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
-	JMP         done371
+	JMP         done376
 
-wider384:
+wider389:
 	CMPQ   R11, $0x00000020
-	JGT    wider389
+	JGT    wider394
 	SUBQ   $0x00000018, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5344,9 +5542,9 @@ wider384:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows391
+	JLT    rows396
 
-row390:
+row395:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5375,13 +5573,13 @@ row390:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row390
+	JGE              row395
 
-rows391:
+rows396:
 	CMPQ R11, $0x00000001
-	JLT  rows393
+	JLT  rows398
 
-row392:
+row397:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5398,9 +5596,9 @@ row392:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row392
+	JGE              row397
 
-rows393:
+rows398:
 	VADDPD      Z7, Z3, Z3
 	VADDPD      Z15, Z11, Z11
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -5421,11 +5619,11 @@ rows393:
 	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
 	VFMADD231PD 1216(R10)(SI*1), Z14, Z2
 	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
-	JMP         done371
+	JMP         done376
 
-wider389:
+wider394:
 	CMPQ   R11, $0x00000028
-	JGT    wider394
+	JGT    wider399
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5444,9 +5642,9 @@ wider389:
 	VXORPD Z12, Z12, Z12
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows396
+	JLT    rows401
 
-row395:
+row400:
 	VMOVUPD          (BX), Z13
 	VFMADD231PD.BCST (DX), Z13, Z3
 	VFMADD231PD.BCST 512(DX), Z13, Z8
@@ -5466,9 +5664,9 @@ row395:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row395
+	JGE              row400
 
-rows396:
+rows401:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z8, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5484,11 +5682,11 @@ rows396:
 	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
 	VFMADD231PD 1280(R10)(SI*1), Z12, Z2
 	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
-	JMP         done371
+	JMP         done376
 
-wider394:
+wider399:
 	CMPQ   R11, $0x00000030
-	JGT    wider397
+	JGT    wider402
 	SUBQ   $0x00000028, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5509,9 +5707,9 @@ wider394:
 	VXORPD Z14, Z14, Z14
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows399
+	JLT    rows404
 
-row398:
+row403:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5534,9 +5732,9 @@ row398:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row398
+	JGE              row403
 
-rows399:
+rows404:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z9, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5555,11 +5753,11 @@ rows399:
 	VFMADD231PD 1344(R10)(SI*1), Z8, Z1
 	VFMADD231PD 1344(R10)(SI*1), Z14, Z2
 	VFMADD231PD 1856(R10)(SI*1), Z8, Z2
-	JMP         done371
+	JMP         done376
 
-wider397:
+wider402:
 	CMPQ   R11, $0x00000038
-	JGT    wider400
+	JGT    wider405
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5582,9 +5780,9 @@ wider397:
 	VXORPD Z16, Z16, Z16
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows402
+	JLT    rows407
 
-row401:
+row406:
 	VMOVUPD          (BX), Z17
 	VFMADD231PD.BCST (DX), Z17, Z3
 	VFMADD231PD.BCST 512(DX), Z17, Z10
@@ -5610,9 +5808,9 @@ row401:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row401
+	JGE              row406
 
-rows402:
+rows407:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z10, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5634,9 +5832,9 @@ rows402:
 	VFMADD231PD 1408(R10)(SI*1), Z9, Z1
 	VFMADD231PD 1408(R10)(SI*1), Z16, Z2
 	VFMADD231PD 1920(R10)(SI*1), Z9, Z2
-	JMP         done371
+	JMP         done376
 
-wider400:
+wider405:
 	SUBQ   $0x00000038, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5661,9 +5859,9 @@ wider400:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows405
+	JLT    rows410
 
-row404:
+row409:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5692,9 +5890,9 @@ row404:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row404
+	JGE              row409
 
-rows405:
+rows410:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5720,7 +5918,7 @@ rows405:
 	VFMADD231PD 1472(R10)(SI*1), Z18, Z2
 	VFMADD231PD 1984(R10)(SI*1), Z10, Z2
 
-done371:
+done376:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VSHUFF64X2       $0x4e, Z2, Z2, Z4
 	VADDPD           Z3, Z1, Z1
@@ -5736,7 +5934,7 @@ done371:
 	VPSUBQ.BCST      constants<>+728(SB), Z1, Z3
 	VPCMPUQ.BCST     $0x06, constants<>+744(SB), Z3, K1
 	KORTESTB         K1, K1
-	JNZ              unsafe359
+	JNZ              unsafe364
 	VMOVSD           constants<>+784(SB), X3
 	VDIVSD           X1, X3, X3
 	VBROADCASTSD     X3, Z3
@@ -5774,26 +5972,26 @@ done371:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             DX, DX
 
-vector406:
+vector411:
 	VMULPD  1024(R10)(DX*8), Z3, Z0
 	VMOVUPD Z0, 1024(R10)(DX*8)
 	ADDQ    $0x08, DX
 	CMPQ    DX, R9
-	JLT     vector406
+	JLT     vector411
 	MOVQ    R10, DX
 	MOVQ    R8, BX
 	MOVQ    R8, SI
 	IMULQ   CX, SI
 	LEAQ    -64(AX)(SI*1), SI
 
-row407:
+row412:
 	VBROADCASTSD (DX), Z0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest409
+	JLT          rest414
 
-whole408:
+whole413:
 	VMOVUPD (DI)(R8*8), Z1
 	VMULPD  1024(R10)(R8*8), Z1, Z1
 	VMULPD  Z0, Z1, Z1
@@ -5801,11 +5999,11 @@ whole408:
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole408
+	JGE     whole413
 
-rest409:
+rest414:
 	TESTQ     R11, R11
-	JZ        done410
+	JZ        done415
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
@@ -5814,51 +6012,51 @@ rest409:
 	VMULPD    Z0, Z1, Z1
 	LEAQ      (AX)(R8*8), R8
 	CMPQ      R8, SI
-	JGT       pieces411
+	JGT       pieces416
 	VMOVUPD   Z1, (R8)
-	JMP       written412
+	JMP       written417
 
-pieces411:
+pieces416:
 	TESTQ   $0x00000007, R11
-	JNZ     partial413
+	JNZ     partial418
 	VMOVUPD Z1, (R8)
-	JMP     stored416
+	JMP     stored421
 
-partial413:
+partial418:
 	LEAQ       (R8), R8
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour414
+	JZ         noFour419
 	VMOVUPD    Y0, (R8)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R8
 
-noFour414:
+noFour419:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo415
+	JZ         noTwo420
 	VMOVUPD    X0, (R8)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R8
 
-noTwo415:
+noTwo420:
 	TESTQ  $0x00000001, R11
-	JZ     stored416
+	JZ     stored421
 	VMOVSD X0, (R8)
 
-stored416:
-written412:
-done410:
+stored421:
+written417:
+done415:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row407
+	JNZ  row412
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe359:
+unsafe364:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -5875,17 +6073,17 @@ TEXT ·multiplyMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest418
+	JLT  rest423
 
-panel417:
+panel422:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles421
+	JLT  tiles426
 
-tile420:
+tile425:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -5914,9 +6112,9 @@ tile420:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done423
+	JLE    done428
 
-again422:
+again427:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -5960,9 +6158,9 @@ again422:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again422
+	JNZ          again427
 
-done423:
+done428:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -5998,13 +6196,13 @@ done423:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile420
+	JGE     tile425
 
-tiles421:
+tiles426:
 	CMPQ R10, $0x00000002
-	JLT  tiles425
+	JLT  tiles430
 
-tile424:
+tile429:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6017,9 +6215,9 @@ tile424:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done427
+	JLE    done432
 
-again426:
+again431:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -6039,9 +6237,9 @@ again426:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again426
+	JNZ          again431
 
-done427:
+done432:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -6057,13 +6255,13 @@ done427:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile424
+	JGE     tile429
 
-tiles425:
+tiles430:
 	CMPQ R10, $0x00000001
-	JLT  tiles429
+	JLT  tiles434
 
-tile428:
+tile433:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6072,9 +6270,9 @@ tile428:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done431
+	JLE    done436
 
-again430:
+again435:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -6088,9 +6286,9 @@ again430:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again430
+	JNZ          again435
 
-done431:
+done436:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
@@ -6098,19 +6296,19 @@ done431:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile428
+	JGE     tile433
 
-tiles429:
+tiles434:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel417
+	JGE  panel422
 
-rest418:
+rest423:
 	TESTQ R9, R9
-	JZ    done419
+	JZ    done424
 	CMPQ  R9, $0x00000008
-	JGT   wider432
+	JGT   wider437
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -6119,9 +6317,9 @@ rest418:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles434
+	JLT   tiles439
 
-tile433:
+tile438:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6138,9 +6336,9 @@ tile433:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done436
+	JLE    done441
 
-again435:
+again440:
 	VMOVUPD.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z13
@@ -6181,357 +6379,357 @@ again435:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again435
+	JNZ          again440
 
-done436:
+done441:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x00000007, R9
-	JNZ     partial437
+	JNZ     partial442
 	VMOVUPD Z0, (DI)
-	JMP     stored440
+	JMP     stored445
 
-partial437:
+partial442:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour438
+	JZ         noFour443
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour438:
+noFour443:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo439
+	JZ         noTwo444
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo439:
+noTwo444:
 	TESTQ  $0x00000001, R9
-	JZ     stored440
+	JZ     stored445
 	VMOVSD X0, (BX)
 
-stored440:
+stored445:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial441
+	JNZ     partial446
 	VMOVUPD Z1, (DI)
-	JMP     stored444
+	JMP     stored449
 
-partial441:
+partial446:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour442
+	JZ         noFour447
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour442:
+noFour447:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo443
+	JZ         noTwo448
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo443:
+noTwo448:
 	TESTQ  $0x00000001, R9
-	JZ     stored444
+	JZ     stored449
 	VMOVSD X0, (BX)
 
-stored444:
+stored449:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial445
+	JNZ     partial450
 	VMOVUPD Z2, (DI)
-	JMP     stored448
+	JMP     stored453
 
-partial445:
+partial450:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour446
+	JZ         noFour451
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour446:
+noFour451:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo447
+	JZ         noTwo452
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo447:
+noTwo452:
 	TESTQ  $0x00000001, R9
-	JZ     stored448
+	JZ     stored453
 	VMOVSD X0, (BX)
 
-stored448:
+stored453:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial449
+	JNZ     partial454
 	VMOVUPD Z3, (DI)
-	JMP     stored452
+	JMP     stored457
 
-partial449:
+partial454:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour450
+	JZ         noFour455
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour450:
+noFour455:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo451
+	JZ         noTwo456
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo451:
+noTwo456:
 	TESTQ  $0x00000001, R9
-	JZ     stored452
+	JZ     stored457
 	VMOVSD X0, (BX)
 
-stored452:
+stored457:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial453
+	JNZ     partial458
 	VMOVUPD Z4, (DI)
-	JMP     stored456
+	JMP     stored461
 
-partial453:
+partial458:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour454
+	JZ         noFour459
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour454:
+noFour459:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo455
+	JZ         noTwo460
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo455:
+noTwo460:
 	TESTQ  $0x00000001, R9
-	JZ     stored456
+	JZ     stored461
 	VMOVSD X0, (BX)
 
-stored456:
+stored461:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial457
+	JNZ     partial462
 	VMOVUPD Z5, (DI)
-	JMP     stored460
+	JMP     stored465
 
-partial457:
+partial462:
 	LEAQ       (DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour458
+	JZ         noFour463
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour458:
+noFour463:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo459
+	JZ         noTwo464
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo459:
+noTwo464:
 	TESTQ  $0x00000001, R9
-	JZ     stored460
+	JZ     stored465
 	VMOVSD X0, (BX)
 
-stored460:
+stored465:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial461
+	JNZ     partial466
 	VMOVUPD Z6, (DI)
-	JMP     stored464
+	JMP     stored469
 
-partial461:
+partial466:
 	LEAQ       (DI), BX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour462
+	JZ         noFour467
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour462:
+noFour467:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo463
+	JZ         noTwo468
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo463:
+noTwo468:
 	TESTQ  $0x00000001, R9
-	JZ     stored464
+	JZ     stored469
 	VMOVSD X0, (BX)
 
-stored464:
+stored469:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial465
+	JNZ     partial470
 	VMOVUPD Z7, (DI)
-	JMP     stored468
+	JMP     stored473
 
-partial465:
+partial470:
 	LEAQ       (DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour466
+	JZ         noFour471
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour466:
+noFour471:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo467
+	JZ         noTwo472
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo467:
+noTwo472:
 	TESTQ  $0x00000001, R9
-	JZ     stored468
+	JZ     stored473
 	VMOVSD X0, (BX)
 
-stored468:
+stored473:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial469
+	JNZ     partial474
 	VMOVUPD Z8, (DI)
-	JMP     stored472
+	JMP     stored477
 
-partial469:
+partial474:
 	LEAQ       (DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour470
+	JZ         noFour475
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour470:
+noFour475:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo471
+	JZ         noTwo476
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo471:
+noTwo476:
 	TESTQ  $0x00000001, R9
-	JZ     stored472
+	JZ     stored477
 	VMOVSD X0, (BX)
 
-stored472:
+stored477:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial473
+	JNZ     partial478
 	VMOVUPD Z9, (DI)
-	JMP     stored476
+	JMP     stored481
 
-partial473:
+partial478:
 	LEAQ       (DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour474
+	JZ         noFour479
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour474:
+noFour479:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo475
+	JZ         noTwo480
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo475:
+noTwo480:
 	TESTQ  $0x00000001, R9
-	JZ     stored476
+	JZ     stored481
 	VMOVSD X0, (BX)
 
-stored476:
+stored481:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial477
+	JNZ     partial482
 	VMOVUPD Z10, (DI)
-	JMP     stored480
+	JMP     stored485
 
-partial477:
+partial482:
 	LEAQ       (DI), BX
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour478
+	JZ         noFour483
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour478:
+noFour483:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo479
+	JZ         noTwo484
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo479:
+noTwo484:
 	TESTQ  $0x00000001, R9
-	JZ     stored480
+	JZ     stored485
 	VMOVSD X0, (BX)
 
-stored480:
+stored485:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial481
+	JNZ     partial486
 	VMOVUPD Z11, (DI)
-	JMP     stored484
+	JMP     stored489
 
-partial481:
+partial486:
 	LEAQ       (DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour482
+	JZ         noFour487
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour482:
+noFour487:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo483
+	JZ         noTwo488
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo483:
+noTwo488:
 	TESTQ  $0x00000001, R9
-	JZ     stored484
+	JZ     stored489
 	VMOVSD X0, (BX)
 
-stored484:
+stored489:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile433
+	JGE  tile438
 
-tiles434:
+tiles439:
 	CMPQ R10, $0x00000004
-	JLT  tiles486
+	JLT  tiles491
 
-tile485:
+tile490:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6540,9 +6738,9 @@ tile485:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done488
+	JLE    done493
 
-again487:
+again492:
 	VMOVUPD.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z5
@@ -6559,141 +6757,141 @@ again487:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again487
+	JNZ          again492
 
-done488:
+done493:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x00000007, R9
-	JNZ     partial489
+	JNZ     partial494
 	VMOVUPD Z0, (DI)
-	JMP     stored492
+	JMP     stored497
 
-partial489:
+partial494:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour490
+	JZ         noFour495
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour490:
+noFour495:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo491
+	JZ         noTwo496
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo491:
+noTwo496:
 	TESTQ  $0x00000001, R9
-	JZ     stored492
+	JZ     stored497
 	VMOVSD X0, (BX)
 
-stored492:
+stored497:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial493
+	JNZ     partial498
 	VMOVUPD Z1, (DI)
-	JMP     stored496
+	JMP     stored501
 
-partial493:
+partial498:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour494
+	JZ         noFour499
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour494:
+noFour499:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo495
+	JZ         noTwo500
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo495:
+noTwo500:
 	TESTQ  $0x00000001, R9
-	JZ     stored496
+	JZ     stored501
 	VMOVSD X0, (BX)
 
-stored496:
+stored501:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial497
+	JNZ     partial502
 	VMOVUPD Z2, (DI)
-	JMP     stored500
+	JMP     stored505
 
-partial497:
+partial502:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour498
+	JZ         noFour503
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour498:
+noFour503:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo499
+	JZ         noTwo504
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo499:
+noTwo504:
 	TESTQ  $0x00000001, R9
-	JZ     stored500
+	JZ     stored505
 	VMOVSD X0, (BX)
 
-stored500:
+stored505:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial501
+	JNZ     partial506
 	VMOVUPD Z3, (DI)
-	JMP     stored504
+	JMP     stored509
 
-partial501:
+partial506:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour502
+	JZ         noFour507
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour502:
+noFour507:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo503
+	JZ         noTwo508
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo503:
+noTwo508:
 	TESTQ  $0x00000001, R9
-	JZ     stored504
+	JZ     stored509
 	VMOVSD X0, (BX)
 
-stored504:
+stored509:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile485
+	JGE  tile490
 
-tiles486:
+tiles491:
 	CMPQ R10, $0x00000001
-	JLT  tiles506
+	JLT  tiles511
 
-tile505:
+tile510:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done508
+	JLE    done513
 
-again507:
+again512:
 	VMOVUPD.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z2
@@ -6701,47 +6899,47 @@ again507:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again507
+	JNZ          again512
 
-done508:
+done513:
 	TESTQ   $0x00000007, R9
-	JNZ     partial509
+	JNZ     partial514
 	VMOVUPD Z0, (DI)
-	JMP     stored512
+	JMP     stored517
 
-partial509:
+partial514:
 	LEAQ       (DI), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour510
+	JZ         noFour515
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour510:
+noFour515:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo511
+	JZ         noTwo516
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo511:
+noTwo516:
 	TESTQ  $0x00000001, R9
-	JZ     stored512
+	JZ     stored517
 	VMOVSD X0, (CX)
 
-stored512:
+stored517:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile505
+	JGE  tile510
 
-tiles506:
-	JMP done419
+tiles511:
+	JMP done424
 
-wider432:
+wider437:
 	CMPQ  R9, $0x00000010
-	JGT   wider513
+	JGT   wider518
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -6751,9 +6949,9 @@ wider432:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles515
+	JLT   tiles520
 
-tile514:
+tile519:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6774,9 +6972,9 @@ tile514:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done517
+	JLE    done522
 
-again516:
+again521:
 	VMOVUPD      (BX), Z16
 	VMOVUPD.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -6814,253 +7012,253 @@ again516:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again516
+	JNZ          again521
 
-done517:
+done522:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial518
+	JNZ     partial523
 	VMOVUPD Z1, 64(DI)
-	JMP     stored521
+	JMP     stored526
 
-partial518:
+partial523:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour519
+	JZ         noFour524
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour519:
+noFour524:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo520
+	JZ         noTwo525
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo520:
+noTwo525:
 	TESTQ  $0x00000001, R9
-	JZ     stored521
+	JZ     stored526
 	VMOVSD X0, (BX)
 
-stored521:
+stored526:
 	ADDQ    AX, DI
 	VMOVUPD Z2, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial522
+	JNZ     partial527
 	VMOVUPD Z3, 64(DI)
-	JMP     stored525
+	JMP     stored530
 
-partial522:
+partial527:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour523
+	JZ         noFour528
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour523:
+noFour528:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo524
+	JZ         noTwo529
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo524:
+noTwo529:
 	TESTQ  $0x00000001, R9
-	JZ     stored525
+	JZ     stored530
 	VMOVSD X0, (BX)
 
-stored525:
+stored530:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial526
+	JNZ     partial531
 	VMOVUPD Z5, 64(DI)
-	JMP     stored529
+	JMP     stored534
 
-partial526:
+partial531:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour527
+	JZ         noFour532
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour527:
+noFour532:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo528
+	JZ         noTwo533
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo528:
+noTwo533:
 	TESTQ  $0x00000001, R9
-	JZ     stored529
+	JZ     stored534
 	VMOVSD X0, (BX)
 
-stored529:
+stored534:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial530
+	JNZ     partial535
 	VMOVUPD Z7, 64(DI)
-	JMP     stored533
+	JMP     stored538
 
-partial530:
+partial535:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour531
+	JZ         noFour536
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour531:
+noFour536:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo532
+	JZ         noTwo537
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo532:
+noTwo537:
 	TESTQ  $0x00000001, R9
-	JZ     stored533
+	JZ     stored538
 	VMOVSD X0, (BX)
 
-stored533:
+stored538:
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial534
+	JNZ     partial539
 	VMOVUPD Z9, 64(DI)
-	JMP     stored537
+	JMP     stored542
 
-partial534:
+partial539:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour535
+	JZ         noFour540
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour535:
+noFour540:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo536
+	JZ         noTwo541
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo536:
+noTwo541:
 	TESTQ  $0x00000001, R9
-	JZ     stored537
+	JZ     stored542
 	VMOVSD X0, (BX)
 
-stored537:
+stored542:
 	ADDQ    AX, DI
 	VMOVUPD Z10, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial538
+	JNZ     partial543
 	VMOVUPD Z11, 64(DI)
-	JMP     stored541
+	JMP     stored546
 
-partial538:
+partial543:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour539
+	JZ         noFour544
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour539:
+noFour544:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo540
+	JZ         noTwo545
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo540:
+noTwo545:
 	TESTQ  $0x00000001, R9
-	JZ     stored541
+	JZ     stored546
 	VMOVSD X0, (BX)
 
-stored541:
+stored546:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial542
+	JNZ     partial547
 	VMOVUPD Z13, 64(DI)
-	JMP     stored545
+	JMP     stored550
 
-partial542:
+partial547:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z13, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour543
+	JZ         noFour548
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour543:
+noFour548:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo544
+	JZ         noTwo549
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo544:
+noTwo549:
 	TESTQ  $0x00000001, R9
-	JZ     stored545
+	JZ     stored550
 	VMOVSD X0, (BX)
 
-stored545:
+stored550:
 	ADDQ    AX, DI
 	VMOVUPD Z14, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial546
+	JNZ     partial551
 	VMOVUPD Z15, 64(DI)
-	JMP     stored549
+	JMP     stored554
 
-partial546:
+partial551:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour547
+	JZ         noFour552
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour547:
+noFour552:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo548
+	JZ         noTwo553
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo548:
+noTwo553:
 	TESTQ  $0x00000001, R9
-	JZ     stored549
+	JZ     stored554
 	VMOVSD X0, (BX)
 
-stored549:
+stored554:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile514
+	JGE  tile519
 
-tiles515:
+tiles520:
 	CMPQ R10, $0x00000004
-	JLT  tiles551
+	JLT  tiles556
 
-tile550:
+tile555:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7073,9 +7271,9 @@ tile550:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done553
+	JLE    done558
 
-again552:
+again557:
 	VMOVUPD      (BX), Z8
 	VMOVUPD.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -7097,146 +7295,146 @@ again552:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again552
+	JNZ          again557
 
-done553:
+done558:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial554
+	JNZ     partial559
 	VMOVUPD Z1, 64(DI)
-	JMP     stored557
+	JMP     stored562
 
-partial554:
+partial559:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour555
+	JZ         noFour560
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour555:
+noFour560:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo556
+	JZ         noTwo561
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo556:
+noTwo561:
 	TESTQ  $0x00000001, R9
-	JZ     stored557
+	JZ     stored562
 	VMOVSD X0, (BX)
 
-stored557:
+stored562:
 	ADDQ    AX, DI
 	VMOVUPD Z2, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial558
+	JNZ     partial563
 	VMOVUPD Z3, 64(DI)
-	JMP     stored561
+	JMP     stored566
 
-partial558:
+partial563:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour559
+	JZ         noFour564
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour559:
+noFour564:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo560
+	JZ         noTwo565
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo560:
+noTwo565:
 	TESTQ  $0x00000001, R9
-	JZ     stored561
+	JZ     stored566
 	VMOVSD X0, (BX)
 
-stored561:
+stored566:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial562
+	JNZ     partial567
 	VMOVUPD Z5, 64(DI)
-	JMP     stored565
+	JMP     stored570
 
-partial562:
+partial567:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour563
+	JZ         noFour568
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour563:
+noFour568:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo564
+	JZ         noTwo569
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo564:
+noTwo569:
 	TESTQ  $0x00000001, R9
-	JZ     stored565
+	JZ     stored570
 	VMOVSD X0, (BX)
 
-stored565:
+stored570:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial566
+	JNZ     partial571
 	VMOVUPD Z7, 64(DI)
-	JMP     stored569
+	JMP     stored574
 
-partial566:
+partial571:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour567
+	JZ         noFour572
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour567:
+noFour572:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo568
+	JZ         noTwo573
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo568:
+noTwo573:
 	TESTQ  $0x00000001, R9
-	JZ     stored569
+	JZ     stored574
 	VMOVSD X0, (BX)
 
-stored569:
+stored574:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile550
+	JGE  tile555
 
-tiles551:
+tiles556:
 	CMPQ R10, $0x00000001
-	JLT  tiles571
+	JLT  tiles576
 
-tile570:
+tile575:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done573
+	JLE    done578
 
-again572:
+again577:
 	VMOVUPD      (BX), Z2
 	VMOVUPD.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -7246,48 +7444,48 @@ again572:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again572
+	JNZ          again577
 
-done573:
+done578:
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial574
+	JNZ     partial579
 	VMOVUPD Z1, 64(DI)
-	JMP     stored577
+	JMP     stored582
 
-partial574:
+partial579:
 	LEAQ       64(DI), CX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour575
+	JZ         noFour580
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour575:
+noFour580:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo576
+	JZ         noTwo581
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo576:
+noTwo581:
 	TESTQ  $0x00000001, R9
-	JZ     stored577
+	JZ     stored582
 	VMOVSD X0, (CX)
 
-stored577:
+stored582:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile570
+	JGE  tile575
 
-tiles571:
-	JMP done419
+tiles576:
+	JMP done424
 
-wider513:
+wider518:
 	CMPQ  R9, $0x00000018
-	JGT   wider578
+	JGT   wider583
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -7297,9 +7495,9 @@ wider513:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles580
+	JLT   tiles585
 
-tile579:
+tile584:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7328,9 +7526,9 @@ tile579:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done582
+	JLE    done587
 
-again581:
+again586:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD.Z    128(BX), K1, Z26
@@ -7377,261 +7575,261 @@ again581:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again581
+	JNZ          again586
 
-done582:
+done587:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial583
+	JNZ     partial588
 	VMOVUPD Z2, 128(DI)
-	JMP     stored586
+	JMP     stored591
 
-partial583:
+partial588:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour584
+	JZ         noFour589
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour584:
+noFour589:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo585
+	JZ         noTwo590
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo585:
+noTwo590:
 	TESTQ  $0x00000001, R9
-	JZ     stored586
+	JZ     stored591
 	VMOVSD X0, (BX)
 
-stored586:
+stored591:
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial587
+	JNZ     partial592
 	VMOVUPD Z5, 128(DI)
-	JMP     stored590
+	JMP     stored595
 
-partial587:
+partial592:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour588
+	JZ         noFour593
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour588:
+noFour593:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo589
+	JZ         noTwo594
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo589:
+noTwo594:
 	TESTQ  $0x00000001, R9
-	JZ     stored590
+	JZ     stored595
 	VMOVSD X0, (BX)
 
-stored590:
+stored595:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	VMOVUPD Z7, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial591
+	JNZ     partial596
 	VMOVUPD Z8, 128(DI)
-	JMP     stored594
+	JMP     stored599
 
-partial591:
+partial596:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour592
+	JZ         noFour597
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour592:
+noFour597:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo593
+	JZ         noTwo598
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo593:
+noTwo598:
 	TESTQ  $0x00000001, R9
-	JZ     stored594
+	JZ     stored599
 	VMOVSD X0, (BX)
 
-stored594:
+stored599:
 	ADDQ    AX, DI
 	VMOVUPD Z9, (DI)
 	VMOVUPD Z10, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial595
+	JNZ     partial600
 	VMOVUPD Z11, 128(DI)
-	JMP     stored598
+	JMP     stored603
 
-partial595:
+partial600:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour596
+	JZ         noFour601
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour596:
+noFour601:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo597
+	JZ         noTwo602
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo597:
+noTwo602:
 	TESTQ  $0x00000001, R9
-	JZ     stored598
+	JZ     stored603
 	VMOVSD X0, (BX)
 
-stored598:
+stored603:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial599
+	JNZ     partial604
 	VMOVUPD Z14, 128(DI)
-	JMP     stored602
+	JMP     stored607
 
-partial599:
+partial604:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour600
+	JZ         noFour605
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour600:
+noFour605:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo601
+	JZ         noTwo606
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo601:
+noTwo606:
 	TESTQ  $0x00000001, R9
-	JZ     stored602
+	JZ     stored607
 	VMOVSD X0, (BX)
 
-stored602:
+stored607:
 	ADDQ    AX, DI
 	VMOVUPD Z15, (DI)
 	VMOVUPD Z16, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial603
+	JNZ     partial608
 	VMOVUPD Z17, 128(DI)
-	JMP     stored606
+	JMP     stored611
 
-partial603:
+partial608:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z17, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour604
+	JZ         noFour609
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour604:
+noFour609:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo605
+	JZ         noTwo610
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo605:
+noTwo610:
 	TESTQ  $0x00000001, R9
-	JZ     stored606
+	JZ     stored611
 	VMOVSD X0, (BX)
 
-stored606:
+stored611:
 	ADDQ    AX, DI
 	VMOVUPD Z18, (DI)
 	VMOVUPD Z19, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial607
+	JNZ     partial612
 	VMOVUPD Z20, 128(DI)
-	JMP     stored610
+	JMP     stored615
 
-partial607:
+partial612:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z20, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour608
+	JZ         noFour613
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour608:
+noFour613:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo609
+	JZ         noTwo614
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo609:
+noTwo614:
 	TESTQ  $0x00000001, R9
-	JZ     stored610
+	JZ     stored615
 	VMOVSD X0, (BX)
 
-stored610:
+stored615:
 	ADDQ    AX, DI
 	VMOVUPD Z21, (DI)
 	VMOVUPD Z22, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial611
+	JNZ     partial616
 	VMOVUPD Z23, 128(DI)
-	JMP     stored614
+	JMP     stored619
 
-partial611:
+partial616:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour612
+	JZ         noFour617
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour612:
+noFour617:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo613
+	JZ         noTwo618
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo613:
+noTwo618:
 	TESTQ  $0x00000001, R9
-	JZ     stored614
+	JZ     stored619
 	VMOVSD X0, (BX)
 
-stored614:
+stored619:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile579
+	JGE  tile584
 
-tiles580:
+tiles585:
 	CMPQ R10, $0x00000002
-	JLT  tiles616
+	JLT  tiles621
 
-tile615:
+tile620:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7642,9 +7840,9 @@ tile615:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done618
+	JLE    done623
 
-again617:
+again622:
 	VMOVUPD      (BX), Z6
 	VMOVUPD      64(BX), Z7
 	VMOVUPD.Z    128(BX), K1, Z8
@@ -7661,81 +7859,81 @@ again617:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again617
+	JNZ          again622
 
-done618:
+done623:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial619
+	JNZ     partial624
 	VMOVUPD Z2, 128(DI)
-	JMP     stored622
+	JMP     stored627
 
-partial619:
+partial624:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour620
+	JZ         noFour625
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour620:
+noFour625:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo621
+	JZ         noTwo626
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo621:
+noTwo626:
 	TESTQ  $0x00000001, R9
-	JZ     stored622
+	JZ     stored627
 	VMOVSD X0, (BX)
 
-stored622:
+stored627:
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial623
+	JNZ     partial628
 	VMOVUPD Z5, 128(DI)
-	JMP     stored626
+	JMP     stored631
 
-partial623:
+partial628:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour624
+	JZ         noFour629
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour624:
+noFour629:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo625
+	JZ         noTwo630
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo625:
+noTwo630:
 	TESTQ  $0x00000001, R9
-	JZ     stored626
+	JZ     stored631
 	VMOVSD X0, (BX)
 
-stored626:
+stored631:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile615
+	JGE  tile620
 
-tiles616:
+tiles621:
 	CMPQ R10, $0x00000001
-	JLT  tiles628
+	JLT  tiles633
 
-tile627:
+tile632:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7743,9 +7941,9 @@ tile627:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done630
+	JLE    done635
 
-again629:
+again634:
 	VMOVUPD      (BX), Z3
 	VMOVUPD      64(BX), Z4
 	VMOVUPD.Z    128(BX), K1, Z5
@@ -7757,47 +7955,47 @@ again629:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again629
+	JNZ          again634
 
-done630:
+done635:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial631
+	JNZ     partial636
 	VMOVUPD Z2, 128(DI)
-	JMP     stored634
+	JMP     stored639
 
-partial631:
+partial636:
 	LEAQ       128(DI), CX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour632
+	JZ         noFour637
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour632:
+noFour637:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo633
+	JZ         noTwo638
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo633:
+noTwo638:
 	TESTQ  $0x00000001, R9
-	JZ     stored634
+	JZ     stored639
 	VMOVSD X0, (CX)
 
-stored634:
+stored639:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile627
+	JGE  tile632
 
-tiles628:
-	JMP done419
+tiles633:
+	JMP done424
 
-wider578:
+wider583:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -7807,9 +8005,9 @@ wider578:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles637
+	JLT   tiles642
 
-tile636:
+tile641:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7838,9 +8036,9 @@ tile636:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done639
+	JLE    done644
 
-again638:
+again643:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -7884,9 +8082,9 @@ again638:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again638
+	JNZ          again643
 
-done639:
+done644:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -7894,197 +8092,197 @@ done639:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial640
+	JNZ     partial645
 	VMOVUPD Z3, 192(DI)
-	JMP     stored643
+	JMP     stored648
 
-partial640:
+partial645:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour641
+	JZ         noFour646
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour641:
+noFour646:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo642
+	JZ         noTwo647
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo642:
+noTwo647:
 	TESTQ  $0x00000001, R9
-	JZ     stored643
+	JZ     stored648
 	VMOVSD X0, (BX)
 
-stored643:
+stored648:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial644
+	JNZ     partial649
 	VMOVUPD Z7, 192(DI)
-	JMP     stored647
+	JMP     stored652
 
-partial644:
+partial649:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour645
+	JZ         noFour650
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour645:
+noFour650:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo646
+	JZ         noTwo651
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo646:
+noTwo651:
 	TESTQ  $0x00000001, R9
-	JZ     stored647
+	JZ     stored652
 	VMOVSD X0, (BX)
 
-stored647:
+stored652:
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
 	VMOVUPD Z9, 64(DI)
 	VMOVUPD Z10, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial648
+	JNZ     partial653
 	VMOVUPD Z11, 192(DI)
-	JMP     stored651
+	JMP     stored656
 
-partial648:
+partial653:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour649
+	JZ         noFour654
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour649:
+noFour654:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo650
+	JZ         noTwo655
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo650:
+noTwo655:
 	TESTQ  $0x00000001, R9
-	JZ     stored651
+	JZ     stored656
 	VMOVSD X0, (BX)
 
-stored651:
+stored656:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	VMOVUPD Z14, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial652
+	JNZ     partial657
 	VMOVUPD Z15, 192(DI)
-	JMP     stored655
+	JMP     stored660
 
-partial652:
+partial657:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour653
+	JZ         noFour658
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour653:
+noFour658:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo654
+	JZ         noTwo659
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo654:
+noTwo659:
 	TESTQ  $0x00000001, R9
-	JZ     stored655
+	JZ     stored660
 	VMOVSD X0, (BX)
 
-stored655:
+stored660:
 	ADDQ    AX, DI
 	VMOVUPD Z16, (DI)
 	VMOVUPD Z17, 64(DI)
 	VMOVUPD Z18, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial656
+	JNZ     partial661
 	VMOVUPD Z19, 192(DI)
-	JMP     stored659
+	JMP     stored664
 
-partial656:
+partial661:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour657
+	JZ         noFour662
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour657:
+noFour662:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo658
+	JZ         noTwo663
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo658:
+noTwo663:
 	TESTQ  $0x00000001, R9
-	JZ     stored659
+	JZ     stored664
 	VMOVSD X0, (BX)
 
-stored659:
+stored664:
 	ADDQ    AX, DI
 	VMOVUPD Z20, (DI)
 	VMOVUPD Z21, 64(DI)
 	VMOVUPD Z22, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial660
+	JNZ     partial665
 	VMOVUPD Z23, 192(DI)
-	JMP     stored663
+	JMP     stored668
 
-partial660:
+partial665:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour661
+	JZ         noFour666
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour661:
+noFour666:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo662
+	JZ         noTwo667
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo662:
+noTwo667:
 	TESTQ  $0x00000001, R9
-	JZ     stored663
+	JZ     stored668
 	VMOVSD X0, (BX)
 
-stored663:
+stored668:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile636
+	JGE  tile641
 
-tiles637:
+tiles642:
 	CMPQ R10, $0x00000002
-	JLT  tiles665
+	JLT  tiles670
 
-tile664:
+tile669:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8097,9 +8295,9 @@ tile664:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done667
+	JLE    done672
 
-again666:
+again671:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -8119,9 +8317,9 @@ again666:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again666
+	JNZ          again671
 
-done667:
+done672:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -8129,73 +8327,73 @@ done667:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial668
+	JNZ     partial673
 	VMOVUPD Z3, 192(DI)
-	JMP     stored671
+	JMP     stored676
 
-partial668:
+partial673:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour669
+	JZ         noFour674
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour669:
+noFour674:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo670
+	JZ         noTwo675
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo670:
+noTwo675:
 	TESTQ  $0x00000001, R9
-	JZ     stored671
+	JZ     stored676
 	VMOVSD X0, (BX)
 
-stored671:
+stored676:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial672
+	JNZ     partial677
 	VMOVUPD Z7, 192(DI)
-	JMP     stored675
+	JMP     stored680
 
-partial672:
+partial677:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour673
+	JZ         noFour678
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour673:
+noFour678:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo674
+	JZ         noTwo679
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo674:
+noTwo679:
 	TESTQ  $0x00000001, R9
-	JZ     stored675
+	JZ     stored680
 	VMOVSD X0, (BX)
 
-stored675:
+stored680:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile664
+	JGE  tile669
 
-tiles665:
+tiles670:
 	CMPQ R10, $0x00000001
-	JLT  tiles677
+	JLT  tiles682
 
-tile676:
+tile681:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8204,9 +8402,9 @@ tile676:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done679
+	JLE    done684
 
-again678:
+again683:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -8220,46 +8418,46 @@ again678:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again678
+	JNZ          again683
 
-done679:
+done684:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial680
+	JNZ     partial685
 	VMOVUPD Z3, 192(DI)
-	JMP     stored683
+	JMP     stored688
 
-partial680:
+partial685:
 	LEAQ       192(DI), CX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour681
+	JZ         noFour686
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour681:
+noFour686:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo682
+	JZ         noTwo687
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo682:
+noTwo687:
 	TESTQ  $0x00000001, R9
-	JZ     stored683
+	JZ     stored688
 	VMOVSD X0, (CX)
 
-stored683:
+stored688:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile676
+	JGE  tile681
 
-tiles677:
-done419:
+tiles682:
+done424:
 	VZEROUPPER
 	RET
 
@@ -8274,17 +8472,17 @@ TEXT ·scatterMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest685
+	JLT  rest690
 
-panel684:
+panel689:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles688
+	JLT  tiles693
 
-tile687:
+tile692:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8310,9 +8508,9 @@ tile687:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done690
+	JLE    done695
 
-again689:
+again694:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -8345,9 +8543,9 @@ again689:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again689
+	JNZ          again694
 
-done690:
+done695:
 	VMOVUPD (DI), Z20
 	VADDPD  Z20, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8416,13 +8614,13 @@ done690:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile687
+	JGE     tile692
 
-tiles688:
+tiles693:
 	CMPQ R10, $0x00000002
-	JLT  tiles692
+	JLT  tiles697
 
-tile691:
+tile696:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8436,9 +8634,9 @@ tile691:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done694
+	JLE    done699
 
-again693:
+again698:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -8456,9 +8654,9 @@ again693:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again693
+	JNZ          again698
 
-done694:
+done699:
 	VMOVUPD (DI), Z8
 	VADDPD  Z8, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8488,13 +8686,13 @@ done694:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile691
+	JGE     tile696
 
-tiles692:
+tiles697:
 	CMPQ R10, $0x00000001
-	JLT  tiles696
+	JLT  tiles701
 
-tile695:
+tile700:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8504,9 +8702,9 @@ tile695:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done698
+	JLE    done703
 
-again697:
+again702:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -8519,9 +8717,9 @@ again697:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again697
+	JNZ          again702
 
-done698:
+done703:
 	VMOVUPD (DI), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8538,19 +8736,19 @@ done698:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile695
+	JGE     tile700
 
-tiles696:
+tiles701:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel684
+	JGE  panel689
 
-rest685:
+rest690:
 	TESTQ R9, R9
-	JZ    done686
+	JZ    done691
 	CMPQ  R9, $0x00000008
-	JGT   wider699
+	JGT   wider704
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -8559,9 +8757,9 @@ rest685:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x0000000a
-	JLT   tiles701
+	JLT   tiles706
 
-tile700:
+tile705:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8577,9 +8775,9 @@ tile700:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done703
+	JLE    done708
 
-again702:
+again707:
 	VMOVUPD.Z    (SI), K1, Z10
 	VBROADCASTSD (BX), Z11
 	VFMADD231PD  Z10, Z11, Z0
@@ -8604,319 +8802,319 @@ again702:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again702
+	JNZ          again707
 
-done703:
+done708:
 	VMOVUPD.Z (DI), K1, Z10
 	VADDPD    Z10, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial704
+	JNZ       partial709
 	VMOVUPD   Z0, (DI)
-	JMP       stored707
+	JMP       stored712
 
-partial704:
+partial709:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour705
+	JZ         noFour710
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour705:
+noFour710:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo706
+	JZ         noTwo711
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo706:
+noTwo711:
 	TESTQ  $0x00000001, R9
-	JZ     stored707
+	JZ     stored712
 	VMOVSD X0, (BX)
 
-stored707:
+stored712:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial708
+	JNZ       partial713
 	VMOVUPD   Z1, (DI)
-	JMP       stored711
+	JMP       stored716
 
-partial708:
+partial713:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour709
+	JZ         noFour714
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour709:
+noFour714:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo710
+	JZ         noTwo715
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo710:
+noTwo715:
 	TESTQ  $0x00000001, R9
-	JZ     stored711
+	JZ     stored716
 	VMOVSD X0, (BX)
 
-stored711:
+stored716:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial712
+	JNZ       partial717
 	VMOVUPD   Z2, (DI)
-	JMP       stored715
+	JMP       stored720
 
-partial712:
+partial717:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour713
+	JZ         noFour718
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour713:
+noFour718:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo714
+	JZ         noTwo719
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo714:
+noTwo719:
 	TESTQ  $0x00000001, R9
-	JZ     stored715
+	JZ     stored720
 	VMOVSD X0, (BX)
 
-stored715:
+stored720:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial716
+	JNZ       partial721
 	VMOVUPD   Z3, (DI)
-	JMP       stored719
+	JMP       stored724
 
-partial716:
+partial721:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour717
+	JZ         noFour722
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour717:
+noFour722:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo718
+	JZ         noTwo723
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo718:
+noTwo723:
 	TESTQ  $0x00000001, R9
-	JZ     stored719
+	JZ     stored724
 	VMOVSD X0, (BX)
 
-stored719:
+stored724:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z4, Z4
 	TESTQ     $0x00000007, R9
-	JNZ       partial720
+	JNZ       partial725
 	VMOVUPD   Z4, (DI)
-	JMP       stored723
+	JMP       stored728
 
-partial720:
+partial725:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour721
+	JZ         noFour726
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour721:
+noFour726:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo722
+	JZ         noTwo727
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo722:
+noTwo727:
 	TESTQ  $0x00000001, R9
-	JZ     stored723
+	JZ     stored728
 	VMOVSD X0, (BX)
 
-stored723:
+stored728:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial724
+	JNZ       partial729
 	VMOVUPD   Z5, (DI)
-	JMP       stored727
+	JMP       stored732
 
-partial724:
+partial729:
 	LEAQ       (DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour725
+	JZ         noFour730
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour725:
+noFour730:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo726
+	JZ         noTwo731
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo726:
+noTwo731:
 	TESTQ  $0x00000001, R9
-	JZ     stored727
+	JZ     stored732
 	VMOVSD X0, (BX)
 
-stored727:
+stored732:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z6, Z6
 	TESTQ     $0x00000007, R9
-	JNZ       partial728
+	JNZ       partial733
 	VMOVUPD   Z6, (DI)
-	JMP       stored731
+	JMP       stored736
 
-partial728:
+partial733:
 	LEAQ       (DI), BX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour729
+	JZ         noFour734
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour729:
+noFour734:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo730
+	JZ         noTwo735
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo730:
+noTwo735:
 	TESTQ  $0x00000001, R9
-	JZ     stored731
+	JZ     stored736
 	VMOVSD X0, (BX)
 
-stored731:
+stored736:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial732
+	JNZ       partial737
 	VMOVUPD   Z7, (DI)
-	JMP       stored735
+	JMP       stored740
 
-partial732:
+partial737:
 	LEAQ       (DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour733
+	JZ         noFour738
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour733:
+noFour738:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo734
+	JZ         noTwo739
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo734:
+noTwo739:
 	TESTQ  $0x00000001, R9
-	JZ     stored735
+	JZ     stored740
 	VMOVSD X0, (BX)
 
-stored735:
+stored740:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z8, Z8
 	TESTQ     $0x00000007, R9
-	JNZ       partial736
+	JNZ       partial741
 	VMOVUPD   Z8, (DI)
-	JMP       stored739
+	JMP       stored744
 
-partial736:
+partial741:
 	LEAQ       (DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour737
+	JZ         noFour742
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour737:
+noFour742:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo738
+	JZ         noTwo743
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo738:
+noTwo743:
 	TESTQ  $0x00000001, R9
-	JZ     stored739
+	JZ     stored744
 	VMOVSD X0, (BX)
 
-stored739:
+stored744:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z9, Z9
 	TESTQ     $0x00000007, R9
-	JNZ       partial740
+	JNZ       partial745
 	VMOVUPD   Z9, (DI)
-	JMP       stored743
+	JMP       stored748
 
-partial740:
+partial745:
 	LEAQ       (DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour741
+	JZ         noFour746
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour741:
+noFour746:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo742
+	JZ         noTwo747
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo742:
+noTwo747:
 	TESTQ  $0x00000001, R9
-	JZ     stored743
+	JZ     stored748
 	VMOVSD X0, (BX)
 
-stored743:
+stored748:
 	ADDQ AX, DI
 	ADDQ $0x00000050, DX
 	SUBQ $0x0000000a, R10
 	CMPQ R10, $0x0000000a
-	JGE  tile700
+	JGE  tile705
 
-tiles701:
+tiles706:
 	CMPQ R10, $0x00000005
-	JLT  tiles745
+	JLT  tiles750
 
-tile744:
+tile749:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8927,9 +9125,9 @@ tile744:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done747
+	JLE    done752
 
-again746:
+again751:
 	VMOVUPD.Z    (SI), K1, Z5
 	VBROADCASTSD (BX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -8944,169 +9142,169 @@ again746:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again746
+	JNZ          again751
 
-done747:
+done752:
 	VMOVUPD.Z (DI), K1, Z5
 	VADDPD    Z5, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial748
+	JNZ       partial753
 	VMOVUPD   Z0, (DI)
-	JMP       stored751
+	JMP       stored756
 
-partial748:
+partial753:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour749
+	JZ         noFour754
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour749:
+noFour754:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo750
+	JZ         noTwo755
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo750:
+noTwo755:
 	TESTQ  $0x00000001, R9
-	JZ     stored751
+	JZ     stored756
 	VMOVSD X0, (BX)
 
-stored751:
+stored756:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial752
+	JNZ       partial757
 	VMOVUPD   Z1, (DI)
-	JMP       stored755
+	JMP       stored760
 
-partial752:
+partial757:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour753
+	JZ         noFour758
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour753:
+noFour758:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo754
+	JZ         noTwo759
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo754:
+noTwo759:
 	TESTQ  $0x00000001, R9
-	JZ     stored755
+	JZ     stored760
 	VMOVSD X0, (BX)
 
-stored755:
+stored760:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial756
+	JNZ       partial761
 	VMOVUPD   Z2, (DI)
-	JMP       stored759
+	JMP       stored764
 
-partial756:
+partial761:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour757
+	JZ         noFour762
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour757:
+noFour762:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo758
+	JZ         noTwo763
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo758:
+noTwo763:
 	TESTQ  $0x00000001, R9
-	JZ     stored759
+	JZ     stored764
 	VMOVSD X0, (BX)
 
-stored759:
+stored764:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial760
+	JNZ       partial765
 	VMOVUPD   Z3, (DI)
-	JMP       stored763
+	JMP       stored768
 
-partial760:
+partial765:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour761
+	JZ         noFour766
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour761:
+noFour766:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo762
+	JZ         noTwo767
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo762:
+noTwo767:
 	TESTQ  $0x00000001, R9
-	JZ     stored763
+	JZ     stored768
 	VMOVSD X0, (BX)
 
-stored763:
+stored768:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z4, Z4
 	TESTQ     $0x00000007, R9
-	JNZ       partial764
+	JNZ       partial769
 	VMOVUPD   Z4, (DI)
-	JMP       stored767
+	JMP       stored772
 
-partial764:
+partial769:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour765
+	JZ         noFour770
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour765:
+noFour770:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo766
+	JZ         noTwo771
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo766:
+noTwo771:
 	TESTQ  $0x00000001, R9
-	JZ     stored767
+	JZ     stored772
 	VMOVSD X0, (BX)
 
-stored767:
+stored772:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile744
+	JGE  tile749
 
-tiles745:
+tiles750:
 	CMPQ R10, $0x00000002
-	JLT  tiles769
+	JLT  tiles774
 
-tile768:
+tile773:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -9114,9 +9312,9 @@ tile768:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done771
+	JLE    done776
 
-again770:
+again775:
 	VMOVUPD.Z    (SI), K1, Z2
 	VBROADCASTSD (BX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -9125,138 +9323,138 @@ again770:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again770
+	JNZ          again775
 
-done771:
+done776:
 	VMOVUPD.Z (DI), K1, Z2
 	VADDPD    Z2, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial772
+	JNZ       partial777
 	VMOVUPD   Z0, (DI)
-	JMP       stored775
+	JMP       stored780
 
-partial772:
+partial777:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour773
+	JZ         noFour778
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour773:
+noFour778:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo774
+	JZ         noTwo779
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo774:
+noTwo779:
 	TESTQ  $0x00000001, R9
-	JZ     stored775
+	JZ     stored780
 	VMOVSD X0, (BX)
 
-stored775:
+stored780:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial776
+	JNZ       partial781
 	VMOVUPD   Z1, (DI)
-	JMP       stored779
+	JMP       stored784
 
-partial776:
+partial781:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour777
+	JZ         noFour782
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour777:
+noFour782:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo778
+	JZ         noTwo783
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo778:
+noTwo783:
 	TESTQ  $0x00000001, R9
-	JZ     stored779
+	JZ     stored784
 	VMOVSD X0, (BX)
 
-stored779:
+stored784:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile768
+	JGE  tile773
 
-tiles769:
+tiles774:
 	CMPQ R10, $0x00000001
-	JLT  tiles781
+	JLT  tiles786
 
-tile780:
+tile785:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done783
+	JLE    done788
 
-again782:
+again787:
 	VMOVUPD.Z    (SI), K1, Z1
 	VBROADCASTSD (BX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again782
+	JNZ          again787
 
-done783:
+done788:
 	VMOVUPD.Z (DI), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial784
+	JNZ       partial789
 	VMOVUPD   Z0, (DI)
-	JMP       stored787
+	JMP       stored792
 
-partial784:
+partial789:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour785
+	JZ         noFour790
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour785:
+noFour790:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo786
+	JZ         noTwo791
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo786:
+noTwo791:
 	TESTQ  $0x00000001, R9
-	JZ     stored787
+	JZ     stored792
 	VMOVSD X0, (BX)
 
-stored787:
+stored792:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile780
+	JGE  tile785
 
-tiles781:
-	JMP done686
+tiles786:
+	JMP done691
 
-wider699:
+wider704:
 	CMPQ  R9, $0x00000010
-	JGT   wider788
+	JGT   wider793
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9266,9 +9464,9 @@ wider699:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles790
+	JLT   tiles795
 
-tile789:
+tile794:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9284,9 +9482,9 @@ tile789:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done792
+	JLE    done797
 
-again791:
+again796:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (BX), Z12
@@ -9307,41 +9505,41 @@ again791:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again791
+	JNZ          again796
 
-done792:
+done797:
 	VMOVUPD   (DI), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial793
+	JNZ       partial798
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored796
+	JMP       stored801
 
-partial793:
+partial798:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour794
+	JZ         noFour799
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour794:
+noFour799:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo795
+	JZ         noTwo800
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo795:
+noTwo800:
 	TESTQ  $0x00000001, R9
-	JZ     stored796
+	JZ     stored801
 	VMOVSD X0, (BX)
 
-stored796:
+stored801:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
@@ -9349,32 +9547,32 @@ stored796:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial797
+	JNZ       partial802
 	VMOVUPD   Z3, 64(DI)
-	JMP       stored800
+	JMP       stored805
 
-partial797:
+partial802:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour798
+	JZ         noFour803
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour798:
+noFour803:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo799
+	JZ         noTwo804
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo799:
+noTwo804:
 	TESTQ  $0x00000001, R9
-	JZ     stored800
+	JZ     stored805
 	VMOVSD X0, (BX)
 
-stored800:
+stored805:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -9382,32 +9580,32 @@ stored800:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial801
+	JNZ       partial806
 	VMOVUPD   Z5, 64(DI)
-	JMP       stored804
+	JMP       stored809
 
-partial801:
+partial806:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour802
+	JZ         noFour807
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour802:
+noFour807:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo803
+	JZ         noTwo808
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo803:
+noTwo808:
 	TESTQ  $0x00000001, R9
-	JZ     stored804
+	JZ     stored809
 	VMOVSD X0, (BX)
 
-stored804:
+stored809:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -9415,32 +9613,32 @@ stored804:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial805
+	JNZ       partial810
 	VMOVUPD   Z7, 64(DI)
-	JMP       stored808
+	JMP       stored813
 
-partial805:
+partial810:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour806
+	JZ         noFour811
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour806:
+noFour811:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo807
+	JZ         noTwo812
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo807:
+noTwo812:
 	TESTQ  $0x00000001, R9
-	JZ     stored808
+	JZ     stored813
 	VMOVSD X0, (BX)
 
-stored808:
+stored813:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
@@ -9448,43 +9646,43 @@ stored808:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z9, Z9
 	TESTQ     $0x00000007, R9
-	JNZ       partial809
+	JNZ       partial814
 	VMOVUPD   Z9, 64(DI)
-	JMP       stored812
+	JMP       stored817
 
-partial809:
+partial814:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour810
+	JZ         noFour815
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour810:
+noFour815:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo811
+	JZ         noTwo816
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo811:
+noTwo816:
 	TESTQ  $0x00000001, R9
-	JZ     stored812
+	JZ     stored817
 	VMOVSD X0, (BX)
 
-stored812:
+stored817:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile789
+	JGE  tile794
 
-tiles790:
+tiles795:
 	CMPQ R10, $0x00000002
-	JLT  tiles814
+	JLT  tiles819
 
-tile813:
+tile818:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9494,9 +9692,9 @@ tile813:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done816
+	JLE    done821
 
-again815:
+again820:
 	VMOVUPD      (SI), Z4
 	VMOVUPD.Z    64(SI), K1, Z5
 	VBROADCASTSD (BX), Z6
@@ -9508,41 +9706,41 @@ again815:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again815
+	JNZ          again820
 
-done816:
+done821:
 	VMOVUPD   (DI), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial817
+	JNZ       partial822
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored820
+	JMP       stored825
 
-partial817:
+partial822:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour818
+	JZ         noFour823
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour818:
+noFour823:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo819
+	JZ         noTwo824
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo819:
+noTwo824:
 	TESTQ  $0x00000001, R9
-	JZ     stored820
+	JZ     stored825
 	VMOVSD X0, (BX)
 
-stored820:
+stored825:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
@@ -9550,43 +9748,43 @@ stored820:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial821
+	JNZ       partial826
 	VMOVUPD   Z3, 64(DI)
-	JMP       stored824
+	JMP       stored829
 
-partial821:
+partial826:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour822
+	JZ         noFour827
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour822:
+noFour827:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo823
+	JZ         noTwo828
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo823:
+noTwo828:
 	TESTQ  $0x00000001, R9
-	JZ     stored824
+	JZ     stored829
 	VMOVSD X0, (BX)
 
-stored824:
+stored829:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile813
+	JGE  tile818
 
-tiles814:
+tiles819:
 	CMPQ R10, $0x00000001
-	JLT  tiles826
+	JLT  tiles831
 
-tile825:
+tile830:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -9594,9 +9792,9 @@ tile825:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done828
+	JLE    done833
 
-again827:
+again832:
 	VMOVUPD      (SI), Z2
 	VMOVUPD.Z    64(SI), K1, Z3
 	VBROADCASTSD (BX), Z4
@@ -9605,53 +9803,53 @@ again827:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again827
+	JNZ          again832
 
-done828:
+done833:
 	VMOVUPD   (DI), Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial829
+	JNZ       partial834
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored832
+	JMP       stored837
 
-partial829:
+partial834:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour830
+	JZ         noFour835
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour830:
+noFour835:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo831
+	JZ         noTwo836
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo831:
+noTwo836:
 	TESTQ  $0x00000001, R9
-	JZ     stored832
+	JZ     stored837
 	VMOVSD X0, (BX)
 
-stored832:
+stored837:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile825
+	JGE  tile830
 
-tiles826:
-	JMP done686
+tiles831:
+	JMP done691
 
-wider788:
+wider793:
 	CMPQ  R9, $0x00000018
-	JGT   wider833
+	JGT   wider838
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9661,9 +9859,9 @@ wider788:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles835
+	JLT   tiles840
 
-tile834:
+tile839:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9684,9 +9882,9 @@ tile834:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done837
+	JLE    done842
 
-again836:
+again841:
 	VMOVUPD      (SI), Z15
 	VMOVUPD      64(SI), Z16
 	VMOVUPD.Z    128(SI), K1, Z17
@@ -9713,9 +9911,9 @@ again836:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again836
+	JNZ          again841
 
-done837:
+done842:
 	VMOVUPD   (DI), Z15
 	VADDPD    Z15, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9725,32 +9923,32 @@ done837:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial838
+	JNZ       partial843
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored841
+	JMP       stored846
 
-partial838:
+partial843:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour839
+	JZ         noFour844
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour839:
+noFour844:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo840
+	JZ         noTwo845
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo840:
+noTwo845:
 	TESTQ  $0x00000001, R9
-	JZ     stored841
+	JZ     stored846
 	VMOVSD X0, (BX)
 
-stored841:
+stored846:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -9761,32 +9959,32 @@ stored841:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial842
+	JNZ       partial847
 	VMOVUPD   Z5, 128(DI)
-	JMP       stored845
+	JMP       stored850
 
-partial842:
+partial847:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour843
+	JZ         noFour848
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour843:
+noFour848:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo844
+	JZ         noTwo849
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo844:
+noTwo849:
 	TESTQ  $0x00000001, R9
-	JZ     stored845
+	JZ     stored850
 	VMOVSD X0, (BX)
 
-stored845:
+stored850:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -9797,32 +9995,32 @@ stored845:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z8, Z8
 	TESTQ     $0x00000007, R9
-	JNZ       partial846
+	JNZ       partial851
 	VMOVUPD   Z8, 128(DI)
-	JMP       stored849
+	JMP       stored854
 
-partial846:
+partial851:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour847
+	JZ         noFour852
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour847:
+noFour852:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo848
+	JZ         noTwo853
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo848:
+noTwo853:
 	TESTQ  $0x00000001, R9
-	JZ     stored849
+	JZ     stored854
 	VMOVSD X0, (BX)
 
-stored849:
+stored854:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z9, Z9
@@ -9833,32 +10031,32 @@ stored849:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
 	TESTQ     $0x00000007, R9
-	JNZ       partial850
+	JNZ       partial855
 	VMOVUPD   Z11, 128(DI)
-	JMP       stored853
+	JMP       stored858
 
-partial850:
+partial855:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour851
+	JZ         noFour856
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour851:
+noFour856:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo852
+	JZ         noTwo857
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo852:
+noTwo857:
 	TESTQ  $0x00000001, R9
-	JZ     stored853
+	JZ     stored858
 	VMOVSD X0, (BX)
 
-stored853:
+stored858:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -9869,43 +10067,43 @@ stored853:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z14, Z14
 	TESTQ     $0x00000007, R9
-	JNZ       partial854
+	JNZ       partial859
 	VMOVUPD   Z14, 128(DI)
-	JMP       stored857
+	JMP       stored862
 
-partial854:
+partial859:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour855
+	JZ         noFour860
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour855:
+noFour860:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo856
+	JZ         noTwo861
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo856:
+noTwo861:
 	TESTQ  $0x00000001, R9
-	JZ     stored857
+	JZ     stored862
 	VMOVSD X0, (BX)
 
-stored857:
+stored862:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile834
+	JGE  tile839
 
-tiles835:
+tiles840:
 	CMPQ R10, $0x00000002
-	JLT  tiles859
+	JLT  tiles864
 
-tile858:
+tile863:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9917,9 +10115,9 @@ tile858:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done861
+	JLE    done866
 
-again860:
+again865:
 	VMOVUPD      (SI), Z6
 	VMOVUPD      64(SI), Z7
 	VMOVUPD.Z    128(SI), K1, Z8
@@ -9934,9 +10132,9 @@ again860:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again860
+	JNZ          again865
 
-done861:
+done866:
 	VMOVUPD   (DI), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -9946,32 +10144,32 @@ done861:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial862
+	JNZ       partial867
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored865
+	JMP       stored870
 
-partial862:
+partial867:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour863
+	JZ         noFour868
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour863:
+noFour868:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo864
+	JZ         noTwo869
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo864:
+noTwo869:
 	TESTQ  $0x00000001, R9
-	JZ     stored865
+	JZ     stored870
 	VMOVSD X0, (BX)
 
-stored865:
+stored870:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -9982,43 +10180,43 @@ stored865:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial866
+	JNZ       partial871
 	VMOVUPD   Z5, 128(DI)
-	JMP       stored869
+	JMP       stored874
 
-partial866:
+partial871:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour867
+	JZ         noFour872
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour867:
+noFour872:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo868
+	JZ         noTwo873
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo868:
+noTwo873:
 	TESTQ  $0x00000001, R9
-	JZ     stored869
+	JZ     stored874
 	VMOVSD X0, (BX)
 
-stored869:
+stored874:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile858
+	JGE  tile863
 
-tiles859:
+tiles864:
 	CMPQ R10, $0x00000001
-	JLT  tiles871
+	JLT  tiles876
 
-tile870:
+tile875:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10027,9 +10225,9 @@ tile870:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done873
+	JLE    done878
 
-again872:
+again877:
 	VMOVUPD      (SI), Z3
 	VMOVUPD      64(SI), Z4
 	VMOVUPD.Z    128(SI), K1, Z5
@@ -10040,9 +10238,9 @@ again872:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again872
+	JNZ          again877
 
-done873:
+done878:
 	VMOVUPD   (DI), Z3
 	VADDPD    Z3, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10052,42 +10250,42 @@ done873:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial874
+	JNZ       partial879
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored877
+	JMP       stored882
 
-partial874:
+partial879:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour875
+	JZ         noFour880
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour875:
+noFour880:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo876
+	JZ         noTwo881
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo876:
+noTwo881:
 	TESTQ  $0x00000001, R9
-	JZ     stored877
+	JZ     stored882
 	VMOVSD X0, (BX)
 
-stored877:
+stored882:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile870
+	JGE  tile875
 
-tiles871:
-	JMP done686
+tiles876:
+	JMP done691
 
-wider833:
+wider838:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -10097,9 +10295,9 @@ wider833:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles880
+	JLT   tiles885
 
-tile879:
+tile884:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10125,9 +10323,9 @@ tile879:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done882
+	JLE    done887
 
-again881:
+again886:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -10160,9 +10358,9 @@ again881:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again881
+	JNZ          again886
 
-done882:
+done887:
 	VMOVUPD   (DI), Z20
 	VADDPD    Z20, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10175,32 +10373,32 @@ done882:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial883
+	JNZ       partial888
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored886
+	JMP       stored891
 
-partial883:
+partial888:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour884
+	JZ         noFour889
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour884:
+noFour889:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo885
+	JZ         noTwo890
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo885:
+noTwo890:
 	TESTQ  $0x00000001, R9
-	JZ     stored886
+	JZ     stored891
 	VMOVSD X0, (BX)
 
-stored886:
+stored891:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -10214,32 +10412,32 @@ stored886:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial887
+	JNZ       partial892
 	VMOVUPD   Z7, 192(DI)
-	JMP       stored890
+	JMP       stored895
 
-partial887:
+partial892:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour888
+	JZ         noFour893
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour888:
+noFour893:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo889
+	JZ         noTwo894
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo889:
+noTwo894:
 	TESTQ  $0x00000001, R9
-	JZ     stored890
+	JZ     stored895
 	VMOVSD X0, (BX)
 
-stored890:
+stored895:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
@@ -10253,32 +10451,32 @@ stored890:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
 	TESTQ     $0x00000007, R9
-	JNZ       partial891
+	JNZ       partial896
 	VMOVUPD   Z11, 192(DI)
-	JMP       stored894
+	JMP       stored899
 
-partial891:
+partial896:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour892
+	JZ         noFour897
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour892:
+noFour897:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo893
+	JZ         noTwo898
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo893:
+noTwo898:
 	TESTQ  $0x00000001, R9
-	JZ     stored894
+	JZ     stored899
 	VMOVSD X0, (BX)
 
-stored894:
+stored899:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -10292,32 +10490,32 @@ stored894:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z15, Z15
 	TESTQ     $0x00000007, R9
-	JNZ       partial895
+	JNZ       partial900
 	VMOVUPD   Z15, 192(DI)
-	JMP       stored898
+	JMP       stored903
 
-partial895:
+partial900:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour896
+	JZ         noFour901
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour896:
+noFour901:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo897
+	JZ         noTwo902
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo897:
+noTwo902:
 	TESTQ  $0x00000001, R9
-	JZ     stored898
+	JZ     stored903
 	VMOVSD X0, (BX)
 
-stored898:
+stored903:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z16, Z16
@@ -10331,43 +10529,43 @@ stored898:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z19, Z19
 	TESTQ     $0x00000007, R9
-	JNZ       partial899
+	JNZ       partial904
 	VMOVUPD   Z19, 192(DI)
-	JMP       stored902
+	JMP       stored907
 
-partial899:
+partial904:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour900
+	JZ         noFour905
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour900:
+noFour905:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo901
+	JZ         noTwo906
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo901:
+noTwo906:
 	TESTQ  $0x00000001, R9
-	JZ     stored902
+	JZ     stored907
 	VMOVSD X0, (BX)
 
-stored902:
+stored907:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile879
+	JGE  tile884
 
-tiles880:
+tiles885:
 	CMPQ R10, $0x00000002
-	JLT  tiles904
+	JLT  tiles909
 
-tile903:
+tile908:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10381,9 +10579,9 @@ tile903:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done906
+	JLE    done911
 
-again905:
+again910:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -10401,9 +10599,9 @@ again905:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again905
+	JNZ          again910
 
-done906:
+done911:
 	VMOVUPD   (DI), Z8
 	VADDPD    Z8, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10416,32 +10614,32 @@ done906:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial907
+	JNZ       partial912
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored910
+	JMP       stored915
 
-partial907:
+partial912:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour908
+	JZ         noFour913
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour908:
+noFour913:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo909
+	JZ         noTwo914
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo909:
+noTwo914:
 	TESTQ  $0x00000001, R9
-	JZ     stored910
+	JZ     stored915
 	VMOVSD X0, (BX)
 
-stored910:
+stored915:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -10455,43 +10653,43 @@ stored910:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial911
+	JNZ       partial916
 	VMOVUPD   Z7, 192(DI)
-	JMP       stored914
+	JMP       stored919
 
-partial911:
+partial916:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour912
+	JZ         noFour917
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour912:
+noFour917:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo913
+	JZ         noTwo918
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo913:
+noTwo918:
 	TESTQ  $0x00000001, R9
-	JZ     stored914
+	JZ     stored919
 	VMOVSD X0, (BX)
 
-stored914:
+stored919:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile903
+	JGE  tile908
 
-tiles904:
+tiles909:
 	CMPQ R10, $0x00000001
-	JLT  tiles916
+	JLT  tiles921
 
-tile915:
+tile920:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10501,9 +10699,9 @@ tile915:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done918
+	JLE    done923
 
-again917:
+again922:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -10516,9 +10714,9 @@ again917:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again917
+	JNZ          again922
 
-done918:
+done923:
 	VMOVUPD   (DI), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10531,40 +10729,40 @@ done918:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial919
+	JNZ       partial924
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored922
+	JMP       stored927
 
-partial919:
+partial924:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour920
+	JZ         noFour925
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour920:
+noFour925:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo921
+	JZ         noTwo926
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo921:
+noTwo926:
 	TESTQ  $0x00000001, R9
-	JZ     stored922
+	JZ     stored927
 	VMOVSD X0, (BX)
 
-stored922:
+stored927:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile915
+	JGE  tile920
 
-tiles916:
-done686:
+tiles921:
+done691:
 	VZEROUPPER
 	RET
 
@@ -10577,9 +10775,9 @@ TEXT ·cavities512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done924
+	JLE   done929
 
-item923:
+item928:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVQ         (BX), R8
@@ -10589,20 +10787,20 @@ item923:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide925
+	JNE          wide930
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
 	VMOVUPD      (R8)(R11*8), Z2
 	VSUBPD       Z1, Z2, K1, Z0
 	VMOVUPD      Z0, (DI)(R11*8)
-	JMP          row928
+	JMP          row933
 
-wide925:
+wide930:
 	CMPQ R10, $0x08
-	JLE  rest927
+	JLE  rest932
 
-vector926:
+vector931:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -10612,9 +10810,9 @@ vector926:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector926
+	JG           vector931
 
-rest927:
+rest932:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -10625,12 +10823,12 @@ rest927:
 	VSUBPD       Z1, Z2, K2, Z0
 	VMOVUPD      Z0, (DI)(R11*8)
 
-row928:
+row933:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item923
+	JNZ  item928
 
-done924:
+done929:
 	VZEROUPPER
 	RET
 
@@ -10643,11 +10841,11 @@ TEXT ·products512(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done931
+	JLE   done936
 
-item929:
+item934:
 	CMPQ       SI, $0x08
-	JLE        last935
+	JLE        last940
 	MOVQ       536(BX), DI
 	LEAQ       (DX)(DI*8), DI
 	PREFETCHT0 (DI)
@@ -10659,7 +10857,7 @@ item929:
 	PREFETCHT0 384(DI)
 	PREFETCHT0 448(DI)
 
-last935:
+last940:
 	MOVLQSX          44(BX), DI
 	LEAQ             (AX)(DI*8), DI
 	MOVLQSX          40(BX), R8
@@ -10670,11 +10868,11 @@ last935:
 	MOVLQSX          56(BX), R11
 	LEAQ             (R10)(R11*1), R12
 	CMPQ             R10, $0x08
-	JNE              some932
+	JNE              some937
 	CMPQ             R11, $0x08
-	JNE              some932
+	JNE              some937
 	CMPL             60(BX), $0x00
-	JNE              backward933
+	JNE              backward938
 	VMOVUPD          (R9), Z0
 	VMULPD.BCST      (R8), Z0, Z0
 	VMOVUPD          64(R9), Z1
@@ -10695,9 +10893,9 @@ last935:
 	VADDPD           Z3, Z1, Z1
 	VADDPD           Z1, Z0, Z0
 	VMOVUPD          Z0, (DI)
-	JMP              next930
+	JMP              next935
 
-backward933:
+backward938:
 	VMOVUPD    (R8), Z0
 	VMULPD     (R9), Z0, Z1
 	VMULPD     64(R9), Z0, Z2
@@ -10729,15 +10927,15 @@ backward933:
 	VSHUFF64X2 $0xdd, Z1, Z0, Z0
 	VADDPD     Z0, Z2, Z2
 	VMOVUPD    Z2, (DI)
-	JMP        next930
+	JMP        next935
 
-some932:
+some937:
 	CMPQ         R10, $0x08
-	JG           done931
+	JG           done936
 	CMPQ         R11, $0x08
-	JG           done931
+	JG           done936
 	CMPL         60(BX), $0x00
-	JNE          fewBackward934
+	JNE          fewBackward939
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -10750,40 +10948,40 @@ some932:
 	VBROADCASTSD (R8), Z2
 	VFMADD231PD  (R9), Z2, K1, Z0
 	CMPQ         R10, $0x00000001
-	JLE          end936
+	JLE          end941
 	VBROADCASTSD 8(R8), Z2
 	VFMADD231PD  (R9)(R11*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000002
-	JLE          end936
+	JLE          end941
 	VBROADCASTSD 16(R8), Z2
 	VFMADD231PD  (R9)(R11*2), Z2, K1, Z0
 	CMPQ         R10, $0x00000003
-	JLE          end936
+	JLE          end941
 	VBROADCASTSD 24(R8), Z2
 	VFMADD231PD  (R9)(R12*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000004
-	JLE          end936
+	JLE          end941
 	VBROADCASTSD 32(R8), Z2
 	VFMADD231PD  (R9)(R11*4), Z2, K1, Z0
 	CMPQ         R10, $0x00000005
-	JLE          end936
+	JLE          end941
 	VBROADCASTSD 40(R8), Z2
 	VFMADD231PD  (R9)(R13*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000006
-	JLE          end936
+	JLE          end941
 	VBROADCASTSD 48(R8), Z2
 	VFMADD231PD  (R9)(R12*2), Z2, K1, Z0
 	CMPQ         R10, $0x00000007
-	JLE          end936
+	JLE          end941
 	VBROADCASTSD 56(R8), Z2
 	VFMADD231PD  (R9)(R14*1), Z2, K1, Z1
 
-end936:
+end941:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (DI)
-	JMP     next930
+	JMP     next935
 
-fewBackward934:
+fewBackward939:
 	MOVQ     $-1, R12
 	BZHIQ    R10, R12, R12
 	KMOVB    R12, K1
@@ -10802,28 +11000,28 @@ fewBackward934:
 	VXORPD   Z8, Z8, Z8
 	VMULPD.Z (R9), Z0, K1, Z1
 	CMPQ     R11, $0x00000001
-	JLE      end937
+	JLE      end942
 	VMULPD.Z (R9)(R10*1), Z0, K1, Z2
 	CMPQ     R11, $0x00000002
-	JLE      end937
+	JLE      end942
 	VMULPD.Z (R9)(R10*2), Z0, K1, Z3
 	CMPQ     R11, $0x00000003
-	JLE      end937
+	JLE      end942
 	VMULPD.Z (R9)(R12*1), Z0, K1, Z4
 	CMPQ     R11, $0x00000004
-	JLE      end937
+	JLE      end942
 	VMULPD.Z (R9)(R10*4), Z0, K1, Z5
 	CMPQ     R11, $0x00000005
-	JLE      end937
+	JLE      end942
 	VMULPD.Z (R9)(R13*1), Z0, K1, Z6
 	CMPQ     R11, $0x00000006
-	JLE      end937
+	JLE      end942
 	VMULPD.Z (R9)(R12*2), Z0, K1, Z7
 	CMPQ     R11, $0x00000007
-	JLE      end937
+	JLE      end942
 	VMULPD.Z (R9)(R14*1), Z0, K1, Z8
 
-end937:
+end942:
 	VUNPCKLPD  Z2, Z1, Z0
 	VUNPCKHPD  Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
@@ -10847,12 +11045,12 @@ end937:
 	VADDPD     Z0, Z1, Z1
 	VMOVUPD    Z1, (DI)
 
-next930:
+next935:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item929
+	JNZ  item934
 
-done931:
+done936:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -10866,9 +11064,9 @@ TEXT ·allSafe512(SB), $0-25
 	VBROADCASTSD constants<>+728(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000020
-	JLT          rest939
+	JLT          rest944
 
-whole938:
+whole943:
 	VMOVUPD (AX)(DX*8), Z2
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
@@ -10884,24 +11082,24 @@ whole938:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole938
+	JGE     whole943
 
-rest939:
+rest944:
 	CMPQ CX, $0x00000008
-	JLT  rest941
+	JLT  rest946
 
-whole940:
+whole945:
 	VMOVUPD (AX)(DX*8), Z2
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole940
+	JGE     whole945
 
-rest941:
+rest946:
 	TESTQ   CX, CX
-	JZ      done942
+	JZ      done947
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVB   BX, K1
@@ -10910,16 +11108,16 @@ rest941:
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
 
-done942:
+done947:
 	VPCMPUQ.BCST $0x06, constants<>+744(SB), Z0, K1
 	KORTESTB     K1, K1
-	JZ           safe943
+	JZ           safe948
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe943:
+safe948:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -10942,9 +11140,9 @@ TEXT ·absorbAll512(SB), $0-104
 	MOVQ         list+72(FP), DI
 	MOVQ         count+80(FP), R8
 	TESTQ        R8, R8
-	JLE          done945
+	JLE          done950
 
-item944:
+item949:
 	MOVQ         16(DI), R9
 	LEAQ         (AX)(R9*8), R9
 	MOVLQSX      48(DI), R10
@@ -10954,42 +11152,42 @@ item944:
 	MOVLQSX      56(DI), R12
 	VBROADCASTSD 32(DI), Z5
 	CMPQ         R12, $0x08
-	JG           long947
+	JG           long952
 	CMPQ         R10, BX
-	JEQ          same948
+	JEQ          same953
 	TESTQ        BX, BX
-	JZ           none950
+	JZ           none955
 	MOVQ         $-1, R13
 	BZHIQ        SI, R13, R13
 	KMOVB        R13, K1
 	TESTQ        $0x00000007, SI
-	JNZ          partial951
+	JNZ          partial956
 	VMOVUPD      Z4, (BX)
-	JMP          stored954
+	JMP          stored959
 
-partial951:
+partial956:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, SI
-	JZ         noFour952
+	JZ         noFour957
 	VMOVUPD    Y4, (BX)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, BX
 
-noFour952:
+noFour957:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo953
+	JZ         noTwo958
 	VMOVUPD    X4, (BX)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, BX
 
-noTwo953:
+noTwo958:
 	TESTQ  $0x00000001, SI
-	JZ     stored954
+	JZ     stored959
 	VMOVSD X4, (BX)
 
-stored954:
-none950:
+stored959:
+none955:
 	MOVQ      R10, BX
 	MOVQ      R12, SI
 	MOVQ      $-1, R13
@@ -10997,9 +11195,9 @@ none950:
 	KMOVB     R13, K1
 	VMOVUPD.Z (R10), K1, Z4
 
-same948:
+same953:
 	CMPQ       R12, $0x08
-	JNE        some946
+	JNE        some951
 	VMOVUPD    (R11), Z6
 	VMOVAPD    Z6, Z7
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
@@ -11011,22 +11209,22 @@ same948:
 	VMOVUPD    (R9), Z8
 	VSUBPD     Z7, Z6, Z6
 	VUCOMISD   X2, X0
-	JBE        undamped955
+	JBE        undamped960
 	VCMPPD     $0x04, Z8, Z6, K1
 	VMULPD     Z0, Z8, Z7
 	VMULPD     Z1, Z6, Z9
 	VADDPD     Z7, Z9, K1, Z6
 
-undamped955:
+undamped960:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	VMOVUPD     Z6, (R9)
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed949
+	JMP         absorbed954
 
-some946:
+some951:
 	MOVQ         $-1, R10
 	BZHIQ        R12, R10, R10
 	KMOVB        R10, K1
@@ -11043,99 +11241,99 @@ some946:
 	VMOVUPD.Z    (R9), K1, Z8
 	VSUBPD.Z     Z7, Z6, K1, Z6
 	VUCOMISD     X2, X0
-	JBE          undamped956
+	JBE          undamped961
 	VCMPPD       $0x04, Z8, Z6, K1
 	VMULPD       Z0, Z8, Z7
 	VMULPD       Z1, Z6, Z9
 	VADDPD       Z7, Z9, K1, Z6
 
-undamped956:
+undamped961:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial957
+	JNZ         partial962
 	VMOVUPD     Z6, (R9)
-	JMP         stored960
+	JMP         stored965
 
-partial957:
+partial962:
 	LEAQ       (R9), R9
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R12
-	JZ         noFour958
+	JZ         noFour963
 	VMOVUPD    Y7, (R9)
 	VSHUFF64X2 $0x4e, Z7, Z7, Z7
 	ADDQ       $0x00000020, R9
 
-noFour958:
+noFour963:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo959
+	JZ         noTwo964
 	VMOVUPD    X7, (R9)
 	VSHUFF64X2 $0xb1, Z7, Z7, Z7
 	ADDQ       $0x00000010, R9
 
-noTwo959:
+noTwo964:
 	TESTQ  $0x00000001, R12
-	JZ     stored960
+	JZ     stored965
 	VMOVSD X7, (R9)
 
-stored960:
+stored965:
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed949
+	JMP         absorbed954
 
-long947:
+long952:
 	TESTQ   BX, BX
-	JZ      none961
+	JZ      none966
 	MOVQ    $-1, R13
 	BZHIQ   SI, R13, R13
 	KMOVB   R13, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial962
+	JNZ     partial967
 	VMOVUPD Z4, (BX)
-	JMP     stored965
+	JMP     stored970
 
-partial962:
+partial967:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z6
 	TESTQ      $0x00000004, SI
-	JZ         noFour963
+	JZ         noFour968
 	VMOVUPD    Y6, (BX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, BX
 
-noFour963:
+noFour968:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo964
+	JZ         noTwo969
 	VMOVUPD    X6, (BX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, BX
 
-noTwo964:
+noTwo969:
 	TESTQ  $0x00000001, SI
-	JZ     stored965
+	JZ     stored970
 	VMOVSD X6, (BX)
 
-stored965:
-none961:
+stored970:
+none966:
 	XORQ         BX, BX
 	VBROADCASTSD constants<>+704(SB), Z6
 	XORQ         R13, R13
 	MOVQ         R12, R14
 	CMPQ         R14, $0x00000008
-	JLT          rest967
+	JLT          rest972
 
-whole966:
+whole971:
 	VMOVUPD (R11)(R13*8), Z7
 	VMAXPD  Z7, Z6, Z6
 	ADDQ    $0x00000008, R13
 	SUBQ    $0x00000008, R14
 	CMPQ    R14, $0x00000008
-	JGE     whole966
+	JGE     whole971
 
-rest967:
+rest972:
 	TESTQ        R14, R14
-	JZ           done968
+	JZ           done973
 	MOVQ         $-1, R15
 	BZHIQ        R14, R15, R15
 	KMOVB        R15, K1
@@ -11144,7 +11342,7 @@ rest967:
 	VMOVAPD      Z7, K1, Z8
 	VMAXPD       Z8, Z6, Z6
 
-done968:
+done973:
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 	VMAXPD     Z7, Z6, Z6
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
@@ -11153,20 +11351,20 @@ done968:
 	VMAXPD     Z7, Z6, Z6
 	XORQ       R13, R13
 	CMPQ       R12, $0x00000008
-	JLT        rest970
+	JLT        rest975
 
-whole969:
+whole974:
 	VMOVUPD  (R11)(R13*8), Z7
 	VMOVUPD  (R9)(R13*8), Z8
 	VSUBPD   Z6, Z7, Z7
 	VUCOMISD X2, X0
-	JBE      undamped971
+	JBE      undamped976
 	VCMPPD   $0x04, Z8, Z7, K1
 	VMULPD   Z0, Z8, Z9
 	VMULPD   Z1, Z7, Z10
 	VADDPD   Z9, Z10, K1, Z7
 
-undamped971:
+undamped976:
 	VCMPPD      $0x04, Z8, Z7, K1
 	VSUBPD.Z    Z8, Z7, K1, Z8
 	VPANDQ.BCST constants<>+752(SB), Z8, Z8
@@ -11178,11 +11376,11 @@ undamped971:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R12
 	CMPQ        R12, $0x00000008
-	JGE         whole969
+	JGE         whole974
 
-rest970:
+rest975:
 	TESTQ     R12, R12
-	JZ        done972
+	JZ        done977
 	MOVQ      $-1, R14
 	BZHIQ     R12, R14, R14
 	KMOVB     R14, K1
@@ -11190,113 +11388,113 @@ rest970:
 	VMOVUPD.Z (R9)(R13*8), K1, Z8
 	VSUBPD.Z  Z6, Z7, K1, Z7
 	VUCOMISD  X2, X0
-	JBE       undamped973
+	JBE       undamped978
 	VCMPPD    $0x04, Z8, Z7, K2
 	VMULPD    Z0, Z8, Z6
 	VMULPD    Z1, Z7, Z9
 	VADDPD    Z6, Z9, K2, Z7
 
-undamped973:
+undamped978:
 	VCMPPD      $0x04, Z8, Z7, K2
 	VSUBPD.Z    Z8, Z7, K2, Z6
 	VPANDQ.BCST constants<>+752(SB), Z6, Z6
 	VPMAXUQ     Z6, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial974
+	JNZ         partial979
 	VMOVUPD     Z7, (R9)(R13*8)
-	JMP         stored977
+	JMP         stored982
 
-partial974:
+partial979:
 	LEAQ       (R9)(R13*8), R9
 	VMOVAPD    Z7, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour975
+	JZ         noFour980
 	VMOVUPD    Y6, (R9)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, R9
 
-noFour975:
+noFour980:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo976
+	JZ         noTwo981
 	VMOVUPD    X6, (R9)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, R9
 
-noTwo976:
+noTwo981:
 	TESTQ  $0x00000001, R12
-	JZ     stored977
+	JZ     stored982
 	VMOVSD X6, (R9)
 
-stored977:
+stored982:
 	VMOVUPD.Z   (R10)(R13*8), K1, Z6
 	VFMADD231PD Z7, Z5, Z6
 	TESTQ       $0x00000007, R12
-	JNZ         partial978
+	JNZ         partial983
 	VMOVUPD     Z6, (R10)(R13*8)
-	JMP         stored981
+	JMP         stored986
 
-partial978:
+partial983:
 	LEAQ       (R10)(R13*8), R9
 	VMOVAPD    Z6, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour979
+	JZ         noFour984
 	VMOVUPD    Y5, (R9)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, R9
 
-noFour979:
+noFour984:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo980
+	JZ         noTwo985
 	VMOVUPD    X5, (R9)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, R9
 
-noTwo980:
+noTwo985:
 	TESTQ  $0x00000001, R12
-	JZ     stored981
+	JZ     stored986
 	VMOVSD X5, (R9)
 
-stored981:
-done972:
-absorbed949:
+stored986:
+done977:
+absorbed954:
 	ADDQ $0x00000040, DI
 	DECQ R8
-	JNZ  item944
+	JNZ  item949
 
-done945:
+done950:
 	TESTQ   BX, BX
-	JZ      none982
+	JZ      none987
 	MOVQ    $-1, AX
 	BZHIQ   SI, AX, AX
 	KMOVB   AX, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial983
+	JNZ     partial988
 	VMOVUPD Z4, (BX)
-	JMP     stored986
+	JMP     stored991
 
-partial983:
+partial988:
 	LEAQ       (BX), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour984
+	JZ         noFour989
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour984:
+noFour989:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo985
+	JZ         noTwo990
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo985:
+noTwo990:
 	TESTQ  $0x00000001, SI
-	JZ     stored986
+	JZ     stored991
 	VMOVSD X0, (AX)
 
-stored986:
-none982:
+stored991:
+none987:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -11314,9 +11512,9 @@ TEXT ·shiftAll512(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done988
+	JLE   done993
 
-item987:
+item992:
 	MOVLQSX      16(CX), BX
 	LEAQ         (AX)(BX*8), BX
 	MOVLQSX      20(CX), SI
@@ -11324,19 +11522,19 @@ item987:
 	KXORB        K1, K1, K1
 	XORQ         DI, DI
 	CMPQ         SI, $0x08
-	JNE          wide989
+	JNE          wide994
 	VMOVUPD      (BX)(DI*8), Z1
 	VCMPPD       $0x03, Z1, Z1, K2
 	KORB         K2, K1, K1
 	VMAXPD       Z1, Z0, Z0
-	JMP          row992
+	JMP          row997
 
-wide989:
+wide994:
 	MOVQ SI, R8
 	CMPQ R8, $0x08
-	JLE  rest991
+	JLE  rest996
 
-vector990:
+vector995:
 	VMOVUPD (BX)(DI*8), Z1
 	VCMPPD  $0x03, Z1, Z1, K2
 	KORB    K2, K1, K1
@@ -11344,9 +11542,9 @@ vector990:
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, R8
 	CMPQ    R8, $0x08
-	JG      vector990
+	JG      vector995
 
-rest991:
+rest996:
 	MOVQ         $-1, R9
 	BZHIQ        R8, R9, R9
 	KMOVB        R9, K2
@@ -11357,7 +11555,7 @@ rest991:
 	VMOVAPD      Z1, K2, Z2
 	VMAXPD       Z2, Z0, Z0
 
-row992:
+row997:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -11367,22 +11565,22 @@ row992:
 	VPANDQ.BCST  constants<>+752(SB), Z0, Z1
 	VCMPPD.BCST  $0x1e, constants<>+736(SB), Z1, K2
 	KORTESTB     K2, K1
-	JNZ          done988
+	JNZ          done993
 	VBROADCASTSD 8(CX), Z1
 	XORQ         DI, DI
 	CMPQ         SI, $0x08
-	JNE          wide993
+	JNE          wide998
 	VMOVUPD      (BX)(DI*8), Z2
 	VSUBPD       Z0, Z2, Z2
 	VMULPD       Z1, Z2, Z2
 	VMOVUPD      Z2, (BX)(DI*8)
-	JMP          row996
+	JMP          row1001
 
-wide993:
+wide998:
 	CMPQ SI, $0x08
-	JLE  rest995
+	JLE  rest1000
 
-vector994:
+vector999:
 	VMOVUPD (BX)(DI*8), Z2
 	VSUBPD  Z0, Z2, Z2
 	VMULPD  Z1, Z2, Z2
@@ -11390,9 +11588,9 @@ vector994:
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, SI
 	CMPQ    SI, $0x08
-	JG      vector994
+	JG      vector999
 
-rest995:
+rest1000:
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVB     R8, K2
@@ -11400,38 +11598,38 @@ rest995:
 	VSUBPD    Z0, Z2, Z2
 	VMULPD    Z1, Z2, Z2
 	TESTQ     $0x00000007, SI
-	JNZ       partial997
+	JNZ       partial1002
 	VMOVUPD   Z2, (BX)(DI*8)
-	JMP       stored1000
+	JMP       stored1005
 
-partial997:
+partial1002:
 	LEAQ       (BX)(DI*8), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour998
+	JZ         noFour1003
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour998:
+noFour1003:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo999
+	JZ         noTwo1004
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo999:
+noTwo1004:
 	TESTQ  $0x00000001, SI
-	JZ     stored1000
+	JZ     stored1005
 	VMOVSD X0, (BX)
 
-stored1000:
-row996:
+stored1005:
+row1001:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item987
+	JNZ  item992
 
-done988:
+done993:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -11444,40 +11642,40 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1002
+	JLE   done1007
 
-item1001:
+item1006:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x08
-	JNE     wide1003
+	JNE     wide1008
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row1006
+	JMP     row1011
 
-wide1003:
+wide1008:
 	CMPQ DI, $0x08
-	JLE  rest1005
+	JLE  rest1010
 
-vector1004:
+vector1009:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x08, R8
 	SUBQ    $0x08, DI
 	CMPQ    DI, $0x08
-	JG      vector1004
+	JG      vector1009
 
-rest1005:
+rest1010:
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-row1006:
+row1011:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -11488,9 +11686,9 @@ row1006:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1001
+	JNZ        item1006
 
-done1002:
+done1007:
 	VZEROUPPER
 	RET
 
@@ -11504,9 +11702,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1008
+	JLE    done1013
 
-item1007:
+item1012:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -11516,7 +11714,7 @@ item1007:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x08
-	JNE          wide1009
+	JNE          wide1014
 	VMOVUPD      (R8)(R10*8), Z2
 	VMOVUPD      (DI)(R10*8), Z3
 	VSUBPD       Z1, Z2, Z2
@@ -11525,13 +11723,13 @@ item1007:
 	VPANDQ.BCST  constants<>+752(SB), Z1, Z1
 	VPMAXUQ      Z1, Z0, Z0
 	VMOVUPD      Z2, (DI)(R10*8)
-	JMP          row1012
+	JMP          row1017
 
-wide1009:
+wide1014:
 	CMPQ R9, $0x08
-	JLE  rest1011
+	JLE  rest1016
 
-vector1010:
+vector1015:
 	VMOVUPD     (R8)(R10*8), Z2
 	VMOVUPD     (DI)(R10*8), Z3
 	VSUBPD      Z1, Z2, Z2
@@ -11543,9 +11741,9 @@ vector1010:
 	ADDQ        $0x08, R10
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JG          vector1010
+	JG          vector1015
 
-rest1011:
+rest1016:
 	MOVQ        $-1, R11
 	BZHIQ       R9, R11, R11
 	KMOVB       R11, K1
@@ -11557,38 +11755,38 @@ rest1011:
 	VPANDQ.BCST constants<>+752(SB), Z1, Z1
 	VPMAXUQ     Z1, Z0, Z0
 	TESTQ       $0x00000007, R9
-	JNZ         partial1013
+	JNZ         partial1018
 	VMOVUPD     Z2, (DI)(R10*8)
-	JMP         stored1016
+	JMP         stored1021
 
-partial1013:
+partial1018:
 	LEAQ       (DI)(R10*8), DI
 	VMOVAPD    Z2, Z1
 	TESTQ      $0x00000004, R9
-	JZ         noFour1014
+	JZ         noFour1019
 	VMOVUPD    Y1, (DI)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, DI
 
-noFour1014:
+noFour1019:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1015
+	JZ         noTwo1020
 	VMOVUPD    X1, (DI)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, DI
 
-noTwo1015:
+noTwo1020:
 	TESTQ  $0x00000001, R9
-	JZ     stored1016
+	JZ     stored1021
 	VMOVSD X1, (DI)
 
-stored1016:
-row1012:
+stored1021:
+row1017:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1007
+	JNZ  item1012
 
-done1008:
+done1013:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VPMAXUQ    Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -11616,17 +11814,17 @@ TEXT ·exponentials512(SB), $0-64
 	VMOVUPD      constants<>+0(SB), Z7
 	VMOVUPD      constants<>+64(SB), Z8
 	TESTQ        BX, BX
-	JLE          done1018
+	JLE          done1023
 
-table1017:
+table1022:
 	VXORPD       Z10, Z10, Z10
 	VBROADCASTSD (DX), Z9
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest1020
+	JLT          rest1025
 
-whole1019:
+whole1024:
 	VMULPD  (AX)(SI*8), Z9, Z11
 	VANDPD  Z1, Z11, Z11
 	VPMAXUQ Z11, Z10, Z10
@@ -11636,24 +11834,24 @@ whole1019:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole1019
+	JGE     whole1024
 
-rest1020:
+rest1025:
 	CMPQ DI, $0x00000008
-	JLT  rest1022
+	JLT  rest1027
 
-whole1021:
+whole1026:
 	VMULPD  (AX)(SI*8), Z9, Z11
 	VANDPD  Z1, Z11, Z11
 	VPMAXUQ Z11, Z10, Z10
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1021
+	JGE     whole1026
 
-rest1022:
+rest1027:
 	TESTQ    DI, DI
-	JZ       done1023
+	JZ       done1028
 	MOVQ     $-1, R8
 	BZHIQ    DI, R8, R8
 	KMOVB    R8, K1
@@ -11661,16 +11859,16 @@ rest1022:
 	VANDPD   Z1, Z11, Z11
 	VPMAXUQ  Z11, Z10, Z10
 
-done1023:
+done1028:
 	VCMPPD $0x06, Z0, Z10, K1
 	KTESTB K1, K1
-	JNZ    done1018
+	JNZ    done1023
 	XORQ   SI, SI
 	MOVQ   CX, DI
 	CMPQ   DI, $0x00000010
-	JLT    rest1025
+	JLT    rest1030
 
-panel1024:
+panel1029:
 	VMOVUPD          (AX)(SI*1), Z10
 	VMOVUPD          64(AX)(SI*1), Z11
 	VMULPD           Z9, Z10, Z10
@@ -11714,13 +11912,13 @@ panel1024:
 	ADDQ             $0x00000080, SI
 	SUBQ             $0x00000010, DI
 	CMPQ             DI, $0x00000010
-	JGE              panel1024
+	JGE              panel1029
 
-rest1025:
+rest1030:
 	TESTQ            DI, DI
-	JZ               done1026
+	JZ               done1031
 	CMPQ             DI, $0x00000008
-	JGT              wider1027
+	JGT              wider1032
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
 	KMOVB            R8, K1
@@ -11744,35 +11942,35 @@ rest1025:
 	VPADDQ           Z11, Z9, Z9
 	VFMADD213PD      Z9, Z9, Z12
 	TESTQ            $0x00000007, DI
-	JNZ              partial1028
+	JNZ              partial1033
 	VMOVUPD          Z12, (AX)(SI*1)
-	JMP              stored1031
+	JMP              stored1036
 
-partial1028:
+partial1033:
 	LEAQ       (AX)(SI*1), SI
 	VMOVAPD    Z12, Z9
 	TESTQ      $0x00000004, DI
-	JZ         noFour1029
+	JZ         noFour1034
 	VMOVUPD    Y9, (SI)
 	VSHUFF64X2 $0x4e, Z9, Z9, Z9
 	ADDQ       $0x00000020, SI
 
-noFour1029:
+noFour1034:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1030
+	JZ         noTwo1035
 	VMOVUPD    X9, (SI)
 	VSHUFF64X2 $0xb1, Z9, Z9, Z9
 	ADDQ       $0x00000010, SI
 
-noTwo1030:
+noTwo1035:
 	TESTQ  $0x00000001, DI
-	JZ     stored1031
+	JZ     stored1036
 	VMOVSD X9, (SI)
 
-stored1031:
-	JMP done1026
+stored1036:
+	JMP done1031
 
-wider1027:
+wider1032:
 	SUBQ             $0x00000008, DI
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
@@ -11817,39 +12015,39 @@ wider1027:
 	VFMADD213PD      Z12, Z12, Z16
 	VMOVUPD          Z15, (AX)(SI*1)
 	TESTQ            $0x00000007, DI
-	JNZ              partial1033
+	JNZ              partial1038
 	VMOVUPD          Z16, 64(AX)(SI*1)
-	JMP              stored1036
+	JMP              stored1041
 
-partial1033:
+partial1038:
 	LEAQ       64(AX)(SI*1), SI
 	VMOVAPD    Z16, Z9
 	TESTQ      $0x00000004, DI
-	JZ         noFour1034
+	JZ         noFour1039
 	VMOVUPD    Y9, (SI)
 	VSHUFF64X2 $0x4e, Z9, Z9, Z9
 	ADDQ       $0x00000020, SI
 
-noFour1034:
+noFour1039:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1035
+	JZ         noTwo1040
 	VMOVUPD    X9, (SI)
 	VSHUFF64X2 $0xb1, Z9, Z9, Z9
 	ADDQ       $0x00000010, SI
 
-noTwo1035:
+noTwo1040:
 	TESTQ  $0x00000001, DI
-	JZ     stored1036
+	JZ     stored1041
 	VMOVSD X9, (SI)
 
-stored1036:
-done1026:
+stored1041:
+done1031:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1017
+	JNZ  table1022
 
-done1018:
+done1023:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -11877,14 +12075,14 @@ TEXT ·regularProducts512(SB), $0-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few1037
+	JNE          few1042
 	MOVQ         336(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 
-group1039:
+group1044:
 	CMPQ       408(DX), $0x00
-	JEQ        near1040
+	JEQ        near1045
 	LEAQ       12(AX), R8
 	CMPQ       R8, CX
 	CMOVQGT    CX, R8
@@ -11954,7 +12152,7 @@ group1039:
 	PREFETCHT0 384(R8)
 	PREFETCHT0 448(R8)
 
-near1040:
+near1045:
 	LEAQ             (AX), R8
 	CMPQ             R8, CX
 	CMOVQGT          CX, R8
@@ -12158,7 +12356,7 @@ near1040:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             (BX), R10
 	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward1041
+	JNZ              backward1046
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -12179,9 +12377,9 @@ near1040:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product1042
+	JMP              product1047
 
-backward1041:
+backward1046:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -12214,7 +12412,7 @@ backward1041:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product1042:
+product1047:
 	VMOVUPD          Z14, (BX)
 	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
@@ -12229,7 +12427,7 @@ product1042:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             64(BX), R10
 	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward1043
+	JNZ              backward1048
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -12250,9 +12448,9 @@ product1042:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product1044
+	JMP              product1049
 
-backward1043:
+backward1048:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -12285,7 +12483,7 @@ backward1043:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product1044:
+product1049:
 	VMOVUPD          Z14, 64(BX)
 	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
@@ -12300,7 +12498,7 @@ product1044:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             128(BX), R10
 	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward1045
+	JNZ              backward1050
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -12321,9 +12519,9 @@ product1044:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product1046
+	JMP              product1051
 
-backward1045:
+backward1050:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -12356,7 +12554,7 @@ backward1045:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product1046:
+product1051:
 	VMOVUPD          Z14, 128(BX)
 	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
@@ -12371,7 +12569,7 @@ product1046:
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             192(BX), R10
 	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward1047
+	JNZ              backward1052
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -12392,9 +12590,9 @@ product1046:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product1048
+	JMP              product1053
 
-backward1047:
+backward1052:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -12427,17 +12625,17 @@ backward1047:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product1048:
+product1053:
 	VMOVUPD     Z14, 192(BX)
 	VPSUBQ.BCST constants<>+728(SB), Z14, Z14
 	VPMAXUQ     Z14, Z0, Z0
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, CX
-	JLE         group1039
-	JMP         done1038
+	JLE         group1044
+	JMP         done1043
 
-few1037:
+few1042:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -12446,9 +12644,9 @@ few1037:
 	MOVQ  264(DX), DI
 	MOVQ  48(DX), R8
 
-group1049:
+group1054:
 	CMPQ    408(DX), $0x00
-	JEQ     near1050
+	JEQ     near1055
 	LEAQ    12(AX), R9
 	CMPQ    R9, CX
 	CMOVQGT CX, R9
@@ -12463,11 +12661,11 @@ group1049:
 	SHRQ    $0x03, R10
 	ADDQ    R9, R10
 
-ahead1051:
+ahead1056:
 	PREFETCHT0 (R9)
 	ADDQ       $0x40, R9
 	CMPQ       R9, R10
-	JL         ahead1051
+	JL         ahead1056
 	LEAQ       13(AX), R9
 	CMPQ       R9, CX
 	CMOVQGT    CX, R9
@@ -12482,11 +12680,11 @@ ahead1051:
 	SHRQ       $0x03, R10
 	ADDQ       R9, R10
 
-ahead1052:
+ahead1057:
 	PREFETCHT0 (R9)
 	ADDQ       $0x40, R9
 	CMPQ       R9, R10
-	JL         ahead1052
+	JL         ahead1057
 	LEAQ       14(AX), R9
 	CMPQ       R9, CX
 	CMOVQGT    CX, R9
@@ -12501,11 +12699,11 @@ ahead1052:
 	SHRQ       $0x03, R10
 	ADDQ       R9, R10
 
-ahead1053:
+ahead1058:
 	PREFETCHT0 (R9)
 	ADDQ       $0x40, R9
 	CMPQ       R9, R10
-	JL         ahead1053
+	JL         ahead1058
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
 	CMOVQGT    CX, R9
@@ -12520,13 +12718,13 @@ ahead1053:
 	SHRQ       $0x03, R10
 	ADDQ       R9, R10
 
-ahead1054:
+ahead1059:
 	PREFETCHT0 (R9)
 	ADDQ       $0x40, R9
 	CMPQ       R9, R10
-	JL         ahead1054
+	JL         ahead1059
 
-near1050:
+near1055:
 	LEAQ             (AX), R9
 	CMPQ             R9, CX
 	CMOVQGT          CX, R9
@@ -12734,7 +12932,7 @@ near1050:
 	LEAQ             (R11)(R10*8), R10
 	LEAQ             (SI), R11
 	TESTB            $0x01, (DI)(R9*4)
-	JNZ              backward1055
+	JNZ              backward1060
 	MOVQ             (DX), R9
 	MOVQ             $-1, R12
 	BZHIQ            R9, R12, R12
@@ -12749,40 +12947,40 @@ near1050:
 	VBROADCASTSD     (R11), Z16
 	VFMADD231PD      (R10), Z16, K2, Z14
 	CMPQ             R9, $0x00000001
-	JLE              end1057
+	JLE              end1062
 	VBROADCASTSD     8(R11), Z16
 	VFMADD231PD      (R10)(R12*1), Z16, K2, Z15
 	CMPQ             R9, $0x00000002
-	JLE              end1057
+	JLE              end1062
 	VBROADCASTSD     16(R11), Z16
 	VFMADD231PD      (R10)(R12*2), Z16, K2, Z14
 	CMPQ             R9, $0x00000003
-	JLE              end1057
+	JLE              end1062
 	VBROADCASTSD     24(R11), Z16
 	VFMADD231PD      (R10)(R13*1), Z16, K2, Z15
 	CMPQ             R9, $0x00000004
-	JLE              end1057
+	JLE              end1062
 	VBROADCASTSD     32(R11), Z16
 	VFMADD231PD      (R10)(R12*4), Z16, K2, Z14
 	CMPQ             R9, $0x00000005
-	JLE              end1057
+	JLE              end1062
 	VBROADCASTSD     40(R11), Z16
 	VFMADD231PD      (R10)(R14*1), Z16, K2, Z15
 	CMPQ             R9, $0x00000006
-	JLE              end1057
+	JLE              end1062
 	VBROADCASTSD     48(R11), Z16
 	VFMADD231PD      (R10)(R13*2), Z16, K2, Z14
 	CMPQ             R9, $0x00000007
-	JLE              end1057
+	JLE              end1062
 	VBROADCASTSD     56(R11), Z16
 	VFMADD231PD      (R10)(R15*1), Z16, K2, Z15
 
-end1057:
+end1062:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1056
+	JMP     product1061
 
-backward1055:
+backward1060:
 	MOVQ     (DX), R9
 	MOVQ     $-1, R12
 	BZHIQ    R9, R12, R12
@@ -12803,28 +13001,28 @@ backward1055:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R9, $0x00000001
-	JLE      end1058
+	JLE      end1063
 	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
 	CMPQ     R9, $0x00000002
-	JLE      end1058
+	JLE      end1063
 	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
 	CMPQ     R9, $0x00000003
-	JLE      end1058
+	JLE      end1063
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
 	CMPQ     R9, $0x00000004
-	JLE      end1058
+	JLE      end1063
 	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
 	CMPQ     R9, $0x00000005
-	JLE      end1058
+	JLE      end1063
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
 	CMPQ     R9, $0x00000006
-	JLE      end1058
+	JLE      end1063
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
 	CMPQ     R9, $0x00000007
-	JLE      end1058
+	JLE      end1063
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
 
-end1058:
+end1063:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -12848,7 +13046,7 @@ end1058:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1056:
+product1061:
 	VMOVUPD       Z14, (SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
@@ -12863,7 +13061,7 @@ product1056:
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          64(SI), R11
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward1059
+	JNZ           backward1064
 	MOVQ          (DX), R9
 	MOVQ          $-1, R12
 	BZHIQ         R9, R12, R12
@@ -12878,40 +13076,40 @@ product1056:
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
 	CMPQ          R9, $0x00000001
-	JLE           end1061
+	JLE           end1066
 	VBROADCASTSD  8(R11), Z16
 	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000002
-	JLE           end1061
+	JLE           end1066
 	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000003
-	JLE           end1061
+	JLE           end1066
 	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000004
-	JLE           end1061
+	JLE           end1066
 	VBROADCASTSD  32(R11), Z16
 	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
 	CMPQ          R9, $0x00000005
-	JLE           end1061
+	JLE           end1066
 	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000006
-	JLE           end1061
+	JLE           end1066
 	VBROADCASTSD  48(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000007
-	JLE           end1061
+	JLE           end1066
 	VBROADCASTSD  56(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
 
-end1061:
+end1066:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1060
+	JMP     product1065
 
-backward1059:
+backward1064:
 	MOVQ     (DX), R9
 	MOVQ     $-1, R12
 	BZHIQ    R9, R12, R12
@@ -12932,28 +13130,28 @@ backward1059:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R9, $0x00000001
-	JLE      end1062
+	JLE      end1067
 	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
 	CMPQ     R9, $0x00000002
-	JLE      end1062
+	JLE      end1067
 	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
 	CMPQ     R9, $0x00000003
-	JLE      end1062
+	JLE      end1067
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
 	CMPQ     R9, $0x00000004
-	JLE      end1062
+	JLE      end1067
 	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
 	CMPQ     R9, $0x00000005
-	JLE      end1062
+	JLE      end1067
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
 	CMPQ     R9, $0x00000006
-	JLE      end1062
+	JLE      end1067
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
 	CMPQ     R9, $0x00000007
-	JLE      end1062
+	JLE      end1067
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
 
-end1062:
+end1067:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -12977,7 +13175,7 @@ end1062:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1060:
+product1065:
 	VMOVUPD       Z14, 64(SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
@@ -12992,7 +13190,7 @@ product1060:
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          128(SI), R11
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward1063
+	JNZ           backward1068
 	MOVQ          (DX), R9
 	MOVQ          $-1, R12
 	BZHIQ         R9, R12, R12
@@ -13007,40 +13205,40 @@ product1060:
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
 	CMPQ          R9, $0x00000001
-	JLE           end1065
+	JLE           end1070
 	VBROADCASTSD  8(R11), Z16
 	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000002
-	JLE           end1065
+	JLE           end1070
 	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000003
-	JLE           end1065
+	JLE           end1070
 	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000004
-	JLE           end1065
+	JLE           end1070
 	VBROADCASTSD  32(R11), Z16
 	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
 	CMPQ          R9, $0x00000005
-	JLE           end1065
+	JLE           end1070
 	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000006
-	JLE           end1065
+	JLE           end1070
 	VBROADCASTSD  48(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000007
-	JLE           end1065
+	JLE           end1070
 	VBROADCASTSD  56(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
 
-end1065:
+end1070:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1064
+	JMP     product1069
 
-backward1063:
+backward1068:
 	MOVQ     (DX), R9
 	MOVQ     $-1, R12
 	BZHIQ    R9, R12, R12
@@ -13061,28 +13259,28 @@ backward1063:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R9, $0x00000001
-	JLE      end1066
+	JLE      end1071
 	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
 	CMPQ     R9, $0x00000002
-	JLE      end1066
+	JLE      end1071
 	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
 	CMPQ     R9, $0x00000003
-	JLE      end1066
+	JLE      end1071
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
 	CMPQ     R9, $0x00000004
-	JLE      end1066
+	JLE      end1071
 	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
 	CMPQ     R9, $0x00000005
-	JLE      end1066
+	JLE      end1071
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
 	CMPQ     R9, $0x00000006
-	JLE      end1066
+	JLE      end1071
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
 	CMPQ     R9, $0x00000007
-	JLE      end1066
+	JLE      end1071
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
 
-end1066:
+end1071:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -13106,7 +13304,7 @@ end1066:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1064:
+product1069:
 	VMOVUPD       Z14, 128(SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
@@ -13121,7 +13319,7 @@ product1064:
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          192(SI), R11
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward1067
+	JNZ           backward1072
 	MOVQ          (DX), R9
 	MOVQ          $-1, R12
 	BZHIQ         R9, R12, R12
@@ -13136,40 +13334,40 @@ product1064:
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
 	CMPQ          R9, $0x00000001
-	JLE           end1069
+	JLE           end1074
 	VBROADCASTSD  8(R11), Z16
 	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000002
-	JLE           end1069
+	JLE           end1074
 	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000003
-	JLE           end1069
+	JLE           end1074
 	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000004
-	JLE           end1069
+	JLE           end1074
 	VBROADCASTSD  32(R11), Z16
 	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
 	CMPQ          R9, $0x00000005
-	JLE           end1069
+	JLE           end1074
 	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
 	CMPQ          R9, $0x00000006
-	JLE           end1069
+	JLE           end1074
 	VBROADCASTSD  48(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
 	CMPQ          R9, $0x00000007
-	JLE           end1069
+	JLE           end1074
 	VBROADCASTSD  56(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
 
-end1069:
+end1074:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1068
+	JMP     product1073
 
-backward1067:
+backward1072:
 	MOVQ     (DX), R9
 	MOVQ     $-1, R12
 	BZHIQ    R9, R12, R12
@@ -13190,28 +13388,28 @@ backward1067:
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
 	CMPQ     R9, $0x00000001
-	JLE      end1070
+	JLE      end1075
 	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
 	CMPQ     R9, $0x00000002
-	JLE      end1070
+	JLE      end1075
 	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
 	CMPQ     R9, $0x00000003
-	JLE      end1070
+	JLE      end1075
 	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
 	CMPQ     R9, $0x00000004
-	JLE      end1070
+	JLE      end1075
 	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
 	CMPQ     R9, $0x00000005
-	JLE      end1070
+	JLE      end1075
 	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
 	CMPQ     R9, $0x00000006
-	JLE      end1070
+	JLE      end1075
 	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
 	CMPQ     R9, $0x00000007
-	JLE      end1070
+	JLE      end1075
 	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
 
-end1070:
+end1075:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -13235,26 +13433,26 @@ end1070:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1068:
+product1073:
 	VMOVUPD       Z14, 192(SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
 	ADDQ          $0x00000100, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, CX
-	JLE           group1049
+	JLE           group1054
 
-done1038:
+done1043:
 	VPCMPUQ.BCST $0x06, constants<>+744(SB), Z0, K1
 	VCMPPD.BCST  $0x06, constants<>+808(SB), Z1, K2
 	KORTESTB     K2, K1
-	JZ           safe1071
+	JZ           safe1076
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe1071:
+safe1076:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -13275,12 +13473,12 @@ TEXT ·regularAbsorb512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few1072
+	JNE          few1077
 	MOVQ         336(DX), BX
 	CMPQ         CX, $0x04
-	JLT          rest1075
+	JLT          rest1080
 
-group1074:
+group1079:
 	VMOVUPD          (BX), Z4
 	VMOVUPD          64(BX), Z5
 	VMOVUPD          128(BX), Z6
@@ -13420,13 +13618,13 @@ group1074:
 	VMOVUPD          (SI), Z8
 	VSUBPD           Z4, Z20, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped1076
+	JBE              undamped1081
 	VCMPPD           $0x04, Z8, Z20, K1
 	VMULPD           Z0, Z8, Z4
 	VMULPD           Z1, Z20, Z9
 	VADDPD           Z4, Z9, K1, Z20
 
-undamped1076:
+undamped1081:
 	VCMPPD      $0x04, Z8, Z20, K1
 	VSUBPD.Z    Z8, Z20, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13441,13 +13639,13 @@ undamped1076:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z5, Z21, Z21
 	VUCOMISD    X2, X0
-	JBE         undamped1077
+	JBE         undamped1082
 	VCMPPD      $0x04, Z4, Z21, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z21, Z8
 	VADDPD      Z5, Z8, K1, Z21
 
-undamped1077:
+undamped1082:
 	VCMPPD      $0x04, Z4, Z21, K1
 	VSUBPD.Z    Z4, Z21, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13462,13 +13660,13 @@ undamped1077:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z7, Z22, Z22
 	VUCOMISD    X2, X0
-	JBE         undamped1078
+	JBE         undamped1083
 	VCMPPD      $0x04, Z4, Z22, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z22, Z7
 	VADDPD      Z5, Z7, K1, Z22
 
-undamped1078:
+undamped1083:
 	VCMPPD      $0x04, Z4, Z22, K1
 	VSUBPD.Z    Z4, Z22, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13483,13 +13681,13 @@ undamped1078:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z6, Z23, Z23
 	VUCOMISD    X2, X0
-	JBE         undamped1079
+	JBE         undamped1084
 	VCMPPD      $0x04, Z4, Z23, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z23, Z6
 	VADDPD      Z5, Z6, K1, Z23
 
-undamped1079:
+undamped1084:
 	VCMPPD      $0x04, Z4, Z23, K1
 	VSUBPD.Z    Z4, Z23, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13500,13 +13698,13 @@ undamped1079:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group1074
+	JGE         group1079
 
-rest1075:
+rest1080:
 	CMPQ CX, $0x01
-	JLT  rest1081
+	JLT  rest1086
 
-group1080:
+group1085:
 	VMOVUPD          (BX), Z4
 	VGETMANTPD       $0x0b, Z4, Z5
 	VGETEXPPD        Z4, Z4
@@ -13551,13 +13749,13 @@ group1080:
 	VMOVUPD          (SI), Z5
 	VSUBPD           Z4, Z8, Z8
 	VUCOMISD         X2, X0
-	JBE              undamped1082
+	JBE              undamped1087
 	VCMPPD           $0x04, Z5, Z8, K1
 	VMULPD           Z0, Z5, Z4
 	VMULPD           Z1, Z8, Z6
 	VADDPD           Z4, Z6, K1, Z8
 
-undamped1082:
+undamped1087:
 	VCMPPD      $0x04, Z5, Z8, K1
 	VSUBPD.Z    Z5, Z8, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13568,12 +13766,12 @@ undamped1082:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group1080
+	JGE         group1085
 
-rest1081:
-	JMP done1073
+rest1086:
+	JMP done1078
 
-few1072:
+few1077:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -13581,9 +13779,9 @@ few1072:
 	SHLQ  $0x03, SI
 	MOVQ  336(DX), DI
 	CMPQ  CX, $0x04
-	JLT   rest1084
+	JLT   rest1089
 
-group1083:
+group1088:
 	VMOVUPD          (DI), Z4
 	VMOVUPD          64(DI), Z5
 	VMOVUPD          128(DI), Z6
@@ -13731,72 +13929,25 @@ group1083:
 	VMOVUPD.Z        (R8), K1, Z8
 	VSUBPD.Z         Z4, Z20, K1, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped1085
+	JBE              undamped1090
 	VCMPPD           $0x04, Z8, Z20, K2
 	VMULPD           Z0, Z8, Z4
 	VMULPD           Z1, Z20, Z9
 	VADDPD           Z4, Z9, K2, Z20
 
-undamped1085:
+undamped1090:
 	VCMPPD      $0x04, Z8, Z20, K2
 	VSUBPD.Z    Z8, Z20, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial1086
-	VMOVUPD     Z20, (R8)
-	JMP         stored1089
-
-partial1086:
-	LEAQ       (R8), R8
-	VMOVAPD    Z20, Z4
-	TESTQ      $0x00000004, BX
-	JZ         noFour1087
-	VMOVUPD    Y4, (R8)
-	VSHUFF64X2 $0x4e, Z4, Z4, Z4
-	ADDQ       $0x00000020, R8
-
-noFour1087:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo1088
-	VMOVUPD    X4, (R8)
-	VSHUFF64X2 $0xb1, Z4, Z4, Z4
-	ADDQ       $0x00000010, R8
-
-noTwo1088:
-	TESTQ  $0x00000001, BX
-	JZ     stored1089
-	VMOVSD X4, (R8)
-
-stored1089:
-	VMOVUPD   Z20, (DI)
-	LEAQ      1(AX), R8
-	MOVQ      264(DX), R9
-	MOVLQSX   (R9)(R8*4), R8
-	IMULQ     SI, R8
-	ADDQ      48(DX), R8
-	VMOVUPD.Z (R8), K1, Z4
-	VSUBPD.Z  Z6, Z21, K1, Z21
-	VUCOMISD  X2, X0
-	JBE       undamped1090
-	VCMPPD    $0x04, Z4, Z21, K2
-	VMULPD    Z0, Z4, Z6
-	VMULPD    Z1, Z21, Z8
-	VADDPD    Z6, Z8, K2, Z21
-
-undamped1090:
-	VCMPPD      $0x04, Z4, Z21, K2
-	VSUBPD.Z    Z4, Z21, K2, Z4
-	VPANDQ.BCST constants<>+752(SB), Z4, Z4
-	VPMAXUQ     Z4, Z3, Z3
-	TESTQ       $0x00000007, BX
 	JNZ         partial1091
-	VMOVUPD     Z21, (R8)
+	VMOVUPD     Z20, (R8)
 	JMP         stored1094
 
 partial1091:
 	LEAQ       (R8), R8
-	VMOVAPD    Z21, Z4
+	VMOVAPD    Z20, Z4
 	TESTQ      $0x00000004, BX
 	JZ         noFour1092
 	VMOVUPD    Y4, (R8)
@@ -13816,34 +13967,34 @@ noTwo1093:
 	VMOVSD X4, (R8)
 
 stored1094:
-	VMOVUPD   Z21, 64(DI)
-	LEAQ      2(AX), R8
+	VMOVUPD   Z20, (DI)
+	LEAQ      1(AX), R8
 	MOVQ      264(DX), R9
 	MOVLQSX   (R9)(R8*4), R8
 	IMULQ     SI, R8
 	ADDQ      48(DX), R8
 	VMOVUPD.Z (R8), K1, Z4
-	VSUBPD.Z  Z7, Z22, K1, Z22
+	VSUBPD.Z  Z6, Z21, K1, Z21
 	VUCOMISD  X2, X0
 	JBE       undamped1095
-	VCMPPD    $0x04, Z4, Z22, K2
+	VCMPPD    $0x04, Z4, Z21, K2
 	VMULPD    Z0, Z4, Z6
-	VMULPD    Z1, Z22, Z7
-	VADDPD    Z6, Z7, K2, Z22
+	VMULPD    Z1, Z21, Z8
+	VADDPD    Z6, Z8, K2, Z21
 
 undamped1095:
-	VCMPPD      $0x04, Z4, Z22, K2
-	VSUBPD.Z    Z4, Z22, K2, Z4
+	VCMPPD      $0x04, Z4, Z21, K2
+	VSUBPD.Z    Z4, Z21, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
 	JNZ         partial1096
-	VMOVUPD     Z22, (R8)
+	VMOVUPD     Z21, (R8)
 	JMP         stored1099
 
 partial1096:
 	LEAQ       (R8), R8
-	VMOVAPD    Z22, Z4
+	VMOVAPD    Z21, Z4
 	TESTQ      $0x00000004, BX
 	JZ         noFour1097
 	VMOVUPD    Y4, (R8)
@@ -13863,34 +14014,34 @@ noTwo1098:
 	VMOVSD X4, (R8)
 
 stored1099:
-	VMOVUPD   Z22, 128(DI)
-	LEAQ      3(AX), R8
+	VMOVUPD   Z21, 64(DI)
+	LEAQ      2(AX), R8
 	MOVQ      264(DX), R9
 	MOVLQSX   (R9)(R8*4), R8
 	IMULQ     SI, R8
 	ADDQ      48(DX), R8
 	VMOVUPD.Z (R8), K1, Z4
-	VSUBPD.Z  Z5, Z23, K1, Z23
+	VSUBPD.Z  Z7, Z22, K1, Z22
 	VUCOMISD  X2, X0
 	JBE       undamped1100
-	VCMPPD    $0x04, Z4, Z23, K2
-	VMULPD    Z0, Z4, Z5
-	VMULPD    Z1, Z23, Z6
-	VADDPD    Z5, Z6, K2, Z23
+	VCMPPD    $0x04, Z4, Z22, K2
+	VMULPD    Z0, Z4, Z6
+	VMULPD    Z1, Z22, Z7
+	VADDPD    Z6, Z7, K2, Z22
 
 undamped1100:
-	VCMPPD      $0x04, Z4, Z23, K2
-	VSUBPD.Z    Z4, Z23, K2, Z4
+	VCMPPD      $0x04, Z4, Z22, K2
+	VSUBPD.Z    Z4, Z22, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
 	JNZ         partial1101
-	VMOVUPD     Z23, (R8)
+	VMOVUPD     Z22, (R8)
 	JMP         stored1104
 
 partial1101:
 	LEAQ       (R8), R8
-	VMOVAPD    Z23, Z4
+	VMOVAPD    Z22, Z4
 	TESTQ      $0x00000004, BX
 	JZ         noFour1102
 	VMOVUPD    Y4, (R8)
@@ -13910,18 +14061,65 @@ noTwo1103:
 	VMOVSD X4, (R8)
 
 stored1104:
+	VMOVUPD   Z22, 128(DI)
+	LEAQ      3(AX), R8
+	MOVQ      264(DX), R9
+	MOVLQSX   (R9)(R8*4), R8
+	IMULQ     SI, R8
+	ADDQ      48(DX), R8
+	VMOVUPD.Z (R8), K1, Z4
+	VSUBPD.Z  Z5, Z23, K1, Z23
+	VUCOMISD  X2, X0
+	JBE       undamped1105
+	VCMPPD    $0x04, Z4, Z23, K2
+	VMULPD    Z0, Z4, Z5
+	VMULPD    Z1, Z23, Z6
+	VADDPD    Z5, Z6, K2, Z23
+
+undamped1105:
+	VCMPPD      $0x04, Z4, Z23, K2
+	VSUBPD.Z    Z4, Z23, K2, Z4
+	VPANDQ.BCST constants<>+752(SB), Z4, Z4
+	VPMAXUQ     Z4, Z3, Z3
+	TESTQ       $0x00000007, BX
+	JNZ         partial1106
+	VMOVUPD     Z23, (R8)
+	JMP         stored1109
+
+partial1106:
+	LEAQ       (R8), R8
+	VMOVAPD    Z23, Z4
+	TESTQ      $0x00000004, BX
+	JZ         noFour1107
+	VMOVUPD    Y4, (R8)
+	VSHUFF64X2 $0x4e, Z4, Z4, Z4
+	ADDQ       $0x00000020, R8
+
+noFour1107:
+	TESTQ      $0x00000002, BX
+	JZ         noTwo1108
+	VMOVUPD    X4, (R8)
+	VSHUFF64X2 $0xb1, Z4, Z4, Z4
+	ADDQ       $0x00000010, R8
+
+noTwo1108:
+	TESTQ  $0x00000001, BX
+	JZ     stored1109
+	VMOVSD X4, (R8)
+
+stored1109:
 	VMOVUPD Z23, 192(DI)
 	ADDQ    $0x00000100, DI
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group1083
+	JGE     group1088
 
-rest1084:
+rest1089:
 	CMPQ CX, $0x01
-	JLT  rest1106
+	JLT  rest1111
 
-group1105:
+group1110:
 	VMOVUPD          (DI), Z4
 	VGETMANTPD       $0x0b, Z4, Z5
 	VGETEXPPD        Z4, Z4
@@ -13968,53 +14166,53 @@ group1105:
 	VMOVUPD.Z        (R8), K1, Z5
 	VSUBPD.Z         Z4, Z8, K1, Z8
 	VUCOMISD         X2, X0
-	JBE              undamped1107
+	JBE              undamped1112
 	VCMPPD           $0x04, Z5, Z8, K2
 	VMULPD           Z0, Z5, Z4
 	VMULPD           Z1, Z8, Z6
 	VADDPD           Z4, Z6, K2, Z8
 
-undamped1107:
+undamped1112:
 	VCMPPD      $0x04, Z5, Z8, K2
 	VSUBPD.Z    Z5, Z8, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial1108
+	JNZ         partial1113
 	VMOVUPD     Z8, (R8)
-	JMP         stored1111
+	JMP         stored1116
 
-partial1108:
+partial1113:
 	LEAQ       (R8), R8
 	VMOVAPD    Z8, Z4
 	TESTQ      $0x00000004, BX
-	JZ         noFour1109
+	JZ         noFour1114
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour1109:
+noFour1114:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1110
+	JZ         noTwo1115
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo1110:
+noTwo1115:
 	TESTQ  $0x00000001, BX
-	JZ     stored1111
+	JZ     stored1116
 	VMOVSD X4, (R8)
 
-stored1111:
+stored1116:
 	VMOVUPD Z8, (DI)
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group1105
+	JGE     group1110
 
-rest1106:
-done1073:
+rest1111:
+done1078:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -14035,11 +14233,11 @@ TEXT ·regularShift512(SB), $8-32
 	MOVQ    u+0(FP), BX
 	MOVQ    (BX), SI
 	CMPQ    SI, $0x08
-	JNE     few1114
+	JNE     few1119
 	MOVQ    240(BX), SI
 	MOVLQSX (SI)(AX*4), SI
 
-group1116:
+group1121:
 	LEAQ    (AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -14057,9 +14255,9 @@ group1116:
 	SHLQ    $0x06, R9
 	ADDQ    336(BX), R9
 	CMPQ    R10, DI
-	JGE     summed1118
+	JGE     summed1123
 
-message1117:
+message1122:
 	MOVQ         264(BX), R11
 	MOVLQSX      (R11)(R10*4), R11
 	SARQ         $0x01, R11
@@ -14070,9 +14268,9 @@ message1117:
 	ADDQ         $0x40, R9
 	INCQ         R10
 	CMPQ         R10, DI
-	JL           message1117
+	JL           message1122
 
-summed1118:
+summed1123:
 	LEAQ    1(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -14090,9 +14288,9 @@ summed1118:
 	SHLQ    $0x06, R10
 	ADDQ    336(BX), R10
 	CMPQ    R11, DI
-	JGE     summed1120
+	JGE     summed1125
 
-message1119:
+message1124:
 	MOVQ         264(BX), R12
 	MOVLQSX      (R12)(R11*4), R12
 	SARQ         $0x01, R12
@@ -14103,9 +14301,9 @@ message1119:
 	ADDQ         $0x40, R10
 	INCQ         R11
 	CMPQ         R11, DI
-	JL           message1119
+	JL           message1124
 
-summed1120:
+summed1125:
 	LEAQ    2(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -14123,9 +14321,9 @@ summed1120:
 	SHLQ    $0x06, R11
 	ADDQ    336(BX), R11
 	CMPQ    R12, DI
-	JGE     summed1122
+	JGE     summed1127
 
-message1121:
+message1126:
 	MOVQ         264(BX), R13
 	MOVLQSX      (R13)(R12*4), R13
 	SARQ         $0x01, R13
@@ -14136,9 +14334,9 @@ message1121:
 	ADDQ         $0x40, R11
 	INCQ         R12
 	CMPQ         R12, DI
-	JL           message1121
+	JL           message1126
 
-summed1122:
+summed1127:
 	LEAQ    3(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -14156,9 +14354,9 @@ summed1122:
 	SHLQ    $0x06, R12
 	ADDQ    336(BX), R12
 	CMPQ    R13, DI
-	JGE     summed1124
+	JGE     summed1129
 
-message1123:
+message1128:
 	MOVQ         264(BX), R14
 	MOVLQSX      (R14)(R13*4), R14
 	SARQ         $0x01, R14
@@ -14169,9 +14367,9 @@ message1123:
 	ADDQ         $0x40, R12
 	INCQ         R13
 	CMPQ         R13, DI
-	JL           message1123
+	JL           message1128
 
-summed1124:
+summed1129:
 	MOVQ              DX, DI
 	SHLQ              $0x06, DI
 	ADDQ              360(BX), DI
@@ -14216,7 +14414,7 @@ summed1124:
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K2
 	KORB              K2, K1, K1
 	KORTESTB          K1, K1
-	JNZ               bad1112
+	JNZ               bad1117
 	MOVQ              168(BX), R12
 	MOVQ              192(BX), R13
 	MOVLQSX           (R13)(R8*4), R8
@@ -14381,10 +14579,10 @@ summed1124:
 	ADDQ              $0x04, DX
 	ADDQ              $0x04, AX
 	CMPQ              AX, CX
-	JLE               group1116
-	JMP               done1115
+	JLE               group1121
+	JMP               done1120
 
-few1114:
+few1119:
 	MOVQ    $-1, DI
 	BZHIQ   SI, DI, DI
 	KMOVB   DI, K1
@@ -14392,7 +14590,7 @@ few1114:
 	MOVQ    240(BX), DI
 	MOVLQSX (DI)(AX*4), DI
 
-group1125:
+group1130:
 	LEAQ      (AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14410,9 +14608,9 @@ group1125:
 	SHLQ      $0x06, R10
 	ADDQ      336(BX), R10
 	CMPQ      R11, R8
-	JGE       summed1127
+	JGE       summed1132
 
-message1126:
+message1131:
 	MOVQ         264(BX), R12
 	MOVLQSX      (R12)(R11*4), R12
 	SARQ         $0x01, R12
@@ -14423,9 +14621,9 @@ message1126:
 	ADDQ         $0x40, R10
 	INCQ         R11
 	CMPQ         R11, R8
-	JL           message1126
+	JL           message1131
 
-summed1127:
+summed1132:
 	LEAQ      1(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14443,9 +14641,9 @@ summed1127:
 	SHLQ      $0x06, R11
 	ADDQ      336(BX), R11
 	CMPQ      R12, R8
-	JGE       summed1129
+	JGE       summed1134
 
-message1128:
+message1133:
 	MOVQ         264(BX), R13
 	MOVLQSX      (R13)(R12*4), R13
 	SARQ         $0x01, R13
@@ -14456,9 +14654,9 @@ message1128:
 	ADDQ         $0x40, R11
 	INCQ         R12
 	CMPQ         R12, R8
-	JL           message1128
+	JL           message1133
 
-summed1129:
+summed1134:
 	LEAQ      2(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14476,9 +14674,9 @@ summed1129:
 	SHLQ      $0x06, R12
 	ADDQ      336(BX), R12
 	CMPQ      R13, R8
-	JGE       summed1131
+	JGE       summed1136
 
-message1130:
+message1135:
 	MOVQ         264(BX), R14
 	MOVLQSX      (R14)(R13*4), R14
 	SARQ         $0x01, R14
@@ -14489,9 +14687,9 @@ message1130:
 	ADDQ         $0x40, R12
 	INCQ         R13
 	CMPQ         R13, R8
-	JL           message1130
+	JL           message1135
 
-summed1131:
+summed1136:
 	LEAQ      3(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14509,9 +14707,9 @@ summed1131:
 	SHLQ      $0x06, R13
 	ADDQ      336(BX), R13
 	CMPQ      R14, R8
-	JGE       summed1133
+	JGE       summed1138
 
-message1132:
+message1137:
 	MOVQ         264(BX), R15
 	MOVLQSX      (R15)(R14*4), R15
 	SARQ         $0x01, R15
@@ -14522,9 +14720,9 @@ message1132:
 	ADDQ         $0x40, R13
 	INCQ         R14
 	CMPQ         R14, R8
-	JL           message1132
+	JL           message1137
 
-summed1133:
+summed1138:
 	MOVQ              DX, R8
 	SHLQ              $0x06, R8
 	ADDQ              360(BX), R8
@@ -14577,7 +14775,7 @@ summed1133:
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K3
 	KORB              K3, K2, K2
 	KORTESTB          K2, K2
-	JNZ               bad1112
+	JNZ               bad1117
 	MOVQ              168(BX), R13
 	MOVQ              192(BX), R14
 	MOVLQSX           (R14)(R9*4), R9
@@ -14750,13 +14948,13 @@ summed1133:
 	ADDQ              $0x04, DX
 	ADDQ              $0x04, AX
 	CMPQ              AX, CX
-	JLE               group1125
+	JLE               group1130
 
-done1115:
-	JMP end1113
+done1120:
+	JMP end1118
 
-bad1112:
-end1113:
+bad1117:
+end1118:
 	MOVQ DX, done+24(FP)
 	VZEROUPPER
 	RET
@@ -14770,11 +14968,11 @@ TEXT ·regularSettle512(SB), $0-32
 	MOVQ   u+0(FP), DX
 	MOVQ   (DX), BX
 	CMPQ   BX, $0x08
-	JNE    few1134
+	JNE    few1139
 	MOVQ   360(DX), BX
 	MOVQ   384(DX), SI
 
-node1136:
+node1141:
 	MOVQ         216(DX), DI
 	MOVLQSX      (DI)(AX*4), DI
 	MOVQ         192(DX), R8
@@ -14794,10 +14992,10 @@ node1136:
 	ADDQ         $0x08, SI
 	INCQ         AX
 	CMPQ         AX, CX
-	JL           node1136
-	JMP          done1135
+	JL           node1141
+	JMP          done1140
 
-few1134:
+few1139:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -14806,7 +15004,7 @@ few1134:
 	MOVQ  360(DX), DI
 	MOVQ  384(DX), R8
 
-node1137:
+node1142:
 	MOVQ         216(DX), R9
 	MOVLQSX      (R9)(AX*4), R9
 	MOVQ         192(DX), R10
@@ -14822,39 +15020,39 @@ node1137:
 	VPANDQ.BCST  constants<>+752(SB), Z2, Z2
 	VPMAXUQ      Z2, Z0, Z0
 	TESTQ        $0x00000007, BX
-	JNZ          partial1138
+	JNZ          partial1143
 	VMOVUPD      Z1, (R9)
-	JMP          stored1141
+	JMP          stored1146
 
-partial1138:
+partial1143:
 	LEAQ       (R9), R9
 	VMOVAPD    Z1, Z1
 	TESTQ      $0x00000004, BX
-	JZ         noFour1139
+	JZ         noFour1144
 	VMOVUPD    Y1, (R9)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, R9
 
-noFour1139:
+noFour1144:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1140
+	JZ         noTwo1145
 	VMOVUPD    X1, (R9)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, R9
 
-noTwo1140:
+noTwo1145:
 	TESTQ  $0x00000001, BX
-	JZ     stored1141
+	JZ     stored1146
 	VMOVSD X1, (R9)
 
-stored1141:
+stored1146:
 	ADDQ $0x40, DI
 	ADDQ $0x08, R8
 	INCQ AX
 	CMPQ AX, CX
-	JL   node1137
+	JL   node1142
 
-done1135:
+done1140:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VPMAXUQ    Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -14876,12 +15074,12 @@ TEXT ·regularNodes512(SB), $0-80
 	MOVQ   u+0(FP), BX
 	MOVQ   (BX), SI
 	CMPQ   SI, $0x08
-	JNE    few1142
+	JNE    few1147
 	VXORPD Z1, Z1, Z1
 	CMPQ   CX, $0x04
-	JLT    rest1145
+	JLT    rest1150
 
-group1144:
+group1149:
 	MOVQ              488(BX), SI
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), DI
@@ -15031,13 +15229,13 @@ group1144:
 	ADDQ              $0x04, AX
 	SUBQ              $0x04, CX
 	CMPQ              CX, $0x04
-	JGE               group1144
+	JGE               group1149
 
-rest1145:
+rest1150:
 	CMPQ CX, $0x01
-	JLT  rest1147
+	JLT  rest1152
 
-group1146:
+group1151:
 	MOVQ              488(BX), SI
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), DI
@@ -15079,16 +15277,16 @@ group1146:
 	ADDQ              $0x01, AX
 	SUBQ              $0x01, CX
 	CMPQ              CX, $0x01
-	JGE               group1146
+	JGE               group1151
 
-rest1147:
+rest1152:
 	MOVQ    sum_base+32(FP), AX
 	VMOVUPD (AX), Z2
 	VADDPD  Z2, Z1, Z1
 	VMOVUPD Z1, (AX)
-	JMP     done1143
+	JMP     done1148
 
-few1142:
+few1147:
 	MOVQ   $-1, DI
 	BZHIQ  SI, DI, DI
 	KMOVB  DI, K1
@@ -15096,9 +15294,9 @@ few1142:
 	SHLQ   $0x03, DI
 	VXORPD Z1, Z1, Z1
 	CMPQ   CX, $0x04
-	JLT    rest1149
+	JLT    rest1154
 
-group1148:
+group1153:
 	MOVQ              488(BX), R8
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), R9
@@ -15248,13 +15446,13 @@ group1148:
 	ADDQ              $0x04, AX
 	SUBQ              $0x04, CX
 	CMPQ              CX, $0x04
-	JGE               group1148
+	JGE               group1153
 
-rest1149:
+rest1154:
 	CMPQ CX, $0x01
-	JLT  rest1151
+	JLT  rest1156
 
-group1150:
+group1155:
 	MOVQ              488(BX), R8
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), R9
@@ -15296,40 +15494,40 @@ group1150:
 	ADDQ              $0x01, AX
 	SUBQ              $0x01, CX
 	CMPQ              CX, $0x01
-	JGE               group1150
+	JGE               group1155
 
-rest1151:
+rest1156:
 	MOVQ      sum_base+32(FP), AX
 	VMOVUPD.Z (AX), K1, Z2
 	VADDPD    Z2, Z1, Z1
 	TESTQ     $0x00000007, SI
-	JNZ       partial1152
+	JNZ       partial1157
 	VMOVUPD   Z1, (AX)
-	JMP       stored1155
+	JMP       stored1160
 
-partial1152:
+partial1157:
 	LEAQ       (AX), AX
 	VMOVAPD    Z1, Z1
 	TESTQ      $0x00000004, SI
-	JZ         noFour1153
+	JZ         noFour1158
 	VMOVUPD    Y1, (AX)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, AX
 
-noFour1153:
+noFour1158:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo1154
+	JZ         noTwo1159
 	VMOVUPD    X1, (AX)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, AX
 
-noTwo1154:
+noTwo1159:
 	TESTQ  $0x00000001, SI
-	JZ     stored1155
+	JZ     stored1160
 	VMOVSD X1, (AX)
 
-stored1155:
-done1143:
+stored1160:
+done1148:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -15372,9 +15570,9 @@ TEXT ·regularEdges512(SB), $2752-81
 	MOVQ             u+0(FP), R8
 	MOVQ             (R8), R9
 	CMPQ             R9, $0x08
-	JNE              few1157
+	JNE              few1162
 	CMPQ             CX, $0x04
-	JLT              single1161
+	JLT              single1166
 	LEAQ             (AX), R9
 	MOVQ             416(R8), R10
 	MOVLQSX          (R10)(R9*4), R9
@@ -15924,9 +16122,9 @@ TEXT ·regularEdges512(SB), $2752-81
 	VINSERTF128      $0x01, X9, Y10, Y9
 	VFMADD231PD      Y16, Y9, Y2
 
-group1159:
+group1164:
 	CMPQ             CX, $0x08
-	JLT              last1160
+	JLT              last1165
 	LEAQ             4(AX), R9
 	MOVQ             416(R8), R10
 	MOVLQSX          (R10)(R9*4), R9
@@ -16714,9 +16912,9 @@ group1159:
 	XCHGQ            SI, DI
 	ADDQ             $0x04, AX
 	SUBQ             $0x04, CX
-	JMP              group1159
+	JMP              group1164
 
-last1160:
+last1165:
 	VMOVUPD      (BX), Z9
 	VMOVUPD      64(BX), Z10
 	VMOVUPD      128(BX), Z11
@@ -16956,9 +17154,9 @@ last1160:
 	ADDQ         $0x04, AX
 	SUBQ         $0x04, CX
 
-single1161:
+single1166:
 	TESTQ            CX, CX
-	JZ               done1162
+	JZ               done1167
 	LEAQ             (AX), DI
 	MOVQ             416(R8), R9
 	MOVLQSX          (R9)(DI*4), DI
@@ -17222,13 +17420,13 @@ single1161:
 	VMOVUPD          Z16, 448(BX)
 	ADDQ             $0x01, AX
 	SUBQ             $0x01, CX
-	JMP              single1161
+	JMP              single1166
 
-done1162:
+done1167:
 	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K1
 	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K2
 	KORTESTB     K2, K1
-	JNZ          unsafe1156
+	JNZ          unsafe1161
 	MOVQ         sum_base+32(FP), AX
 	VMOVUPD      (BX), Z0
 	VMOVUPD      (AX), Z1
@@ -17269,16 +17467,16 @@ done1162:
 	VMOVUPD      (AX), Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	JMP          done1158
+	JMP          done1163
 
-few1157:
+few1162:
 	MOVQ             $-1, R10
 	BZHIQ            R9, R10, R10
 	KMOVB            R10, K1
 	MOVQ             R9, R10
 	SHLQ             $0x03, R10
 	CMPQ             CX, $0x04
-	JLT              single1184
+	JLT              single1189
 	LEAQ             (AX), R11
 	MOVQ             416(R8), R12
 	MOVLQSX          (R12)(R11*4), R11
@@ -17604,49 +17802,49 @@ few1157:
 	VFMADD231PD.BCST (SI), Z14, Z9
 	VFMADD231PD.BCST 64(SI), Z14, Z12
 	CMPQ             R10, $0x08
-	JLE              rows1186
+	JLE              rows1191
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 8(SI), Z14, Z11
 	VFMADD231PD.BCST 72(SI), Z14, Z13
 	CMPQ             R10, $0x10
-	JLE              rows1186
+	JLE              rows1191
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 16(SI), Z14, Z9
 	VFMADD231PD.BCST 80(SI), Z14, Z12
 	CMPQ             R10, $0x18
-	JLE              rows1186
+	JLE              rows1191
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 24(SI), Z14, Z11
 	VFMADD231PD.BCST 88(SI), Z14, Z13
 	CMPQ             R10, $0x20
-	JLE              rows1186
+	JLE              rows1191
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 32(SI), Z14, Z9
 	VFMADD231PD.BCST 96(SI), Z14, Z12
 	CMPQ             R10, $0x28
-	JLE              rows1186
+	JLE              rows1191
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 40(SI), Z14, Z11
 	VFMADD231PD.BCST 104(SI), Z14, Z13
 	CMPQ             R10, $0x30
-	JLE              rows1186
+	JLE              rows1191
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 48(SI), Z14, Z9
 	VFMADD231PD.BCST 112(SI), Z14, Z12
 	CMPQ             R10, $0x38
-	JLE              rows1186
+	JLE              rows1191
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 56(SI), Z14, Z11
 	VFMADD231PD.BCST 120(SI), Z14, Z13
 
-rows1186:
+rows1191:
 	VADDPD           Z11, Z9, Z9
 	VADDPD           Z13, Z12, Z12
 	VMOVUPD          128(SI), Z11
@@ -17666,49 +17864,49 @@ rows1186:
 	VFMADD231PD.BCST 256(SI), Z16, Z11
 	VFMADD231PD.BCST 320(SI), Z16, Z14
 	CMPQ             R10, $0x08
-	JLE              rows1187
+	JLE              rows1192
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 264(SI), Z16, Z13
 	VFMADD231PD.BCST 328(SI), Z16, Z15
 	CMPQ             R10, $0x10
-	JLE              rows1187
+	JLE              rows1192
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 272(SI), Z16, Z11
 	VFMADD231PD.BCST 336(SI), Z16, Z14
 	CMPQ             R10, $0x18
-	JLE              rows1187
+	JLE              rows1192
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 280(SI), Z16, Z13
 	VFMADD231PD.BCST 344(SI), Z16, Z15
 	CMPQ             R10, $0x20
-	JLE              rows1187
+	JLE              rows1192
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 288(SI), Z16, Z11
 	VFMADD231PD.BCST 352(SI), Z16, Z14
 	CMPQ             R10, $0x28
-	JLE              rows1187
+	JLE              rows1192
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 296(SI), Z16, Z13
 	VFMADD231PD.BCST 360(SI), Z16, Z15
 	CMPQ             R10, $0x30
-	JLE              rows1187
+	JLE              rows1192
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 304(SI), Z16, Z11
 	VFMADD231PD.BCST 368(SI), Z16, Z14
 	CMPQ             R10, $0x38
-	JLE              rows1187
+	JLE              rows1192
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 312(SI), Z16, Z13
 	VFMADD231PD.BCST 376(SI), Z16, Z15
 
-rows1187:
+rows1192:
 	VADDPD           Z13, Z11, Z11
 	VADDPD           Z15, Z14, Z14
 	VMOVUPD          384(SI), Z13
@@ -17728,49 +17926,49 @@ rows1187:
 	VFMADD231PD.BCST 512(SI), Z18, Z13
 	VFMADD231PD.BCST 576(SI), Z18, Z16
 	CMPQ             R10, $0x08
-	JLE              rows1188
+	JLE              rows1193
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 520(SI), Z18, Z15
 	VFMADD231PD.BCST 584(SI), Z18, Z17
 	CMPQ             R10, $0x10
-	JLE              rows1188
+	JLE              rows1193
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 528(SI), Z18, Z13
 	VFMADD231PD.BCST 592(SI), Z18, Z16
 	CMPQ             R10, $0x18
-	JLE              rows1188
+	JLE              rows1193
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 536(SI), Z18, Z15
 	VFMADD231PD.BCST 600(SI), Z18, Z17
 	CMPQ             R10, $0x20
-	JLE              rows1188
+	JLE              rows1193
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 544(SI), Z18, Z13
 	VFMADD231PD.BCST 608(SI), Z18, Z16
 	CMPQ             R10, $0x28
-	JLE              rows1188
+	JLE              rows1193
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 552(SI), Z18, Z15
 	VFMADD231PD.BCST 616(SI), Z18, Z17
 	CMPQ             R10, $0x30
-	JLE              rows1188
+	JLE              rows1193
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 560(SI), Z18, Z13
 	VFMADD231PD.BCST 624(SI), Z18, Z16
 	CMPQ             R10, $0x38
-	JLE              rows1188
+	JLE              rows1193
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 568(SI), Z18, Z15
 	VFMADD231PD.BCST 632(SI), Z18, Z17
 
-rows1188:
+rows1193:
 	VADDPD           Z15, Z13, Z13
 	VADDPD           Z17, Z16, Z16
 	VMOVUPD          640(SI), Z15
@@ -17790,49 +17988,49 @@ rows1188:
 	VFMADD231PD.BCST 768(SI), Z20, Z15
 	VFMADD231PD.BCST 832(SI), Z20, Z18
 	CMPQ             R10, $0x08
-	JLE              rows1189
+	JLE              rows1194
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 776(SI), Z20, Z17
 	VFMADD231PD.BCST 840(SI), Z20, Z19
 	CMPQ             R10, $0x10
-	JLE              rows1189
+	JLE              rows1194
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 784(SI), Z20, Z15
 	VFMADD231PD.BCST 848(SI), Z20, Z18
 	CMPQ             R10, $0x18
-	JLE              rows1189
+	JLE              rows1194
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 792(SI), Z20, Z17
 	VFMADD231PD.BCST 856(SI), Z20, Z19
 	CMPQ             R10, $0x20
-	JLE              rows1189
+	JLE              rows1194
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 800(SI), Z20, Z15
 	VFMADD231PD.BCST 864(SI), Z20, Z18
 	CMPQ             R10, $0x28
-	JLE              rows1189
+	JLE              rows1194
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 808(SI), Z20, Z17
 	VFMADD231PD.BCST 872(SI), Z20, Z19
 	CMPQ             R10, $0x30
-	JLE              rows1189
+	JLE              rows1194
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 816(SI), Z20, Z15
 	VFMADD231PD.BCST 880(SI), Z20, Z18
 	CMPQ             R10, $0x38
-	JLE              rows1189
+	JLE              rows1194
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 824(SI), Z20, Z17
 	VFMADD231PD.BCST 888(SI), Z20, Z19
 
-rows1189:
+rows1194:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z19, Z18, Z18
 	VMOVUPD          896(SI), Z17
@@ -17920,9 +18118,9 @@ rows1189:
 	VINSERTF128      $0x01, X9, Y10, Y9
 	VFMADD231PD      Y16, Y9, Y2
 
-group1182:
+group1187:
 	CMPQ             CX, $0x08
-	JLT              last1183
+	JLT              last1188
 	LEAQ             4(AX), R11
 	MOVQ             416(R8), R12
 	MOVLQSX          (R12)(R11*4), R11
@@ -18257,7 +18455,7 @@ group1182:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x08
-	JLE              rows1190
+	JLE              rows1195
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -18266,7 +18464,7 @@ group1182:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x10
-	JLE              rows1190
+	JLE              rows1195
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -18275,7 +18473,7 @@ group1182:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x18
-	JLE              rows1190
+	JLE              rows1195
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -18284,7 +18482,7 @@ group1182:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x20
-	JLE              rows1190
+	JLE              rows1195
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -18293,7 +18491,7 @@ group1182:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x28
-	JLE              rows1190
+	JLE              rows1195
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -18302,7 +18500,7 @@ group1182:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x30
-	JLE              rows1190
+	JLE              rows1195
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -18311,7 +18509,7 @@ group1182:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x38
-	JLE              rows1190
+	JLE              rows1195
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -18320,7 +18518,7 @@ group1182:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 
-rows1190:
+rows1195:
 	LEAQ         1(AX), R11
 	MOVQ         96(R8), R12
 	MOVQ         (R12)(R11*8), R11
@@ -18335,7 +18533,7 @@ rows1190:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1191
+	JLE          rows1196
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18344,7 +18542,7 @@ rows1190:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1191
+	JLE          rows1196
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18353,7 +18551,7 @@ rows1190:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1191
+	JLE          rows1196
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18362,7 +18560,7 @@ rows1190:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1191
+	JLE          rows1196
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18371,7 +18569,7 @@ rows1190:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1191
+	JLE          rows1196
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18380,7 +18578,7 @@ rows1190:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1191
+	JLE          rows1196
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18389,7 +18587,7 @@ rows1190:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1191
+	JLE          rows1196
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18398,7 +18596,7 @@ rows1190:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 
-rows1191:
+rows1196:
 	LEAQ         2(AX), R11
 	MOVQ         96(R8), R12
 	MOVQ         (R12)(R11*8), R11
@@ -18413,7 +18611,7 @@ rows1191:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1192
+	JLE          rows1197
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18422,7 +18620,7 @@ rows1191:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1192
+	JLE          rows1197
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18431,7 +18629,7 @@ rows1191:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1192
+	JLE          rows1197
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18440,7 +18638,7 @@ rows1191:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1192
+	JLE          rows1197
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18449,7 +18647,7 @@ rows1191:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1192
+	JLE          rows1197
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18458,7 +18656,7 @@ rows1191:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1192
+	JLE          rows1197
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18467,7 +18665,7 @@ rows1191:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1192
+	JLE          rows1197
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18476,7 +18674,7 @@ rows1191:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 
-rows1192:
+rows1197:
 	LEAQ         3(AX), R11
 	MOVQ         96(R8), R12
 	MOVQ         (R12)(R11*8), R11
@@ -18491,7 +18689,7 @@ rows1192:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1193
+	JLE          rows1198
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18500,7 +18698,7 @@ rows1192:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1193
+	JLE          rows1198
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18509,7 +18707,7 @@ rows1192:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1193
+	JLE          rows1198
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18518,7 +18716,7 @@ rows1192:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1193
+	JLE          rows1198
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18527,7 +18725,7 @@ rows1192:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1193
+	JLE          rows1198
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18536,7 +18734,7 @@ rows1192:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1193
+	JLE          rows1198
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18545,7 +18743,7 @@ rows1192:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1193
+	JLE          rows1198
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18554,7 +18752,7 @@ rows1192:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 
-rows1193:
+rows1198:
 	VMOVUPD          Z9, (BX)
 	VMOVUPD          Z11, 64(BX)
 	VMOVUPD          Z12, 128(BX)
@@ -18576,49 +18774,49 @@ rows1193:
 	VFMADD231PD.BCST (DI), Z14, Z9
 	VFMADD231PD.BCST 64(DI), Z14, Z12
 	CMPQ             R10, $0x08
-	JLE              rows1194
+	JLE              rows1199
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 8(DI), Z14, Z11
 	VFMADD231PD.BCST 72(DI), Z14, Z13
 	CMPQ             R10, $0x10
-	JLE              rows1194
+	JLE              rows1199
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 16(DI), Z14, Z9
 	VFMADD231PD.BCST 80(DI), Z14, Z12
 	CMPQ             R10, $0x18
-	JLE              rows1194
+	JLE              rows1199
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 24(DI), Z14, Z11
 	VFMADD231PD.BCST 88(DI), Z14, Z13
 	CMPQ             R10, $0x20
-	JLE              rows1194
+	JLE              rows1199
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 32(DI), Z14, Z9
 	VFMADD231PD.BCST 96(DI), Z14, Z12
 	CMPQ             R10, $0x28
-	JLE              rows1194
+	JLE              rows1199
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 40(DI), Z14, Z11
 	VFMADD231PD.BCST 104(DI), Z14, Z13
 	CMPQ             R10, $0x30
-	JLE              rows1194
+	JLE              rows1199
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 48(DI), Z14, Z9
 	VFMADD231PD.BCST 112(DI), Z14, Z12
 	CMPQ             R10, $0x38
-	JLE              rows1194
+	JLE              rows1199
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 56(DI), Z14, Z11
 	VFMADD231PD.BCST 120(DI), Z14, Z13
 
-rows1194:
+rows1199:
 	VADDPD           Z11, Z9, Z9
 	VADDPD           Z13, Z12, Z12
 	VMOVUPD          128(DI), Z11
@@ -18638,49 +18836,49 @@ rows1194:
 	VFMADD231PD.BCST 256(DI), Z16, Z11
 	VFMADD231PD.BCST 320(DI), Z16, Z14
 	CMPQ             R10, $0x08
-	JLE              rows1195
+	JLE              rows1200
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 264(DI), Z16, Z13
 	VFMADD231PD.BCST 328(DI), Z16, Z15
 	CMPQ             R10, $0x10
-	JLE              rows1195
+	JLE              rows1200
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 272(DI), Z16, Z11
 	VFMADD231PD.BCST 336(DI), Z16, Z14
 	CMPQ             R10, $0x18
-	JLE              rows1195
+	JLE              rows1200
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 280(DI), Z16, Z13
 	VFMADD231PD.BCST 344(DI), Z16, Z15
 	CMPQ             R10, $0x20
-	JLE              rows1195
+	JLE              rows1200
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 288(DI), Z16, Z11
 	VFMADD231PD.BCST 352(DI), Z16, Z14
 	CMPQ             R10, $0x28
-	JLE              rows1195
+	JLE              rows1200
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 296(DI), Z16, Z13
 	VFMADD231PD.BCST 360(DI), Z16, Z15
 	CMPQ             R10, $0x30
-	JLE              rows1195
+	JLE              rows1200
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 304(DI), Z16, Z11
 	VFMADD231PD.BCST 368(DI), Z16, Z14
 	CMPQ             R10, $0x38
-	JLE              rows1195
+	JLE              rows1200
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 312(DI), Z16, Z13
 	VFMADD231PD.BCST 376(DI), Z16, Z15
 
-rows1195:
+rows1200:
 	VADDPD           Z13, Z11, Z11
 	VADDPD           Z15, Z14, Z14
 	VMOVUPD          384(DI), Z13
@@ -18700,49 +18898,49 @@ rows1195:
 	VFMADD231PD.BCST 512(DI), Z18, Z13
 	VFMADD231PD.BCST 576(DI), Z18, Z16
 	CMPQ             R10, $0x08
-	JLE              rows1196
+	JLE              rows1201
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 520(DI), Z18, Z15
 	VFMADD231PD.BCST 584(DI), Z18, Z17
 	CMPQ             R10, $0x10
-	JLE              rows1196
+	JLE              rows1201
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 528(DI), Z18, Z13
 	VFMADD231PD.BCST 592(DI), Z18, Z16
 	CMPQ             R10, $0x18
-	JLE              rows1196
+	JLE              rows1201
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 536(DI), Z18, Z15
 	VFMADD231PD.BCST 600(DI), Z18, Z17
 	CMPQ             R10, $0x20
-	JLE              rows1196
+	JLE              rows1201
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 544(DI), Z18, Z13
 	VFMADD231PD.BCST 608(DI), Z18, Z16
 	CMPQ             R10, $0x28
-	JLE              rows1196
+	JLE              rows1201
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 552(DI), Z18, Z15
 	VFMADD231PD.BCST 616(DI), Z18, Z17
 	CMPQ             R10, $0x30
-	JLE              rows1196
+	JLE              rows1201
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 560(DI), Z18, Z13
 	VFMADD231PD.BCST 624(DI), Z18, Z16
 	CMPQ             R10, $0x38
-	JLE              rows1196
+	JLE              rows1201
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 568(DI), Z18, Z15
 	VFMADD231PD.BCST 632(DI), Z18, Z17
 
-rows1196:
+rows1201:
 	VADDPD           Z15, Z13, Z13
 	VADDPD           Z17, Z16, Z16
 	VMOVUPD          640(DI), Z15
@@ -18762,49 +18960,49 @@ rows1196:
 	VFMADD231PD.BCST 768(DI), Z20, Z15
 	VFMADD231PD.BCST 832(DI), Z20, Z18
 	CMPQ             R10, $0x08
-	JLE              rows1197
+	JLE              rows1202
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 776(DI), Z20, Z17
 	VFMADD231PD.BCST 840(DI), Z20, Z19
 	CMPQ             R10, $0x10
-	JLE              rows1197
+	JLE              rows1202
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 784(DI), Z20, Z15
 	VFMADD231PD.BCST 848(DI), Z20, Z18
 	CMPQ             R10, $0x18
-	JLE              rows1197
+	JLE              rows1202
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 792(DI), Z20, Z17
 	VFMADD231PD.BCST 856(DI), Z20, Z19
 	CMPQ             R10, $0x20
-	JLE              rows1197
+	JLE              rows1202
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 800(DI), Z20, Z15
 	VFMADD231PD.BCST 864(DI), Z20, Z18
 	CMPQ             R10, $0x28
-	JLE              rows1197
+	JLE              rows1202
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 808(DI), Z20, Z17
 	VFMADD231PD.BCST 872(DI), Z20, Z19
 	CMPQ             R10, $0x30
-	JLE              rows1197
+	JLE              rows1202
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 816(DI), Z20, Z15
 	VFMADD231PD.BCST 880(DI), Z20, Z18
 	CMPQ             R10, $0x38
-	JLE              rows1197
+	JLE              rows1202
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 824(DI), Z20, Z17
 	VFMADD231PD.BCST 888(DI), Z20, Z19
 
-rows1197:
+rows1202:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z19, Z18, Z18
 	VMOVUPD          896(DI), Z17
@@ -18894,9 +19092,9 @@ rows1197:
 	XCHGQ            SI, DI
 	ADDQ             $0x04, AX
 	SUBQ             $0x04, CX
-	JMP              group1182
+	JMP              group1187
 
-last1183:
+last1188:
 	VMOVUPD      (BX), Z9
 	VMOVUPD      64(BX), Z10
 	VMOVUPD      128(BX), Z11
@@ -18919,7 +19117,7 @@ last1183:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1198
+	JLE          rows1203
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -18928,7 +19126,7 @@ last1183:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1198
+	JLE          rows1203
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -18937,7 +19135,7 @@ last1183:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1198
+	JLE          rows1203
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -18946,7 +19144,7 @@ last1183:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1198
+	JLE          rows1203
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -18955,7 +19153,7 @@ last1183:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1198
+	JLE          rows1203
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -18964,7 +19162,7 @@ last1183:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1198
+	JLE          rows1203
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -18973,7 +19171,7 @@ last1183:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1198
+	JLE          rows1203
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -18982,7 +19180,7 @@ last1183:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 
-rows1198:
+rows1203:
 	LEAQ         1(AX), DI
 	MOVQ         96(R8), R11
 	MOVQ         (R11)(DI*8), DI
@@ -18997,7 +19195,7 @@ rows1198:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1199
+	JLE          rows1204
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19006,7 +19204,7 @@ rows1198:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1199
+	JLE          rows1204
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19015,7 +19213,7 @@ rows1198:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1199
+	JLE          rows1204
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19024,7 +19222,7 @@ rows1198:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1199
+	JLE          rows1204
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19033,7 +19231,7 @@ rows1198:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1199
+	JLE          rows1204
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19042,7 +19240,7 @@ rows1198:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1199
+	JLE          rows1204
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19051,7 +19249,7 @@ rows1198:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1199
+	JLE          rows1204
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19060,7 +19258,7 @@ rows1198:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 
-rows1199:
+rows1204:
 	LEAQ         2(AX), DI
 	MOVQ         96(R8), R11
 	MOVQ         (R11)(DI*8), DI
@@ -19075,7 +19273,7 @@ rows1199:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1200
+	JLE          rows1205
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19084,7 +19282,7 @@ rows1199:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1200
+	JLE          rows1205
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19093,7 +19291,7 @@ rows1199:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1200
+	JLE          rows1205
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19102,7 +19300,7 @@ rows1199:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1200
+	JLE          rows1205
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19111,7 +19309,7 @@ rows1199:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1200
+	JLE          rows1205
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19120,7 +19318,7 @@ rows1199:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1200
+	JLE          rows1205
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19129,7 +19327,7 @@ rows1199:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1200
+	JLE          rows1205
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19138,7 +19336,7 @@ rows1199:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 
-rows1200:
+rows1205:
 	LEAQ         3(AX), DI
 	MOVQ         96(R8), R11
 	MOVQ         (R11)(DI*8), DI
@@ -19153,7 +19351,7 @@ rows1200:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1201
+	JLE          rows1206
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19162,7 +19360,7 @@ rows1200:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1201
+	JLE          rows1206
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19171,7 +19369,7 @@ rows1200:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1201
+	JLE          rows1206
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19180,7 +19378,7 @@ rows1200:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1201
+	JLE          rows1206
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19189,7 +19387,7 @@ rows1200:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1201
+	JLE          rows1206
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19198,7 +19396,7 @@ rows1200:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1201
+	JLE          rows1206
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19207,7 +19405,7 @@ rows1200:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1201
+	JLE          rows1206
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19216,7 +19414,7 @@ rows1200:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 
-rows1201:
+rows1206:
 	VMOVUPD Z9, (BX)
 	VMOVUPD Z10, 64(BX)
 	VMOVUPD Z11, 128(BX)
@@ -19228,9 +19426,9 @@ rows1201:
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 
-single1184:
+single1189:
 	TESTQ            CX, CX
-	JZ               done1185
+	JZ               done1190
 	LEAQ             (AX), DI
 	MOVQ             416(R8), R11
 	MOVLQSX          (R11)(DI*4), DI
@@ -19322,49 +19520,49 @@ single1184:
 	VFMADD231PD.BCST (SI), Z11, Z15
 	VFMADD231PD.BCST 64(SI), Z11, Z16
 	CMPQ             R10, $0x08
-	JLE              rows1202
+	JLE              rows1207
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 8(SI), Z11, Z9
 	VFMADD231PD.BCST 72(SI), Z11, Z10
 	CMPQ             R10, $0x10
-	JLE              rows1202
+	JLE              rows1207
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 16(SI), Z11, Z15
 	VFMADD231PD.BCST 80(SI), Z11, Z16
 	CMPQ             R10, $0x18
-	JLE              rows1202
+	JLE              rows1207
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 24(SI), Z11, Z9
 	VFMADD231PD.BCST 88(SI), Z11, Z10
 	CMPQ             R10, $0x20
-	JLE              rows1202
+	JLE              rows1207
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 32(SI), Z11, Z15
 	VFMADD231PD.BCST 96(SI), Z11, Z16
 	CMPQ             R10, $0x28
-	JLE              rows1202
+	JLE              rows1207
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 40(SI), Z11, Z9
 	VFMADD231PD.BCST 104(SI), Z11, Z10
 	CMPQ             R10, $0x30
-	JLE              rows1202
+	JLE              rows1207
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 48(SI), Z11, Z15
 	VFMADD231PD.BCST 112(SI), Z11, Z16
 	CMPQ             R10, $0x38
-	JLE              rows1202
+	JLE              rows1207
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 56(SI), Z11, Z9
 	VFMADD231PD.BCST 120(SI), Z11, Z10
 
-rows1202:
+rows1207:
 	VADDPD           Z9, Z15, Z15
 	VADDPD           Z10, Z16, Z16
 	VMOVUPD          128(SI), Z9
@@ -19466,7 +19664,7 @@ rows1202:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x08
-	JLE              rows1203
+	JLE              rows1208
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -19475,7 +19673,7 @@ rows1202:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x10
-	JLE              rows1203
+	JLE              rows1208
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -19484,7 +19682,7 @@ rows1202:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x18
-	JLE              rows1203
+	JLE              rows1208
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -19493,7 +19691,7 @@ rows1202:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x20
-	JLE              rows1203
+	JLE              rows1208
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -19502,7 +19700,7 @@ rows1202:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x28
-	JLE              rows1203
+	JLE              rows1208
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -19511,7 +19709,7 @@ rows1202:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x30
-	JLE              rows1203
+	JLE              rows1208
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -19520,7 +19718,7 @@ rows1202:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x38
-	JLE              rows1203
+	JLE              rows1208
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -19529,7 +19727,7 @@ rows1202:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 
-rows1203:
+rows1208:
 	VMOVUPD Z9, (BX)
 	VMOVUPD Z10, 64(BX)
 	VMOVUPD Z11, 128(BX)
@@ -19540,277 +19738,277 @@ rows1203:
 	VMOVUPD Z16, 448(BX)
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
-	JMP     single1184
+	JMP     single1189
 
-done1185:
+done1190:
 	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K2
 	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K3
 	KORTESTB     K3, K2
-	JNZ          unsafe1156
+	JNZ          unsafe1161
 	MOVQ         sum_base+32(FP), AX
 	VMOVUPD      (BX), Z0
 	VMOVUPD.Z    (AX), K1, Z1
 	VADDPD       Z1, Z0, Z0
 	TESTQ        $0x00000007, R9
-	JNZ          partial1205
+	JNZ          partial1210
 	VMOVUPD      Z0, (AX)
-	JMP          stored1208
+	JMP          stored1213
 
-partial1205:
+partial1210:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1206
+	JZ         noFour1211
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1206:
+noFour1211:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1207
+	JZ         noTwo1212
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1207:
+noTwo1212:
 	TESTQ  $0x00000001, R9
-	JZ     stored1208
+	JZ     stored1213
 	VMOVSD X0, (CX)
 
-stored1208:
+stored1213:
 	CMPQ      R10, $0x08
-	JLE       rows1204
+	JLE       rows1209
 	ADDQ      R10, AX
 	VMOVUPD   64(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1209
+	JNZ       partial1214
 	VMOVUPD   Z0, (AX)
-	JMP       stored1212
+	JMP       stored1217
 
-partial1209:
+partial1214:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1210
+	JZ         noFour1215
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1210:
+noFour1215:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1211
+	JZ         noTwo1216
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1211:
+noTwo1216:
 	TESTQ  $0x00000001, R9
-	JZ     stored1212
+	JZ     stored1217
 	VMOVSD X0, (CX)
 
-stored1212:
+stored1217:
 	CMPQ      R10, $0x10
-	JLE       rows1204
+	JLE       rows1209
 	ADDQ      R10, AX
 	VMOVUPD   128(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1213
+	JNZ       partial1218
 	VMOVUPD   Z0, (AX)
-	JMP       stored1216
+	JMP       stored1221
 
-partial1213:
+partial1218:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1214
+	JZ         noFour1219
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1214:
+noFour1219:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1215
+	JZ         noTwo1220
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1215:
+noTwo1220:
 	TESTQ  $0x00000001, R9
-	JZ     stored1216
+	JZ     stored1221
 	VMOVSD X0, (CX)
 
-stored1216:
+stored1221:
 	CMPQ      R10, $0x18
-	JLE       rows1204
+	JLE       rows1209
 	ADDQ      R10, AX
 	VMOVUPD   192(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1217
+	JNZ       partial1222
 	VMOVUPD   Z0, (AX)
-	JMP       stored1220
+	JMP       stored1225
 
-partial1217:
+partial1222:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1218
+	JZ         noFour1223
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1218:
+noFour1223:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1219
+	JZ         noTwo1224
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1219:
+noTwo1224:
 	TESTQ  $0x00000001, R9
-	JZ     stored1220
+	JZ     stored1225
 	VMOVSD X0, (CX)
 
-stored1220:
+stored1225:
 	CMPQ      R10, $0x20
-	JLE       rows1204
+	JLE       rows1209
 	ADDQ      R10, AX
 	VMOVUPD   256(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1221
+	JNZ       partial1226
 	VMOVUPD   Z0, (AX)
-	JMP       stored1224
+	JMP       stored1229
 
-partial1221:
+partial1226:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1222
+	JZ         noFour1227
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1222:
+noFour1227:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1223
+	JZ         noTwo1228
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1223:
+noTwo1228:
 	TESTQ  $0x00000001, R9
-	JZ     stored1224
+	JZ     stored1229
 	VMOVSD X0, (CX)
 
-stored1224:
+stored1229:
 	CMPQ      R10, $0x28
-	JLE       rows1204
+	JLE       rows1209
 	ADDQ      R10, AX
 	VMOVUPD   320(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1225
+	JNZ       partial1230
 	VMOVUPD   Z0, (AX)
-	JMP       stored1228
+	JMP       stored1233
 
-partial1225:
+partial1230:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1226
+	JZ         noFour1231
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1226:
+noFour1231:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1227
+	JZ         noTwo1232
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1227:
+noTwo1232:
 	TESTQ  $0x00000001, R9
-	JZ     stored1228
+	JZ     stored1233
 	VMOVSD X0, (CX)
 
-stored1228:
+stored1233:
 	CMPQ      R10, $0x30
-	JLE       rows1204
+	JLE       rows1209
 	ADDQ      R10, AX
 	VMOVUPD   384(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1229
+	JNZ       partial1234
 	VMOVUPD   Z0, (AX)
-	JMP       stored1232
+	JMP       stored1237
 
-partial1229:
+partial1234:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1230
+	JZ         noFour1235
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1230:
+noFour1235:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1231
+	JZ         noTwo1236
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1231:
+noTwo1236:
 	TESTQ  $0x00000001, R9
-	JZ     stored1232
+	JZ     stored1237
 	VMOVSD X0, (CX)
 
-stored1232:
+stored1237:
 	CMPQ      R10, $0x38
-	JLE       rows1204
+	JLE       rows1209
 	ADDQ      R10, AX
 	VMOVUPD   448(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1233
+	JNZ       partial1238
 	VMOVUPD   Z0, (AX)
-	JMP       stored1236
+	JMP       stored1241
 
-partial1233:
+partial1238:
 	LEAQ       (AX), AX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1234
+	JZ         noFour1239
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour1234:
+noFour1239:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1235
+	JZ         noTwo1240
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo1235:
+noTwo1240:
 	TESTQ  $0x00000001, R9
-	JZ     stored1236
+	JZ     stored1241
 	VMOVSD X0, (AX)
 
-stored1236:
-rows1204:
-done1158:
+stored1241:
+rows1209:
+done1163:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VADDPD     Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -19823,7 +20021,7 @@ done1158:
 	VZEROUPPER
 	RET
 
-unsafe1156:
+unsafe1161:
 	MOVB $0x00, AL
 	MOVB AL, safe+80(FP)
 	VZEROUPPER
@@ -19838,109 +20036,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1237:
+group1242:
 	CMPQ              DX, $0x04
-	JLT               done1238
+	JLT               done1243
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              (AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              8(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              16(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              24(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              32(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              40(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              48(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              56(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              64(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              72(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              80(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              88(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              96(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              104(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              112(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              120(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              128(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              136(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              144(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1238
+	JLT               done1243
 	CMPQ              152(AX), SI
-	JHI               done1238
+	JHI               done1243
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -20451,7 +20649,7 @@ group1237:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1238
+	JNZ               done1243
 	VMOVUPD           constants<>+2000(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -20625,9 +20823,9 @@ group1237:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1237
+	JMP               group1242
 
-done1238:
+done1243:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -20646,15 +20844,15 @@ TEXT ·exp256(SB), $0-48
 	VMOVUPD constants<>+1968(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1240
+	JLT     rest1245
 
-whole1239:
+whole1244:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1241
+	JZ           quick1246
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -20693,9 +20891,9 @@ whole1239:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1242
+	JMP          done1247
 
-quick1241:
+quick1246:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -20722,14 +20920,14 @@ quick1241:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1242:
+done1247:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1243
+	JZ           quick1248
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -20768,9 +20966,9 @@ done1242:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1244
+	JMP          done1249
 
-quick1243:
+quick1248:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -20797,24 +20995,24 @@ quick1243:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1244:
+done1249:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1239
+	JGE     whole1244
 
-rest1240:
+rest1245:
 	CMPQ DX, $0x00000004
-	JLT  rest1246
+	JLT  rest1251
 
-whole1245:
+whole1250:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1247
+	JZ           quick1252
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -20853,9 +21051,9 @@ whole1245:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1248
+	JMP          done1253
 
-quick1247:
+quick1252:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -20882,16 +21080,16 @@ quick1247:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1248:
+done1253:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1245
+	JGE     whole1250
 
-rest1246:
+rest1251:
 	TESTQ        DX, DX
-	JZ           done1249
+	JZ           done1254
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -20901,7 +21099,7 @@ rest1246:
 	VCMPPD       $0x06, constants<>+2096(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick1250
+	JZ           quick1255
 	VMOVUPD      constants<>+2160(SB), Y5
 	VMAXPD       Y6, Y5, Y6
 	VMOVUPD      constants<>+2192(SB), Y5
@@ -20940,9 +21138,9 @@ rest1246:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done1251
+	JMP          done1256
 
-quick1250:
+quick1255:
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -20969,26 +21167,26 @@ quick1250:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y0
 
-done1251:
+done1256:
 	CMPQ    DX, $0x04
-	JLT     partial1252
+	JLT     partial1257
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1254
+	JMP     stored1259
 
-partial1252:
+partial1257:
 	CMPQ         DX, $0x02
-	JLT          single1253
+	JLT          single1258
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1254
+	JEQ          stored1259
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1254
+	JMP          stored1259
 
-single1253:
+single1258:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1254:
-done1249:
+stored1259:
+done1254:
 	VZEROUPPER
 	RET
 
@@ -21004,16 +21202,16 @@ TEXT ·log256(SB), $0-48
 	VMOVUPD constants<>+2064(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1256
+	JLT     rest1261
 
-whole1255:
+whole1260:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1257
+	JZ          quick1262
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -21056,9 +21254,9 @@ whole1255:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1258
+	JMP         done1263
 
-quick1257:
+quick1262:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -21089,7 +21287,7 @@ quick1257:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1258:
+done1263:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
@@ -21097,7 +21295,7 @@ done1258:
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1259
+	JZ          quick1264
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -21140,9 +21338,9 @@ done1258:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1260
+	JMP         done1265
 
-quick1259:
+quick1264:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -21173,25 +21371,25 @@ quick1259:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1260:
+done1265:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1255
+	JGE     whole1260
 
-rest1256:
+rest1261:
 	CMPQ DX, $0x00000004
-	JLT  rest1262
+	JLT  rest1267
 
-whole1261:
+whole1266:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1263
+	JZ          quick1268
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -21234,9 +21432,9 @@ whole1261:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1264
+	JMP         done1269
 
-quick1263:
+quick1268:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -21267,16 +21465,16 @@ quick1263:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1264:
+done1269:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1261
+	JGE     whole1266
 
-rest1262:
+rest1267:
 	TESTQ       DX, DX
-	JZ          done1265
+	JZ          done1270
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -21289,7 +21487,7 @@ rest1262:
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick1266
+	JZ          quick1271
 	VMOVAPD     Y5, Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y5, Y7
 	VMULPD      constants<>+2448(SB), Y5, Y6
@@ -21332,9 +21530,9 @@ rest1262:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y0, Y0
-	JMP         done1267
+	JMP         done1272
 
-quick1266:
+quick1271:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
@@ -21365,26 +21563,26 @@ quick1266:
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1267:
+done1272:
 	CMPQ    DX, $0x04
-	JLT     partial1268
+	JLT     partial1273
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1270
+	JMP     stored1275
 
-partial1268:
+partial1273:
 	CMPQ         DX, $0x02
-	JLT          single1269
+	JLT          single1274
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1270
+	JEQ          stored1275
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1270
+	JMP          stored1275
 
-single1269:
+single1274:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1270:
-done1265:
+stored1275:
+done1270:
 	VZEROUPPER
 	RET
 
@@ -21398,16 +21596,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest1272
+	JLT          rest1277
 
-whole1271:
+whole1276:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1968(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick1273
+	JZ           quick1278
 	VMOVUPD      constants<>+2160(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2192(SB), Y3
@@ -21446,9 +21644,9 @@ whole1271:
 	VPADDQ       constants<>+2000(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done1274
+	JMP          done1279
 
-quick1273:
+quick1278:
 	VMOVUPD      constants<>+2256(SB), Y3
 	VFMADD231PD  constants<>+2224(SB), Y2, Y3
 	VSUBPD       constants<>+2256(SB), Y3, Y4
@@ -21475,17 +21673,17 @@ quick1273:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
-done1274:
+done1279:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1271
+	JGE     whole1276
 
-rest1272:
+rest1277:
 	TESTQ        DX, DX
-	JZ           done1275
+	JZ           done1280
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -21497,7 +21695,7 @@ rest1272:
 	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick1276
+	JZ           quick1281
 	VMOVUPD      constants<>+2160(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2192(SB), Y0
@@ -21536,9 +21734,9 @@ rest1272:
 	VPADDQ       constants<>+2000(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done1277
+	JMP          done1282
 
-quick1276:
+quick1281:
 	VMOVUPD      constants<>+2256(SB), Y0
 	VFMADD231PD  constants<>+2224(SB), Y3, Y0
 	VSUBPD       constants<>+2256(SB), Y0, Y4
@@ -21565,29 +21763,29 @@ quick1276:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
-done1277:
+done1282:
 	CMPQ    DX, $0x04
-	JLT     partial1278
+	JLT     partial1283
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1280
+	JMP     stored1285
 
-partial1278:
+partial1283:
 	CMPQ         DX, $0x02
-	JLT          single1279
+	JLT          single1284
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1280
+	JEQ          stored1285
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored1280
+	JMP          stored1285
 
-single1279:
+single1284:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1280:
+stored1285:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done1275:
+done1280:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -21605,9 +21803,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest1282
+	JLT     rest1287
 
-whole1281:
+whole1286:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -21615,11 +21813,11 @@ whole1281:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1281
+	JGE     whole1286
 
-rest1282:
+rest1287:
 	TESTQ      CX, CX
-	JZ         done1283
+	JZ         done1288
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -21630,17 +21828,17 @@ rest1282:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done1283:
+done1288:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers1284
+	JZ         numbers1289
 	VMOVUPD    constants<>+1840(SB), Y0
 
-numbers1284:
+numbers1289:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -21654,9 +21852,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1286
+	JLT          rest1291
 
-whole1285:
+whole1290:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -21672,24 +21870,24 @@ whole1285:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1285
+	JGE         whole1290
 
-rest1286:
+rest1291:
 	CMPQ DX, $0x00000004
-	JLT  rest1288
+	JLT  rest1293
 
-whole1287:
+whole1292:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1287
+	JGE         whole1292
 
-rest1288:
+rest1293:
 	TESTQ       DX, DX
-	JZ          done1289
+	JZ          done1294
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -21698,24 +21896,24 @@ rest1288:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1290
+	JLT         partial1295
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1292
+	JMP         stored1297
 
-partial1290:
+partial1295:
 	CMPQ         DX, $0x02
-	JLT          single1291
+	JLT          single1296
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1292
+	JEQ          stored1297
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1292
+	JMP          stored1297
 
-single1291:
+single1296:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1292:
-done1289:
+stored1297:
+done1294:
 	VZEROUPPER
 	RET
 
@@ -21731,9 +21929,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest1294
+	JLT    rest1299
 
-whole1293:
+whole1298:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -21749,24 +21947,24 @@ whole1293:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1293
+	JGE         whole1298
 
-rest1294:
+rest1299:
 	CMPQ DX, $0x00000004
-	JLT  rest1296
+	JLT  rest1301
 
-whole1295:
+whole1300:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1295
+	JGE         whole1300
 
-rest1296:
+rest1301:
 	TESTQ       DX, DX
-	JZ          done1297
+	JZ          done1302
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -21774,7 +21972,7 @@ rest1296:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done1297:
+done1302:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -21783,6 +21981,392 @@ done1297:
 	VPERMILPD    $0x01, X1, X0
 	VADDSD       X0, X1, X1
 	MOVSD        X1, ret+48(FP)
+	VZEROUPPER
+	RET
+
+// func entropy256(x []float64) float64
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·entropy256(SB), $0-32
+	MOVQ    x_base+0(FP), AX
+	MOVQ    x_len+8(FP), CX
+	VMOVUPD constants<>+2544(SB), Y0
+	VMOVUPD constants<>+2608(SB), Y1
+	VMOVUPD constants<>+2000(SB), Y2
+	VMOVUPD constants<>+2064(SB), Y3
+	VXORPD  Y4, Y4, Y4
+	XORQ    DX, DX
+	CMPQ    CX, $0x00000008
+	JLT     rest1304
+
+whole1303:
+	VMOVUPD     (AX)(DX*8), Y5
+	VMAXPD      constants<>+2416(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
+	VCMPPD      $0x1e, constants<>+1936(SB), Y6, Y8
+	VORPD       Y8, Y7, Y7
+	VMOVMSKPD   Y7, BX
+	TESTL       BX, BX
+	JZ          quick1305
+	VMOVAPD     Y6, Y7
+	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
+	VMULPD      constants<>+2448(SB), Y6, Y8
+	VBLENDVPD   Y9, Y8, Y6, Y6
+	VANDPD      constants<>+2480(SB), Y9, Y8
+	VPADDQ      Y0, Y6, Y6
+	VPSRLQ      $0x34, Y6, Y9
+	VORPD       Y1, Y9, Y9
+	VSUBPD      constants<>+2640(SB), Y9, Y9
+	VANDPD      constants<>+2576(SB), Y6, Y6
+	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VADDPD      Y8, Y9, Y9
+	VSUBPD      Y2, Y6, Y6
+	VADDPD      constants<>+2032(SB), Y6, Y8
+	VDIVPD      Y8, Y6, Y8
+	VMULPD      Y8, Y8, Y10
+	VMULPD      Y10, Y10, Y11
+	VMOVUPD     constants<>+1744(SB), Y12
+	VFMADD213PD constants<>+1680(SB), Y11, Y12
+	VFMADD213PD constants<>+1616(SB), Y11, Y12
+	VFMADD213PD constants<>+1552(SB), Y11, Y12
+	VMOVUPD     constants<>+1712(SB), Y13
+	VFMADD213PD constants<>+1648(SB), Y11, Y13
+	VFMADD213PD constants<>+1584(SB), Y11, Y13
+	VMULPD      Y3, Y6, Y14
+	VMULPD      Y6, Y14, Y14
+	VMOVAPD     Y14, Y15
+	VFMADD231PD Y13, Y11, Y15
+	VFMADD231PD Y12, Y10, Y15
+	VMULPD      constants<>+2384(SB), Y9, Y11
+	VFMADD231PD Y15, Y8, Y11
+	VSUBPD      Y11, Y14, Y14
+	VSUBPD      Y6, Y14, Y14
+	VFMSUB132PD constants<>+2352(SB), Y14, Y9
+	VMOVAPD     Y9, Y6
+	VXORPD      Y8, Y8, Y8
+	VCMPPD      $0x00, Y8, Y7, Y9
+	VBLENDVPD   Y9, constants<>+1776(SB), Y6, Y6
+	VCMPPD      $0x00, constants<>+1808(SB), Y7, Y9
+	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
+	VCMPPD      $0x19, Y8, Y7, Y9
+	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
+	JMP         done1306
+
+quick1305:
+	VPADDQ      Y0, Y6, Y6
+	VPSRLQ      $0x34, Y6, Y7
+	VORPD       Y1, Y7, Y7
+	VSUBPD      constants<>+2640(SB), Y7, Y7
+	VANDPD      constants<>+2576(SB), Y6, Y6
+	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VSUBPD      Y2, Y6, Y6
+	VADDPD      constants<>+2032(SB), Y6, Y8
+	VDIVPD      Y8, Y6, Y8
+	VMULPD      Y8, Y8, Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVUPD     constants<>+1744(SB), Y11
+	VFMADD213PD constants<>+1680(SB), Y10, Y11
+	VFMADD213PD constants<>+1616(SB), Y10, Y11
+	VFMADD213PD constants<>+1552(SB), Y10, Y11
+	VMOVUPD     constants<>+1712(SB), Y12
+	VFMADD213PD constants<>+1648(SB), Y10, Y12
+	VFMADD213PD constants<>+1584(SB), Y10, Y12
+	VMULPD      Y3, Y6, Y13
+	VMULPD      Y6, Y13, Y13
+	VMOVAPD     Y13, Y14
+	VFMADD231PD Y12, Y10, Y14
+	VFMADD231PD Y11, Y9, Y14
+	VMULPD      constants<>+2384(SB), Y7, Y10
+	VFMADD231PD Y14, Y8, Y10
+	VSUBPD      Y10, Y13, Y13
+	VSUBPD      Y6, Y13, Y13
+	VFMSUB132PD constants<>+2352(SB), Y13, Y7
+	VMOVAPD     Y7, Y6
+
+done1306:
+	VFNMADD231PD Y5, Y6, Y4
+	VMOVUPD      32(AX)(DX*8), Y5
+	VMAXPD       constants<>+2416(SB), Y5, Y6
+	VCMPPD       $0x19, constants<>+2416(SB), Y6, Y7
+	VCMPPD       $0x1e, constants<>+1936(SB), Y6, Y8
+	VORPD        Y8, Y7, Y7
+	VMOVMSKPD    Y7, BX
+	TESTL        BX, BX
+	JZ           quick1307
+	VMOVAPD      Y6, Y7
+	VCMPPD       $0x19, constants<>+2416(SB), Y6, Y9
+	VMULPD       constants<>+2448(SB), Y6, Y8
+	VBLENDVPD    Y9, Y8, Y6, Y6
+	VANDPD       constants<>+2480(SB), Y9, Y8
+	VPADDQ       Y0, Y6, Y6
+	VPSRLQ       $0x34, Y6, Y9
+	VORPD        Y1, Y9, Y9
+	VSUBPD       constants<>+2640(SB), Y9, Y9
+	VANDPD       constants<>+2576(SB), Y6, Y6
+	VPADDQ       constants<>+2512(SB), Y6, Y6
+	VADDPD       Y8, Y9, Y9
+	VSUBPD       Y2, Y6, Y6
+	VADDPD       constants<>+2032(SB), Y6, Y8
+	VDIVPD       Y8, Y6, Y8
+	VMULPD       Y8, Y8, Y10
+	VMULPD       Y10, Y10, Y11
+	VMOVUPD      constants<>+1744(SB), Y12
+	VFMADD213PD  constants<>+1680(SB), Y11, Y12
+	VFMADD213PD  constants<>+1616(SB), Y11, Y12
+	VFMADD213PD  constants<>+1552(SB), Y11, Y12
+	VMOVUPD      constants<>+1712(SB), Y13
+	VFMADD213PD  constants<>+1648(SB), Y11, Y13
+	VFMADD213PD  constants<>+1584(SB), Y11, Y13
+	VMULPD       Y3, Y6, Y14
+	VMULPD       Y6, Y14, Y14
+	VMOVAPD      Y14, Y15
+	VFMADD231PD  Y13, Y11, Y15
+	VFMADD231PD  Y12, Y10, Y15
+	VMULPD       constants<>+2384(SB), Y9, Y11
+	VFMADD231PD  Y15, Y8, Y11
+	VSUBPD       Y11, Y14, Y14
+	VSUBPD       Y6, Y14, Y14
+	VFMSUB132PD  constants<>+2352(SB), Y14, Y9
+	VMOVAPD      Y9, Y6
+	VXORPD       Y8, Y8, Y8
+	VCMPPD       $0x00, Y8, Y7, Y9
+	VBLENDVPD    Y9, constants<>+1776(SB), Y6, Y6
+	VCMPPD       $0x00, constants<>+1808(SB), Y7, Y9
+	VBLENDVPD    Y9, constants<>+1808(SB), Y6, Y6
+	VCMPPD       $0x19, Y8, Y7, Y9
+	VBLENDVPD    Y9, constants<>+1840(SB), Y6, Y6
+	JMP          done1308
+
+quick1307:
+	VPADDQ      Y0, Y6, Y6
+	VPSRLQ      $0x34, Y6, Y7
+	VORPD       Y1, Y7, Y7
+	VSUBPD      constants<>+2640(SB), Y7, Y7
+	VANDPD      constants<>+2576(SB), Y6, Y6
+	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VSUBPD      Y2, Y6, Y6
+	VADDPD      constants<>+2032(SB), Y6, Y8
+	VDIVPD      Y8, Y6, Y8
+	VMULPD      Y8, Y8, Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVUPD     constants<>+1744(SB), Y11
+	VFMADD213PD constants<>+1680(SB), Y10, Y11
+	VFMADD213PD constants<>+1616(SB), Y10, Y11
+	VFMADD213PD constants<>+1552(SB), Y10, Y11
+	VMOVUPD     constants<>+1712(SB), Y12
+	VFMADD213PD constants<>+1648(SB), Y10, Y12
+	VFMADD213PD constants<>+1584(SB), Y10, Y12
+	VMULPD      Y3, Y6, Y13
+	VMULPD      Y6, Y13, Y13
+	VMOVAPD     Y13, Y14
+	VFMADD231PD Y12, Y10, Y14
+	VFMADD231PD Y11, Y9, Y14
+	VMULPD      constants<>+2384(SB), Y7, Y10
+	VFMADD231PD Y14, Y8, Y10
+	VSUBPD      Y10, Y13, Y13
+	VSUBPD      Y6, Y13, Y13
+	VFMSUB132PD constants<>+2352(SB), Y13, Y7
+	VMOVAPD     Y7, Y6
+
+done1308:
+	VFNMADD231PD Y5, Y6, Y4
+	ADDQ         $0x00000008, DX
+	SUBQ         $0x00000008, CX
+	CMPQ         CX, $0x00000008
+	JGE          whole1303
+
+rest1304:
+	CMPQ CX, $0x00000004
+	JLT  rest1310
+
+whole1309:
+	VMOVUPD     (AX)(DX*8), Y5
+	VMAXPD      constants<>+2416(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
+	VCMPPD      $0x1e, constants<>+1936(SB), Y6, Y8
+	VORPD       Y8, Y7, Y7
+	VMOVMSKPD   Y7, BX
+	TESTL       BX, BX
+	JZ          quick1311
+	VMOVAPD     Y6, Y7
+	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
+	VMULPD      constants<>+2448(SB), Y6, Y8
+	VBLENDVPD   Y9, Y8, Y6, Y6
+	VANDPD      constants<>+2480(SB), Y9, Y8
+	VPADDQ      Y0, Y6, Y6
+	VPSRLQ      $0x34, Y6, Y9
+	VORPD       Y1, Y9, Y9
+	VSUBPD      constants<>+2640(SB), Y9, Y9
+	VANDPD      constants<>+2576(SB), Y6, Y6
+	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VADDPD      Y8, Y9, Y9
+	VSUBPD      Y2, Y6, Y6
+	VADDPD      constants<>+2032(SB), Y6, Y8
+	VDIVPD      Y8, Y6, Y8
+	VMULPD      Y8, Y8, Y10
+	VMULPD      Y10, Y10, Y11
+	VMOVUPD     constants<>+1744(SB), Y12
+	VFMADD213PD constants<>+1680(SB), Y11, Y12
+	VFMADD213PD constants<>+1616(SB), Y11, Y12
+	VFMADD213PD constants<>+1552(SB), Y11, Y12
+	VMOVUPD     constants<>+1712(SB), Y13
+	VFMADD213PD constants<>+1648(SB), Y11, Y13
+	VFMADD213PD constants<>+1584(SB), Y11, Y13
+	VMULPD      Y3, Y6, Y14
+	VMULPD      Y6, Y14, Y14
+	VMOVAPD     Y14, Y15
+	VFMADD231PD Y13, Y11, Y15
+	VFMADD231PD Y12, Y10, Y15
+	VMULPD      constants<>+2384(SB), Y9, Y11
+	VFMADD231PD Y15, Y8, Y11
+	VSUBPD      Y11, Y14, Y14
+	VSUBPD      Y6, Y14, Y14
+	VFMSUB132PD constants<>+2352(SB), Y14, Y9
+	VMOVAPD     Y9, Y6
+	VXORPD      Y8, Y8, Y8
+	VCMPPD      $0x00, Y8, Y7, Y9
+	VBLENDVPD   Y9, constants<>+1776(SB), Y6, Y6
+	VCMPPD      $0x00, constants<>+1808(SB), Y7, Y9
+	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
+	VCMPPD      $0x19, Y8, Y7, Y9
+	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
+	JMP         done1312
+
+quick1311:
+	VPADDQ      Y0, Y6, Y6
+	VPSRLQ      $0x34, Y6, Y7
+	VORPD       Y1, Y7, Y7
+	VSUBPD      constants<>+2640(SB), Y7, Y7
+	VANDPD      constants<>+2576(SB), Y6, Y6
+	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VSUBPD      Y2, Y6, Y6
+	VADDPD      constants<>+2032(SB), Y6, Y8
+	VDIVPD      Y8, Y6, Y8
+	VMULPD      Y8, Y8, Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVUPD     constants<>+1744(SB), Y11
+	VFMADD213PD constants<>+1680(SB), Y10, Y11
+	VFMADD213PD constants<>+1616(SB), Y10, Y11
+	VFMADD213PD constants<>+1552(SB), Y10, Y11
+	VMOVUPD     constants<>+1712(SB), Y12
+	VFMADD213PD constants<>+1648(SB), Y10, Y12
+	VFMADD213PD constants<>+1584(SB), Y10, Y12
+	VMULPD      Y3, Y6, Y13
+	VMULPD      Y6, Y13, Y13
+	VMOVAPD     Y13, Y14
+	VFMADD231PD Y12, Y10, Y14
+	VFMADD231PD Y11, Y9, Y14
+	VMULPD      constants<>+2384(SB), Y7, Y10
+	VFMADD231PD Y14, Y8, Y10
+	VSUBPD      Y10, Y13, Y13
+	VSUBPD      Y6, Y13, Y13
+	VFMSUB132PD constants<>+2352(SB), Y13, Y7
+	VMOVAPD     Y7, Y6
+
+done1312:
+	VFNMADD231PD Y5, Y6, Y4
+	ADDQ         $0x00000004, DX
+	SUBQ         $0x00000004, CX
+	CMPQ         CX, $0x00000004
+	JGE          whole1309
+
+rest1310:
+	TESTQ       CX, CX
+	JZ          done1313
+	LEAQ        constants<>+672(SB), BX
+	NEGQ        CX
+	VMOVUPD     (BX)(CX*8), Y5
+	VMASKMOVPD  (AX)(DX*8), Y5, Y5
+	VMAXPD      constants<>+2416(SB), Y5, Y6
+	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
+	VCMPPD      $0x1e, constants<>+1936(SB), Y6, Y8
+	VORPD       Y8, Y7, Y7
+	VMOVMSKPD   Y7, AX
+	TESTL       AX, AX
+	JZ          quick1314
+	VMOVAPD     Y6, Y7
+	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
+	VMULPD      constants<>+2448(SB), Y6, Y8
+	VBLENDVPD   Y9, Y8, Y6, Y6
+	VANDPD      constants<>+2480(SB), Y9, Y8
+	VPADDQ      Y0, Y6, Y6
+	VPSRLQ      $0x34, Y6, Y0
+	VORPD       Y1, Y0, Y0
+	VSUBPD      constants<>+2640(SB), Y0, Y0
+	VANDPD      constants<>+2576(SB), Y6, Y6
+	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VADDPD      Y8, Y0, Y0
+	VSUBPD      Y2, Y6, Y6
+	VADDPD      constants<>+2032(SB), Y6, Y1
+	VDIVPD      Y1, Y6, Y1
+	VMULPD      Y1, Y1, Y2
+	VMULPD      Y2, Y2, Y8
+	VMOVUPD     constants<>+1744(SB), Y9
+	VFMADD213PD constants<>+1680(SB), Y8, Y9
+	VFMADD213PD constants<>+1616(SB), Y8, Y9
+	VFMADD213PD constants<>+1552(SB), Y8, Y9
+	VMOVUPD     constants<>+1712(SB), Y10
+	VFMADD213PD constants<>+1648(SB), Y8, Y10
+	VFMADD213PD constants<>+1584(SB), Y8, Y10
+	VMULPD      Y3, Y6, Y3
+	VMULPD      Y6, Y3, Y3
+	VMOVAPD     Y3, Y11
+	VFMADD231PD Y10, Y8, Y11
+	VFMADD231PD Y9, Y2, Y11
+	VMULPD      constants<>+2384(SB), Y0, Y8
+	VFMADD231PD Y11, Y1, Y8
+	VSUBPD      Y8, Y3, Y3
+	VSUBPD      Y6, Y3, Y3
+	VFMSUB132PD constants<>+2352(SB), Y3, Y0
+	VMOVAPD     Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VCMPPD      $0x00, Y1, Y7, Y9
+	VBLENDVPD   Y9, constants<>+1776(SB), Y0, Y0
+	VCMPPD      $0x00, constants<>+1808(SB), Y7, Y9
+	VBLENDVPD   Y9, constants<>+1808(SB), Y0, Y0
+	VCMPPD      $0x19, Y1, Y7, Y9
+	VBLENDVPD   Y9, constants<>+1840(SB), Y0, Y0
+	JMP         done1315
+
+quick1314:
+	VPADDQ      Y0, Y6, Y6
+	VPSRLQ      $0x34, Y6, Y0
+	VORPD       Y1, Y0, Y0
+	VSUBPD      constants<>+2640(SB), Y0, Y0
+	VANDPD      constants<>+2576(SB), Y6, Y6
+	VPADDQ      constants<>+2512(SB), Y6, Y6
+	VSUBPD      Y2, Y6, Y6
+	VADDPD      constants<>+2032(SB), Y6, Y1
+	VDIVPD      Y1, Y6, Y1
+	VMULPD      Y1, Y1, Y2
+	VMULPD      Y2, Y2, Y7
+	VMOVUPD     constants<>+1744(SB), Y8
+	VFMADD213PD constants<>+1680(SB), Y7, Y8
+	VFMADD213PD constants<>+1616(SB), Y7, Y8
+	VFMADD213PD constants<>+1552(SB), Y7, Y8
+	VMOVUPD     constants<>+1712(SB), Y9
+	VFMADD213PD constants<>+1648(SB), Y7, Y9
+	VFMADD213PD constants<>+1584(SB), Y7, Y9
+	VMULPD      Y3, Y6, Y3
+	VMULPD      Y6, Y3, Y3
+	VMOVAPD     Y3, Y10
+	VFMADD231PD Y9, Y7, Y10
+	VFMADD231PD Y8, Y2, Y10
+	VMULPD      constants<>+2384(SB), Y0, Y7
+	VFMADD231PD Y10, Y1, Y7
+	VSUBPD      Y7, Y3, Y3
+	VSUBPD      Y6, Y3, Y3
+	VFMSUB132PD constants<>+2352(SB), Y3, Y0
+	VMOVAPD     Y0, Y0
+
+done1315:
+	VFNMADD231PD Y5, Y0, Y4
+
+done1313:
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPD       X0, X4, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	MOVSD        X0, ret+24(FP)
 	VZEROUPPER
 	RET
 
@@ -21800,9 +22384,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1299
+	JLT  rest1317
 
-panel1298:
+panel1316:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -21815,9 +22399,9 @@ panel1298:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1302
+	JLT    rows1320
 
-row1301:
+row1319:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -21831,9 +22415,9 @@ row1301:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1301
+	JGE          row1319
 
-rows1302:
+rows1320:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -21845,13 +22429,13 @@ rows1302:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1298
+	JGE     panel1316
 
-rest1299:
+rest1317:
 	TESTQ   R11, R11
-	JZ      done1300
+	JZ      done1318
 	CMPQ    R11, $0x00000004
-	JGT     wider1303
+	JGT     wider1321
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -21864,9 +22448,9 @@ rest1299:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1305
+	JLT     rows1323
 
-row1304:
+row1322:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -21883,13 +22467,13 @@ row1304:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1304
+	JGE          row1322
 
-rows1305:
+rows1323:
 	CMPQ DX, $0x00000001
-	JLT  rows1307
+	JLT  rows1325
 
-row1306:
+row1324:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -21897,35 +22481,35 @@ row1306:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1306
+	JGE          row1324
 
-rows1307:
+rows1325:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1308
+	JLT     partial1326
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1310
+	JMP     stored1328
 
-partial1308:
+partial1326:
 	CMPQ         R11, $0x02
-	JLT          single1309
+	JLT          single1327
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1310
+	JEQ          stored1328
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1310
+	JMP          stored1328
 
-single1309:
+single1327:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1310:
-	JMP done1300
+stored1328:
+	JMP done1318
 
-wider1303:
+wider1321:
 	CMPQ    R11, $0x00000008
-	JGT     wider1311
+	JGT     wider1329
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -21943,9 +22527,9 @@ wider1303:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1313
+	JLT     rows1331
 
-row1312:
+row1330:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -21966,13 +22550,13 @@ row1312:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1312
+	JGE          row1330
 
-rows1313:
+rows1331:
 	CMPQ DX, $0x00000001
-	JLT  rows1315
+	JLT  rows1333
 
-row1314:
+row1332:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -21981,9 +22565,9 @@ row1314:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1314
+	JGE          row1332
 
-rows1315:
+rows1333:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -21992,28 +22576,28 @@ rows1315:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1316
+	JLT     partial1334
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1318
+	JMP     stored1336
 
-partial1316:
+partial1334:
 	CMPQ         R11, $0x02
-	JLT          single1317
+	JLT          single1335
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1318
+	JEQ          stored1336
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1318
+	JMP          stored1336
 
-single1317:
+single1335:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1318:
-	JMP done1300
+stored1336:
+	JMP done1318
 
-wider1311:
+wider1329:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1319
+	JGT     wider1337
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22029,9 +22613,9 @@ wider1311:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1321
+	JLT     rows1339
 
-row1320:
+row1338:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -22046,13 +22630,13 @@ row1320:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1320
+	JGE          row1338
 
-rows1321:
+rows1339:
 	CMPQ DX, $0x00000001
-	JLT  rows1323
+	JLT  rows1341
 
-row1322:
+row1340:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -22062,37 +22646,37 @@ row1322:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1322
+	JGE          row1340
 
-rows1323:
+rows1341:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1324
+	JLT     partial1342
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1326
+	JMP     stored1344
 
-partial1324:
+partial1342:
 	CMPQ         R11, $0x02
-	JLT          single1325
+	JLT          single1343
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1326
+	JEQ          stored1344
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1326
+	JMP          stored1344
 
-single1325:
+single1343:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1326:
-	JMP done1300
+stored1344:
+	JMP done1318
 
-wider1319:
+wider1337:
 	CMPQ    R11, $0x00000010
-	JGT     wider1327
+	JGT     wider1345
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22110,9 +22694,9 @@ wider1319:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1329
+	JLT     rows1347
 
-row1328:
+row1346:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -22129,13 +22713,13 @@ row1328:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1328
+	JGE          row1346
 
-rows1329:
+rows1347:
 	CMPQ DX, $0x00000001
-	JLT  rows1331
+	JLT  rows1349
 
-row1330:
+row1348:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -22146,9 +22730,9 @@ row1330:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1330
+	JGE          row1348
 
-rows1331:
+rows1349:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -22157,28 +22741,28 @@ rows1331:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1332
+	JLT     partial1350
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1334
+	JMP     stored1352
 
-partial1332:
+partial1350:
 	CMPQ         R11, $0x02
-	JLT          single1333
+	JLT          single1351
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1334
+	JEQ          stored1352
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1334
+	JMP          stored1352
 
-single1333:
+single1351:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1334:
-	JMP done1300
+stored1352:
+	JMP done1318
 
-wider1327:
+wider1345:
 	CMPQ    R11, $0x00000014
-	JGT     wider1335
+	JGT     wider1353
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22193,9 +22777,9 @@ wider1327:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1337
+	JLT     rows1355
 
-row1336:
+row1354:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -22207,36 +22791,36 @@ row1336:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1336
+	JGE          row1354
 
-rows1337:
+rows1355:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1338
+	JLT     partial1356
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1340
+	JMP     stored1358
 
-partial1338:
+partial1356:
 	CMPQ         R11, $0x02
-	JLT          single1339
+	JLT          single1357
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1340
+	JEQ          stored1358
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1340
+	JMP          stored1358
 
-single1339:
+single1357:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1340:
-	JMP done1300
+stored1358:
+	JMP done1318
 
-wider1335:
+wider1353:
 	CMPQ    R11, $0x00000018
-	JGT     wider1341
+	JGT     wider1359
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22252,9 +22836,9 @@ wider1335:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1343
+	JLT     rows1361
 
-row1342:
+row1360:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -22267,37 +22851,37 @@ row1342:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1342
+	JGE          row1360
 
-rows1343:
+rows1361:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1344
+	JLT     partial1362
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1346
+	JMP     stored1364
 
-partial1344:
+partial1362:
 	CMPQ         R11, $0x02
-	JLT          single1345
+	JLT          single1363
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1346
+	JEQ          stored1364
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1346
+	JMP          stored1364
 
-single1345:
+single1363:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1346:
-	JMP done1300
+stored1364:
+	JMP done1318
 
-wider1341:
+wider1359:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1347
+	JGT     wider1365
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22314,9 +22898,9 @@ wider1341:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1349
+	JLT     rows1367
 
-row1348:
+row1366:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -22330,9 +22914,9 @@ row1348:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1348
+	JGE          row1366
 
-rows1349:
+rows1367:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -22340,26 +22924,26 @@ rows1349:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1350
+	JLT     partial1368
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1352
+	JMP     stored1370
 
-partial1350:
+partial1368:
 	CMPQ         R11, $0x02
-	JLT          single1351
+	JLT          single1369
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1352
+	JEQ          stored1370
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1352
+	JMP          stored1370
 
-single1351:
+single1369:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1352:
-	JMP done1300
+stored1370:
+	JMP done1318
 
-wider1347:
+wider1365:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22377,9 +22961,9 @@ wider1347:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1355
+	JLT     rows1373
 
-row1354:
+row1372:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -22394,9 +22978,9 @@ row1354:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1354
+	JGE          row1372
 
-rows1355:
+rows1373:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -22405,24 +22989,24 @@ rows1355:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1356
+	JLT     partial1374
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1358
+	JMP     stored1376
 
-partial1356:
+partial1374:
 	CMPQ         R11, $0x02
-	JLT          single1357
+	JLT          single1375
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1358
+	JEQ          stored1376
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1358
+	JMP          stored1376
 
-single1357:
+single1375:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1358:
-done1300:
+stored1376:
+done1318:
 	VZEROUPPER
 	RET
 
@@ -22440,9 +23024,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1360
+	JLT  rest1378
 
-block1359:
+block1377:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -22456,9 +23040,9 @@ block1359:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1364
+	JLT    rest1382
 
-whole1363:
+whole1381:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -22473,11 +23057,11 @@ whole1363:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1363
+	JGE         whole1381
 
-rest1364:
+rest1382:
 	TESTQ       R14, R14
-	JZ          done1366
+	JZ          done1384
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -22499,7 +23083,7 @@ rest1364:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1366:
+done1384:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -22524,11 +23108,11 @@ done1366:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1359
+	JGE        block1377
 
-rest1360:
+rest1378:
 	TESTQ  CX, CX
-	JZ     done1362
+	JZ     done1380
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -22541,44 +23125,44 @@ rest1360:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1369
+	JLT    rest1387
 
-whole1368:
+whole1386:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1370
+	JLE         column1388
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1370
+	JLE         column1388
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1370
+	JLE         column1388
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1370
+	JLE         column1388
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1370
+	JLE         column1388
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1370
+	JLE         column1388
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1370
+	JLE         column1388
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1370:
+column1388:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1368
+	JGE  whole1386
 
-rest1369:
+rest1387:
 	TESTQ       BX, BX
-	JZ          done1371
+	JZ          done1389
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -22586,36 +23170,36 @@ rest1369:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1372
+	JLE         column1390
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1372
+	JLE         column1390
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1372
+	JLE         column1390
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1372
+	JLE         column1390
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1372
+	JLE         column1390
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1372
+	JLE         column1390
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1372
+	JLE         column1390
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1372:
-done1371:
+column1390:
+done1389:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -22635,32 +23219,32 @@ done1371:
 	VPERM2F128 $0x20, Y6, Y4, Y4
 	VADDPD     Y1, Y4, Y4
 	CMPQ       CX, $0x00000004
-	JLE        few1361
+	JLE        few1379
 	VMOVUPD    Y0, (AX)
 	VMOVAPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1361:
+few1379:
 	CMPQ    CX, $0x04
-	JLT     partial1373
+	JLT     partial1391
 	VMOVUPD Y0, (AX)
-	JMP     stored1375
+	JMP     stored1393
 
-partial1373:
+partial1391:
 	CMPQ         CX, $0x02
-	JLT          single1374
+	JLT          single1392
 	VMOVUPD      X0, (AX)
-	JEQ          stored1375
+	JEQ          stored1393
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1375
+	JMP          stored1393
 
-single1374:
+single1392:
 	VMOVSD X0, (AX)
 
-stored1375:
-done1362:
+stored1393:
+done1380:
 	VZEROUPPER
 	RET
 
@@ -22677,9 +23261,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1377
+	JLT  rest1395
 
-panel1376:
+panel1394:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -22692,9 +23276,9 @@ panel1376:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1380
+	JLT     rows1398
 
-row1379:
+row1397:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -22724,19 +23308,19 @@ row1379:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1379
+	JGE          row1397
 
-rows1380:
+rows1398:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1376
+	JGE  panel1394
 
-rest1377:
+rest1395:
 	TESTQ      R10, R10
-	JZ         done1378
+	JZ         done1396
 	CMPQ       R10, $0x00000004
-	JGT        wider1381
+	JGT        wider1399
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -22746,50 +23330,50 @@ rest1377:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1383
+	JLT        rows1401
 
-row1382:
+row1400:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1384
+	JLT          partial1402
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1386
+	JMP          added1404
 
-partial1384:
+partial1402:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1385
+	JLT          single1403
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1386
+	JEQ          added1404
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1386
+	JMP          added1404
 
-single1385:
+single1403:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1386:
+added1404:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1382
+	JGE  row1400
 
-rows1383:
-	JMP done1378
+rows1401:
+	JMP done1396
 
-wider1381:
+wider1399:
 	CMPQ       R10, $0x00000008
-	JGT        wider1387
+	JGT        wider1405
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -22801,53 +23385,53 @@ wider1381:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1389
+	JLT        rows1407
 
-row1388:
+row1406:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1390
+	JLT          partial1408
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1392
+	JMP          added1410
 
-partial1390:
+partial1408:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1391
+	JLT          single1409
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1392
+	JEQ          added1410
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1392
+	JMP          added1410
 
-single1391:
+single1409:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1392:
+added1410:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1388
+	JGE  row1406
 
-rows1389:
-	JMP done1378
+rows1407:
+	JMP done1396
 
-wider1387:
+wider1405:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1393
+	JGT        wider1411
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -22860,9 +23444,9 @@ wider1387:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1395
+	JLT        rows1413
 
-row1394:
+row1412:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -22871,45 +23455,45 @@ row1394:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1396
+	JLT          partial1414
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1398
+	JMP          added1416
 
-partial1396:
+partial1414:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1397
+	JLT          single1415
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1398
+	JEQ          added1416
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1398
+	JMP          added1416
 
-single1397:
+single1415:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1398:
+added1416:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1394
+	JGE  row1412
 
-rows1395:
-	JMP done1378
+rows1413:
+	JMP done1396
 
-wider1393:
+wider1411:
 	CMPQ       R10, $0x00000010
-	JGT        wider1399
+	JGT        wider1417
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -22923,9 +23507,9 @@ wider1393:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1401
+	JLT        rows1419
 
-row1400:
+row1418:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -22937,45 +23521,45 @@ row1400:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1402
+	JLT          partial1420
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1404
+	JMP          added1422
 
-partial1402:
+partial1420:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1403
+	JLT          single1421
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1404
+	JEQ          added1422
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1404
+	JMP          added1422
 
-single1403:
+single1421:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1404:
+added1422:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1400
+	JGE  row1418
 
-rows1401:
-	JMP done1378
+rows1419:
+	JMP done1396
 
-wider1399:
+wider1417:
 	CMPQ       R10, $0x00000014
-	JGT        wider1405
+	JGT        wider1423
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -22990,9 +23574,9 @@ wider1399:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1407
+	JLT        rows1425
 
-row1406:
+row1424:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -23007,45 +23591,45 @@ row1406:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1408
+	JLT          partial1426
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1410
+	JMP          added1428
 
-partial1408:
+partial1426:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1409
+	JLT          single1427
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1410
+	JEQ          added1428
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1410
+	JMP          added1428
 
-single1409:
+single1427:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1410:
+added1428:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1406
+	JGE  row1424
 
-rows1407:
-	JMP done1378
+rows1425:
+	JMP done1396
 
-wider1405:
+wider1423:
 	CMPQ       R10, $0x00000018
-	JGT        wider1411
+	JGT        wider1429
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23061,9 +23645,9 @@ wider1405:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1413
+	JLT        rows1431
 
-row1412:
+row1430:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -23081,45 +23665,45 @@ row1412:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1414
+	JLT          partial1432
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1416
+	JMP          added1434
 
-partial1414:
+partial1432:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1415
+	JLT          single1433
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1416
+	JEQ          added1434
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1416
+	JMP          added1434
 
-single1415:
+single1433:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1416:
+added1434:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1412
+	JGE  row1430
 
-rows1413:
-	JMP done1378
+rows1431:
+	JMP done1396
 
-wider1411:
+wider1429:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1417
+	JGT        wider1435
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23136,9 +23720,9 @@ wider1411:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1419
+	JLT        rows1437
 
-row1418:
+row1436:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -23159,43 +23743,43 @@ row1418:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1420
+	JLT          partial1438
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1422
+	JMP          added1440
 
-partial1420:
+partial1438:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1421
+	JLT          single1439
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1422
+	JEQ          added1440
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1422
+	JMP          added1440
 
-single1421:
+single1439:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1422:
+added1440:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1418
+	JGE  row1436
 
-rows1419:
-	JMP done1378
+rows1437:
+	JMP done1396
 
-wider1417:
+wider1435:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23213,9 +23797,9 @@ wider1417:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1425
+	JLT        rows1443
 
-row1424:
+row1442:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -23239,41 +23823,41 @@ row1424:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1426
+	JLT          partial1444
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1428
+	JMP          added1446
 
-partial1426:
+partial1444:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1427
+	JLT          single1445
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1428
+	JEQ          added1446
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1428
+	JMP          added1446
 
-single1427:
+single1445:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1428:
+added1446:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1424
+	JGE  row1442
 
-rows1425:
-done1378:
+rows1443:
+done1396:
 	VZEROUPPER
 	RET
 
@@ -23292,9 +23876,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1430
+	JLT    rest1448
 
-panel1429:
+panel1447:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -23308,9 +23892,9 @@ panel1429:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1433
+	JLT     rows1451
 
-row1432:
+row1450:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -23350,13 +23934,13 @@ row1432:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1432
+	JGE          row1450
 
-rows1433:
+rows1451:
 	CMPQ R13, $0x00000001
-	JLT  rows1435
+	JLT  rows1453
 
-row1434:
+row1452:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -23379,9 +23963,9 @@ row1434:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1434
+	JGE          row1452
 
-rows1435:
+rows1453:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -23389,13 +23973,13 @@ rows1435:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1429
+	JGE    panel1447
 
-rest1430:
+rest1448:
 	TESTQ      R12, R12
-	JZ         done1431
+	JZ         done1449
 	CMPQ       R12, $0x00000004
-	JGT        wider1436
+	JGT        wider1454
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -23408,31 +23992,31 @@ rest1430:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1438
+	JLT        rows1456
 
-row1437:
+row1455:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1439
+	JLT          partial1457
 	VMOVUPD      Y5, (R11)
-	JMP          stored1441
+	JMP          stored1459
 
-partial1439:
+partial1457:
 	CMPQ         R12, $0x02
-	JLT          single1440
+	JLT          single1458
 	VMOVUPD      X5, (R11)
-	JEQ          stored1441
+	JEQ          stored1459
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1441
+	JMP          stored1459
 
-single1440:
+single1458:
 	VMOVSD X5, (R11)
 
-stored1441:
+stored1459:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -23440,23 +24024,23 @@ stored1441:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1442
+	JLT          partial1460
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1444
+	JMP          stored1462
 
-partial1442:
+partial1460:
 	CMPQ         R12, $0x02
-	JLT          single1443
+	JLT          single1461
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1444
+	JEQ          stored1462
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1444
+	JMP          stored1462
 
-single1443:
+single1461:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1444:
+stored1462:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -23464,35 +24048,35 @@ stored1444:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1437
+	JGE    row1455
 
-rows1438:
+rows1456:
 	CMPQ AX, $0x00000001
-	JLT  rows1446
+	JLT  rows1464
 
-row1445:
+row1463:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1447
+	JLT          partial1465
 	VMOVUPD      Y5, (R11)
-	JMP          stored1449
+	JMP          stored1467
 
-partial1447:
+partial1465:
 	CMPQ         R12, $0x02
-	JLT          single1448
+	JLT          single1466
 	VMOVUPD      X5, (R11)
-	JEQ          stored1449
+	JEQ          stored1467
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1449
+	JMP          stored1467
 
-single1448:
+single1466:
 	VMOVSD X5, (R11)
 
-stored1449:
+stored1467:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -23500,16 +24084,16 @@ stored1449:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1445
+	JGE    row1463
 
-rows1446:
+rows1464:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1431
+	JMP    done1449
 
-wider1436:
+wider1454:
 	CMPQ       R12, $0x00000008
-	JGT        wider1450
+	JGT        wider1468
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -23524,9 +24108,9 @@ wider1436:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1452
+	JLT        rows1470
 
-row1451:
+row1469:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -23536,23 +24120,23 @@ row1451:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1453
+	JLT          partial1471
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1455
+	JMP          stored1473
 
-partial1453:
+partial1471:
 	CMPQ         R12, $0x02
-	JLT          single1454
+	JLT          single1472
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1455
+	JEQ          stored1473
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1455
+	JMP          stored1473
 
-single1454:
+single1472:
 	VMOVSD X6, 32(R11)
 
-stored1455:
+stored1473:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -23564,23 +24148,23 @@ stored1455:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1456
+	JLT          partial1474
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1458
+	JMP          stored1476
 
-partial1456:
+partial1474:
 	CMPQ         R12, $0x02
-	JLT          single1457
+	JLT          single1475
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1458
+	JEQ          stored1476
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1458
+	JMP          stored1476
 
-single1457:
+single1475:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1458:
+stored1476:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -23588,13 +24172,13 @@ stored1458:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1451
+	JGE    row1469
 
-rows1452:
+rows1470:
 	CMPQ AX, $0x00000001
-	JLT  rows1460
+	JLT  rows1478
 
-row1459:
+row1477:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -23604,23 +24188,23 @@ row1459:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1461
+	JLT          partial1479
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1463
+	JMP          stored1481
 
-partial1461:
+partial1479:
 	CMPQ         R12, $0x02
-	JLT          single1462
+	JLT          single1480
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1463
+	JEQ          stored1481
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1463
+	JMP          stored1481
 
-single1462:
+single1480:
 	VMOVSD X6, 32(R11)
 
-stored1463:
+stored1481:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -23628,16 +24212,16 @@ stored1463:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1459
+	JGE    row1477
 
-rows1460:
+rows1478:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1431
+	JMP    done1449
 
-wider1450:
+wider1468:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1464
+	JGT        wider1482
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -23654,9 +24238,9 @@ wider1450:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1466
+	JLT        rows1484
 
-row1465:
+row1483:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -23670,23 +24254,23 @@ row1465:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1467
+	JLT          partial1485
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1469
+	JMP          stored1487
 
-partial1467:
+partial1485:
 	CMPQ         R12, $0x02
-	JLT          single1468
+	JLT          single1486
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1469
+	JEQ          stored1487
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1469
+	JMP          stored1487
 
-single1468:
+single1486:
 	VMOVSD X8, 64(R11)
 
-stored1469:
+stored1487:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -23702,23 +24286,23 @@ stored1469:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1470
+	JLT          partial1488
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1472
+	JMP          stored1490
 
-partial1470:
+partial1488:
 	CMPQ         R12, $0x02
-	JLT          single1471
+	JLT          single1489
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1472
+	JEQ          stored1490
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1472
+	JMP          stored1490
 
-single1471:
+single1489:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1472:
+stored1490:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -23726,13 +24310,13 @@ stored1472:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1465
+	JGE    row1483
 
-rows1466:
+rows1484:
 	CMPQ AX, $0x00000001
-	JLT  rows1474
+	JLT  rows1492
 
-row1473:
+row1491:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -23746,23 +24330,23 @@ row1473:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1475
+	JLT          partial1493
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1477
+	JMP          stored1495
 
-partial1475:
+partial1493:
 	CMPQ         R12, $0x02
-	JLT          single1476
+	JLT          single1494
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1477
+	JEQ          stored1495
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1477
+	JMP          stored1495
 
-single1476:
+single1494:
 	VMOVSD X8, 64(R11)
 
-stored1477:
+stored1495:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -23770,15 +24354,15 @@ stored1477:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1473
+	JGE    row1491
 
-rows1474:
+rows1492:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1431
+	JMP    done1449
 
-wider1464:
+wider1482:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -23797,9 +24381,9 @@ wider1464:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1480
+	JLT        rows1498
 
-row1479:
+row1497:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -23817,23 +24401,23 @@ row1479:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1481
+	JLT          partial1499
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1483
+	JMP          stored1501
 
-partial1481:
+partial1499:
 	CMPQ         R12, $0x02
-	JLT          single1482
+	JLT          single1500
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1483
+	JEQ          stored1501
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1483
+	JMP          stored1501
 
-single1482:
+single1500:
 	VMOVSD X10, 96(R11)
 
-stored1483:
+stored1501:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -23853,23 +24437,23 @@ stored1483:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1484
+	JLT          partial1502
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1486
+	JMP          stored1504
 
-partial1484:
+partial1502:
 	CMPQ         R12, $0x02
-	JLT          single1485
+	JLT          single1503
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1486
+	JEQ          stored1504
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1486
+	JMP          stored1504
 
-single1485:
+single1503:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1486:
+stored1504:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -23877,13 +24461,13 @@ stored1486:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1479
+	JGE    row1497
 
-rows1480:
+rows1498:
 	CMPQ AX, $0x00000001
-	JLT  rows1488
+	JLT  rows1506
 
-row1487:
+row1505:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -23901,23 +24485,23 @@ row1487:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1489
+	JLT          partial1507
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1491
+	JMP          stored1509
 
-partial1489:
+partial1507:
 	CMPQ         R12, $0x02
-	JLT          single1490
+	JLT          single1508
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1491
+	JEQ          stored1509
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1491
+	JMP          stored1509
 
-single1490:
+single1508:
 	VMOVSD X10, 96(R11)
 
-stored1491:
+stored1509:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -23925,15 +24509,15 @@ stored1491:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1487
+	JGE    row1505
 
-rows1488:
+rows1506:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1431:
+done1449:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -23956,9 +24540,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1493
+	JLT     rest1511
 
-whole1492:
+whole1510:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -23969,11 +24553,11 @@ whole1492:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1492
+	JGE       whole1510
 
-rest1493:
+rest1511:
 	TESTQ      SI, SI
-	JZ         done1494
+	JZ         done1512
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -23986,7 +24570,7 @@ rest1493:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1494:
+done1512:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -23997,7 +24581,7 @@ done1494:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1496
+	JNZ          nan1514
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1968(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
@@ -24008,14 +24592,14 @@ done1494:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1495
+	JNZ          unsafe1513
 	VMOVUPD      constants<>+2256(SB), Y1
 	VMOVUPD      constants<>+2000(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1498
+	JLT          rest1516
 
-whole1497:
+whole1515:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -24087,13 +24671,13 @@ whole1497:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1497
+	JGE          whole1515
 
-rest1498:
+rest1516:
 	CMPQ DX, $0x00000004
-	JLT  rest1500
+	JLT  rest1518
 
-whole1499:
+whole1517:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -24131,11 +24715,11 @@ whole1499:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1499
+	JGE          whole1517
 
-rest1500:
+rest1518:
 	TESTQ        DX, DX
-	JZ           done1501
+	JZ           done1519
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -24174,34 +24758,34 @@ rest1500:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y2, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1502
+	JLT          partial1520
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1504
+	JMP          stored1522
 
-partial1502:
+partial1520:
 	CMPQ         DX, $0x02
-	JLT          single1503
+	JLT          single1521
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1504
+	JEQ          stored1522
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1504
+	JMP          stored1522
 
-single1503:
+single1521:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1504:
-done1501:
+stored1522:
+done1519:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1496:
+nan1514:
 	VMOVUPD constants<>+1840(SB), Y0
 
-unsafe1495:
+unsafe1513:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -24223,20 +24807,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1506
+	JLT          rest1524
 
-whole1505:
+whole1523:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1507
+	JBE       undamped1525
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1507:
+undamped1525:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1968(SB), Y5, Y5
@@ -24250,11 +24834,11 @@ undamped1507:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1505
+	JGE         whole1523
 
-rest1506:
+rest1524:
 	TESTQ      BX, BX
-	JZ         done1508
+	JZ         done1526
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -24262,14 +24846,14 @@ rest1506:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1509
+	JBE        undamped1527
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1509:
+undamped1527:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1968(SB), Y2, Y2
@@ -24277,44 +24861,44 @@ undamped1509:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1510
+	JLT       partial1528
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1512
+	JMP       stored1530
 
-partial1510:
+partial1528:
 	CMPQ         BX, $0x02
-	JLT          single1511
+	JLT          single1529
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1512
+	JEQ          stored1530
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1512
+	JMP          stored1530
 
-single1511:
+single1529:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1512:
+stored1530:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1513
+	JLT         partial1531
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1515
+	JMP         stored1533
 
-partial1513:
+partial1531:
 	CMPQ         BX, $0x02
-	JLT          single1514
+	JLT          single1532
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1515
+	JEQ          stored1533
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1515
+	JMP          stored1533
 
-single1514:
+single1532:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1515:
-done1508:
+stored1533:
+done1526:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -24343,9 +24927,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1518
+	JLT     rest1536
 
-whole1517:
+whole1535:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -24356,11 +24940,11 @@ whole1517:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1517
+	JGE       whole1535
 
-rest1518:
+rest1536:
 	TESTQ      R12, R12
-	JZ         done1519
+	JZ         done1537
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -24373,7 +24957,7 @@ rest1518:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1519:
+done1537:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -24383,9 +24967,9 @@ done1519:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1521
+	JLT        rest1539
 
-whole1520:
+whole1538:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -24396,11 +24980,11 @@ whole1520:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1520
+	JGE       whole1538
 
-rest1521:
+rest1539:
 	TESTQ      DX, DX
-	JZ         done1522
+	JZ         done1540
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -24413,14 +24997,14 @@ rest1521:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1522:
+done1540:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1523:
+vector1541:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -24460,10 +25044,10 @@ vector1523:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1523
+	JLT          vector1541
 	XORQ         CX, CX
 
-vector1524:
+vector1542:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -24503,7 +25087,7 @@ vector1524:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1524
+	JLT          vector1542
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -24512,9 +25096,9 @@ vector1524:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1526
+	JLT          rest1544
 
-panel1525:
+panel1543:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -24527,9 +25111,9 @@ panel1525:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1529
+	JLT    rows1547
 
-row1528:
+row1546:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -24548,9 +25132,9 @@ row1528:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1528
+	JGE          row1546
 
-rows1529:
+rows1547:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -24566,13 +25150,13 @@ rows1529:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1525
+	JGE         panel1543
 
-rest1526:
+rest1544:
 	TESTQ   R11, R11
-	JZ      done1527
+	JZ      done1545
 	CMPQ    R11, $0x00000004
-	JGT     wider1530
+	JGT     wider1548
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -24583,9 +25167,9 @@ rest1526:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1532
+	JLT     rows1550
 
-row1531:
+row1549:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -24595,17 +25179,17 @@ row1531:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1531
+	JGE          row1549
 
-rows1532:
+rows1550:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1527
+	JMP         done1545
 
-wider1530:
+wider1548:
 	CMPQ    R11, $0x00000008
-	JGT     wider1533
+	JGT     wider1551
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -24619,9 +25203,9 @@ wider1530:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1535
+	JLT     rows1553
 
-row1534:
+row1552:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -24634,20 +25218,20 @@ row1534:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1534
+	JGE          row1552
 
-rows1535:
+rows1553:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1527
+	JMP         done1545
 
-wider1533:
+wider1551:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1536
+	JGT     wider1554
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -24663,9 +25247,9 @@ wider1533:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1538
+	JLT     rows1556
 
-row1537:
+row1555:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -24681,9 +25265,9 @@ row1537:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1537
+	JGE          row1555
 
-rows1538:
+rows1556:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -24693,9 +25277,9 @@ rows1538:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1527
+	JMP         done1545
 
-wider1536:
+wider1554:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -24713,9 +25297,9 @@ wider1536:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1541
+	JLT     rows1559
 
-row1540:
+row1558:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -24734,9 +25318,9 @@ row1540:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1540
+	JGE          row1558
 
-rows1541:
+rows1559:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -24750,7 +25334,7 @@ rows1541:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1527:
+done1545:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -24760,10 +25344,10 @@ done1527:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe1516
+	JCS         unsafe1534
 	VMOVUPD     constants<>+1936(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1516
+	JCS         unsafe1534
 	VMOVUPD     constants<>+2000(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -24773,7 +25357,7 @@ done1527:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JZ          quick1542
+	JZ          quick1560
 	VMOVAPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
 	VMULPD      constants<>+2448(SB), Y1, Y4
@@ -24816,9 +25400,9 @@ done1527:
 	VBLENDVPD   Y5, constants<>+1808(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
-	JMP         done1543
+	JMP         done1561
 
-quick1542:
+quick1560:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2608(SB), Y2, Y2
@@ -24849,7 +25433,7 @@ quick1542:
 	VFMSUB132PD constants<>+2352(SB), Y9, Y2
 	VMOVAPD     Y2, Y1
 
-done1543:
+done1561:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -24858,15 +25442,15 @@ done1543:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1544:
+row1562:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1546
+	JLT          rest1564
 
-whole1545:
+whole1563:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -24874,11 +25458,11 @@ whole1545:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1545
+	JGE     whole1563
 
-rest1546:
+rest1564:
 	TESTQ      R11, R11
-	JZ         done1547
+	JZ         done1565
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -24888,42 +25472,42 @@ rest1546:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1548
+	JGT        pieces1566
 	VMOVUPD    Y1, (R8)
-	JMP        written1549
+	JMP        written1567
 
-pieces1548:
+pieces1566:
 	CMPQ    R11, $0x04
-	JLT     partial1550
+	JLT     partial1568
 	VMOVUPD Y1, (R8)
-	JMP     stored1552
+	JMP     stored1570
 
-partial1550:
+partial1568:
 	CMPQ         R11, $0x02
-	JLT          single1551
+	JLT          single1569
 	VMOVUPD      X1, (R8)
-	JEQ          stored1552
+	JEQ          stored1570
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1552
+	JMP          stored1570
 
-single1551:
+single1569:
 	VMOVSD X1, (R8)
 
-stored1552:
-written1549:
-done1547:
+stored1570:
+written1567:
+done1565:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1544
+	JNZ  row1562
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1516:
+unsafe1534:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -24940,17 +25524,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1554
+	JLT  rest1572
 
-panel1553:
+panel1571:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1557
+	JLT  tiles1575
 
-tile1556:
+tile1574:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -24967,9 +25551,9 @@ tile1556:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1559
+	JLE    done1577
 
-again1558:
+again1576:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -24999,9 +25583,9 @@ again1558:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1558
+	JNZ          again1576
 
-done1559:
+done1577:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -25025,13 +25609,13 @@ done1559:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1556
+	JGE     tile1574
 
-tiles1557:
+tiles1575:
 	CMPQ R10, $0x00000002
-	JLT  tiles1561
+	JLT  tiles1579
 
-tile1560:
+tile1578:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -25040,9 +25624,9 @@ tile1560:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1563
+	JLE    done1581
 
-again1562:
+again1580:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -25056,9 +25640,9 @@ again1562:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1562
+	JNZ          again1580
 
-done1563:
+done1581:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -25070,22 +25654,22 @@ done1563:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1560
+	JGE     tile1578
 
-tiles1561:
+tiles1579:
 	CMPQ R10, $0x00000001
-	JLT  tiles1565
+	JLT  tiles1583
 
-tile1564:
+tile1582:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1567
+	JLE    done1585
 
-again1566:
+again1584:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -25095,27 +25679,27 @@ again1566:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1566
+	JNZ          again1584
 
-done1567:
+done1585:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1564
+	JGE     tile1582
 
-tiles1565:
+tiles1583:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1553
+	JGE  panel1571
 
-rest1554:
+rest1572:
 	TESTQ   R9, R9
-	JZ      done1555
+	JZ      done1573
 	CMPQ    R9, $0x00000004
-	JGT     wider1568
+	JGT     wider1586
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -25125,9 +25709,9 @@ rest1554:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1570
+	JLT     tiles1588
 
-tile1569:
+tile1587:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -25138,9 +25722,9 @@ tile1569:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1572
+	JLE    done1590
 
-again1571:
+again1589:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -25163,144 +25747,144 @@ again1571:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1571
+	JNZ          again1589
 
-done1572:
+done1590:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1573
+	JLT     partial1591
 	VMOVUPD Y1, (DI)
-	JMP     stored1575
+	JMP     stored1593
 
-partial1573:
+partial1591:
 	CMPQ         R9, $0x02
-	JLT          single1574
+	JLT          single1592
 	VMOVUPD      X1, (DI)
-	JEQ          stored1575
+	JEQ          stored1593
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1575
+	JMP          stored1593
 
-single1574:
+single1592:
 	VMOVSD X1, (DI)
 
-stored1575:
+stored1593:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1576
+	JLT     partial1594
 	VMOVUPD Y2, (DI)
-	JMP     stored1578
+	JMP     stored1596
 
-partial1576:
+partial1594:
 	CMPQ         R9, $0x02
-	JLT          single1577
+	JLT          single1595
 	VMOVUPD      X2, (DI)
-	JEQ          stored1578
+	JEQ          stored1596
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1578
+	JMP          stored1596
 
-single1577:
+single1595:
 	VMOVSD X2, (DI)
 
-stored1578:
+stored1596:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1579
+	JLT     partial1597
 	VMOVUPD Y3, (DI)
-	JMP     stored1581
+	JMP     stored1599
 
-partial1579:
+partial1597:
 	CMPQ         R9, $0x02
-	JLT          single1580
+	JLT          single1598
 	VMOVUPD      X3, (DI)
-	JEQ          stored1581
+	JEQ          stored1599
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1581
+	JMP          stored1599
 
-single1580:
+single1598:
 	VMOVSD X3, (DI)
 
-stored1581:
+stored1599:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1582
+	JLT     partial1600
 	VMOVUPD Y4, (DI)
-	JMP     stored1584
+	JMP     stored1602
 
-partial1582:
+partial1600:
 	CMPQ         R9, $0x02
-	JLT          single1583
+	JLT          single1601
 	VMOVUPD      X4, (DI)
-	JEQ          stored1584
+	JEQ          stored1602
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1584
+	JMP          stored1602
 
-single1583:
+single1601:
 	VMOVSD X4, (DI)
 
-stored1584:
+stored1602:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1585
+	JLT     partial1603
 	VMOVUPD Y5, (DI)
-	JMP     stored1587
+	JMP     stored1605
 
-partial1585:
+partial1603:
 	CMPQ         R9, $0x02
-	JLT          single1586
+	JLT          single1604
 	VMOVUPD      X5, (DI)
-	JEQ          stored1587
+	JEQ          stored1605
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1587
+	JMP          stored1605
 
-single1586:
+single1604:
 	VMOVSD X5, (DI)
 
-stored1587:
+stored1605:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1588
+	JLT     partial1606
 	VMOVUPD Y6, (DI)
-	JMP     stored1590
+	JMP     stored1608
 
-partial1588:
+partial1606:
 	CMPQ         R9, $0x02
-	JLT          single1589
+	JLT          single1607
 	VMOVUPD      X6, (DI)
-	JEQ          stored1590
+	JEQ          stored1608
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1590
+	JMP          stored1608
 
-single1589:
+single1607:
 	VMOVSD X6, (DI)
 
-stored1590:
+stored1608:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1569
+	JGE  tile1587
 
-tiles1570:
+tiles1588:
 	CMPQ R10, $0x00000002
-	JLT  tiles1592
+	JLT  tiles1610
 
-tile1591:
+tile1609:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1594
+	JLE    done1612
 
-again1593:
+again1611:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -25311,67 +25895,67 @@ again1593:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1593
+	JNZ          again1611
 
-done1594:
+done1612:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1595
+	JLT     partial1613
 	VMOVUPD Y1, (DI)
-	JMP     stored1597
+	JMP     stored1615
 
-partial1595:
+partial1613:
 	CMPQ         R9, $0x02
-	JLT          single1596
+	JLT          single1614
 	VMOVUPD      X1, (DI)
-	JEQ          stored1597
+	JEQ          stored1615
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1597
+	JMP          stored1615
 
-single1596:
+single1614:
 	VMOVSD X1, (DI)
 
-stored1597:
+stored1615:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1598
+	JLT     partial1616
 	VMOVUPD Y2, (DI)
-	JMP     stored1600
+	JMP     stored1618
 
-partial1598:
+partial1616:
 	CMPQ         R9, $0x02
-	JLT          single1599
+	JLT          single1617
 	VMOVUPD      X2, (DI)
-	JEQ          stored1600
+	JEQ          stored1618
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1600
+	JMP          stored1618
 
-single1599:
+single1617:
 	VMOVSD X2, (DI)
 
-stored1600:
+stored1618:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1591
+	JGE  tile1609
 
-tiles1592:
+tiles1610:
 	CMPQ R10, $0x00000001
-	JLT  tiles1602
+	JLT  tiles1620
 
-tile1601:
+tile1619:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1604
+	JLE    done1622
 
-again1603:
+again1621:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -25379,36 +25963,36 @@ again1603:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1603
+	JNZ          again1621
 
-done1604:
+done1622:
 	CMPQ    R9, $0x04
-	JLT     partial1605
+	JLT     partial1623
 	VMOVUPD Y1, (DI)
-	JMP     stored1607
+	JMP     stored1625
 
-partial1605:
+partial1623:
 	CMPQ         R9, $0x02
-	JLT          single1606
+	JLT          single1624
 	VMOVUPD      X1, (DI)
-	JEQ          stored1607
+	JEQ          stored1625
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1607
+	JMP          stored1625
 
-single1606:
+single1624:
 	VMOVSD X1, (DI)
 
-stored1607:
+stored1625:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1601
+	JGE  tile1619
 
-tiles1602:
-	JMP done1555
+tiles1620:
+	JMP done1573
 
-wider1568:
+wider1586:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -25419,9 +26003,9 @@ wider1568:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1610
+	JLT     tiles1628
 
-tile1609:
+tile1627:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -25438,9 +26022,9 @@ tile1609:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1612
+	JLE    done1630
 
-again1611:
+again1629:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -25470,141 +26054,141 @@ again1611:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1611
+	JNZ          again1629
 
-done1612:
+done1630:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1613
+	JLT     partial1631
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1615
+	JMP     stored1633
 
-partial1613:
+partial1631:
 	CMPQ         R9, $0x02
-	JLT          single1614
+	JLT          single1632
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1615
+	JEQ          stored1633
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1615
+	JMP          stored1633
 
-single1614:
+single1632:
 	VMOVSD X2, 32(DI)
 
-stored1615:
+stored1633:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1616
+	JLT     partial1634
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1618
+	JMP     stored1636
 
-partial1616:
+partial1634:
 	CMPQ         R9, $0x02
-	JLT          single1617
+	JLT          single1635
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1618
+	JEQ          stored1636
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1618
+	JMP          stored1636
 
-single1617:
+single1635:
 	VMOVSD X4, 32(DI)
 
-stored1618:
+stored1636:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1619
+	JLT     partial1637
 	VMOVUPD Y6, 32(DI)
-	JMP     stored1621
+	JMP     stored1639
 
-partial1619:
+partial1637:
 	CMPQ         R9, $0x02
-	JLT          single1620
+	JLT          single1638
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1621
+	JEQ          stored1639
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1621
+	JMP          stored1639
 
-single1620:
+single1638:
 	VMOVSD X6, 32(DI)
 
-stored1621:
+stored1639:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1622
+	JLT     partial1640
 	VMOVUPD Y8, 32(DI)
-	JMP     stored1624
+	JMP     stored1642
 
-partial1622:
+partial1640:
 	CMPQ         R9, $0x02
-	JLT          single1623
+	JLT          single1641
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1624
+	JEQ          stored1642
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1624
+	JMP          stored1642
 
-single1623:
+single1641:
 	VMOVSD X8, 32(DI)
 
-stored1624:
+stored1642:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1625
+	JLT     partial1643
 	VMOVUPD Y10, 32(DI)
-	JMP     stored1627
+	JMP     stored1645
 
-partial1625:
+partial1643:
 	CMPQ         R9, $0x02
-	JLT          single1626
+	JLT          single1644
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1627
+	JEQ          stored1645
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1627
+	JMP          stored1645
 
-single1626:
+single1644:
 	VMOVSD X10, 32(DI)
 
-stored1627:
+stored1645:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1628
+	JLT     partial1646
 	VMOVUPD Y12, 32(DI)
-	JMP     stored1630
+	JMP     stored1648
 
-partial1628:
+partial1646:
 	CMPQ         R9, $0x02
-	JLT          single1629
+	JLT          single1647
 	VMOVUPD      X12, 32(DI)
-	JEQ          stored1630
+	JEQ          stored1648
 	VEXTRACTF128 $0x01, Y12, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1630
+	JMP          stored1648
 
-single1629:
+single1647:
 	VMOVSD X12, 32(DI)
 
-stored1630:
+stored1648:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1609
+	JGE  tile1627
 
-tiles1610:
+tiles1628:
 	CMPQ R10, $0x00000002
-	JLT  tiles1632
+	JLT  tiles1650
 
-tile1631:
+tile1649:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -25613,9 +26197,9 @@ tile1631:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1634
+	JLE    done1652
 
-again1633:
+again1651:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -25629,70 +26213,70 @@ again1633:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1633
+	JNZ          again1651
 
-done1634:
+done1652:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1635
+	JLT     partial1653
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1637
+	JMP     stored1655
 
-partial1635:
+partial1653:
 	CMPQ         R9, $0x02
-	JLT          single1636
+	JLT          single1654
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1637
+	JEQ          stored1655
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1637
+	JMP          stored1655
 
-single1636:
+single1654:
 	VMOVSD X2, 32(DI)
 
-stored1637:
+stored1655:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1638
+	JLT     partial1656
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1640
+	JMP     stored1658
 
-partial1638:
+partial1656:
 	CMPQ         R9, $0x02
-	JLT          single1639
+	JLT          single1657
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1640
+	JEQ          stored1658
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1640
+	JMP          stored1658
 
-single1639:
+single1657:
 	VMOVSD X4, 32(DI)
 
-stored1640:
+stored1658:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1631
+	JGE  tile1649
 
-tiles1632:
+tiles1650:
 	CMPQ R10, $0x00000001
-	JLT  tiles1642
+	JLT  tiles1660
 
-tile1641:
+tile1659:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1644
+	JLE    done1662
 
-again1643:
+again1661:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -25702,35 +26286,35 @@ again1643:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1643
+	JNZ          again1661
 
-done1644:
+done1662:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1645
+	JLT     partial1663
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1647
+	JMP     stored1665
 
-partial1645:
+partial1663:
 	CMPQ         R9, $0x02
-	JLT          single1646
+	JLT          single1664
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1647
+	JEQ          stored1665
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1647
+	JMP          stored1665
 
-single1646:
+single1664:
 	VMOVSD X2, 32(DI)
 
-stored1647:
+stored1665:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1641
+	JGE  tile1659
 
-tiles1642:
-done1555:
+tiles1660:
+done1573:
 	VZEROUPPER
 	RET
 
@@ -25745,17 +26329,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1649
+	JLT  rest1667
 
-panel1648:
+panel1666:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1652
+	JLT  tiles1670
 
-tile1651:
+tile1669:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -25771,9 +26355,9 @@ tile1651:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1654
+	JLE    done1672
 
-again1653:
+again1671:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -25794,9 +26378,9 @@ again1653:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1653
+	JNZ          again1671
 
-done1654:
+done1672:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -25835,13 +26419,13 @@ done1654:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1651
+	JGE     tile1669
 
-tiles1652:
+tiles1670:
 	CMPQ R10, $0x00000002
-	JLT  tiles1656
+	JLT  tiles1674
 
-tile1655:
+tile1673:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -25851,9 +26435,9 @@ tile1655:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1658
+	JLE    done1676
 
-again1657:
+again1675:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -25865,9 +26449,9 @@ again1657:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1657
+	JNZ          again1675
 
-done1658:
+done1676:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -25885,13 +26469,13 @@ done1658:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1655
+	JGE     tile1673
 
-tiles1656:
+tiles1674:
 	CMPQ R10, $0x00000001
-	JLT  tiles1660
+	JLT  tiles1678
 
-tile1659:
+tile1677:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -25899,9 +26483,9 @@ tile1659:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1662
+	JLE    done1680
 
-again1661:
+again1679:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -25910,9 +26494,9 @@ again1661:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1661
+	JNZ          again1679
 
-done1662:
+done1680:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -25923,19 +26507,19 @@ done1662:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1659
+	JGE     tile1677
 
-tiles1660:
+tiles1678:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1648
+	JGE  panel1666
 
-rest1649:
+rest1667:
 	TESTQ   R9, R9
-	JZ      done1650
+	JZ      done1668
 	CMPQ    R9, $0x00000004
-	JGT     wider1663
+	JGT     wider1681
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -25945,9 +26529,9 @@ rest1649:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1665
+	JLT     tiles1683
 
-tile1664:
+tile1682:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -25958,9 +26542,9 @@ tile1664:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1667
+	JLE    done1685
 
-again1666:
+again1684:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -25975,124 +26559,124 @@ again1666:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1666
+	JNZ          again1684
 
-done1667:
+done1685:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1668
+	JLT        partial1686
 	VMOVUPD    Y1, (DI)
-	JMP        stored1670
+	JMP        stored1688
 
-partial1668:
+partial1686:
 	CMPQ         R9, $0x02
-	JLT          single1669
+	JLT          single1687
 	VMOVUPD      X1, (DI)
-	JEQ          stored1670
+	JEQ          stored1688
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1670
+	JMP          stored1688
 
-single1669:
+single1687:
 	VMOVSD X1, (DI)
 
-stored1670:
+stored1688:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1671
+	JLT        partial1689
 	VMOVUPD    Y2, (DI)
-	JMP        stored1673
+	JMP        stored1691
 
-partial1671:
+partial1689:
 	CMPQ         R9, $0x02
-	JLT          single1672
+	JLT          single1690
 	VMOVUPD      X2, (DI)
-	JEQ          stored1673
+	JEQ          stored1691
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1673
+	JMP          stored1691
 
-single1672:
+single1690:
 	VMOVSD X2, (DI)
 
-stored1673:
+stored1691:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial1674
+	JLT        partial1692
 	VMOVUPD    Y3, (DI)
-	JMP        stored1676
+	JMP        stored1694
 
-partial1674:
+partial1692:
 	CMPQ         R9, $0x02
-	JLT          single1675
+	JLT          single1693
 	VMOVUPD      X3, (DI)
-	JEQ          stored1676
+	JEQ          stored1694
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1676
+	JMP          stored1694
 
-single1675:
+single1693:
 	VMOVSD X3, (DI)
 
-stored1676:
+stored1694:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1677
+	JLT        partial1695
 	VMOVUPD    Y4, (DI)
-	JMP        stored1679
+	JMP        stored1697
 
-partial1677:
+partial1695:
 	CMPQ         R9, $0x02
-	JLT          single1678
+	JLT          single1696
 	VMOVUPD      X4, (DI)
-	JEQ          stored1679
+	JEQ          stored1697
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1679
+	JMP          stored1697
 
-single1678:
+single1696:
 	VMOVSD X4, (DI)
 
-stored1679:
+stored1697:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial1680
+	JLT        partial1698
 	VMOVUPD    Y5, (DI)
-	JMP        stored1682
+	JMP        stored1700
 
-partial1680:
+partial1698:
 	CMPQ         R9, $0x02
-	JLT          single1681
+	JLT          single1699
 	VMOVUPD      X5, (DI)
-	JEQ          stored1682
+	JEQ          stored1700
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1682
+	JMP          stored1700
 
-single1681:
+single1699:
 	VMOVSD X5, (DI)
 
-stored1682:
+stored1700:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1664
+	JGE  tile1682
 
-tiles1665:
+tiles1683:
 	CMPQ R10, $0x00000002
-	JLT  tiles1684
+	JLT  tiles1702
 
-tile1683:
+tile1701:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -26100,9 +26684,9 @@ tile1683:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1686
+	JLE    done1704
 
-again1685:
+again1703:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -26111,109 +26695,109 @@ again1685:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1685
+	JNZ          again1703
 
-done1686:
+done1704:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1687
+	JLT        partial1705
 	VMOVUPD    Y1, (DI)
-	JMP        stored1689
+	JMP        stored1707
 
-partial1687:
+partial1705:
 	CMPQ         R9, $0x02
-	JLT          single1688
+	JLT          single1706
 	VMOVUPD      X1, (DI)
-	JEQ          stored1689
+	JEQ          stored1707
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1689
+	JMP          stored1707
 
-single1688:
+single1706:
 	VMOVSD X1, (DI)
 
-stored1689:
+stored1707:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1690
+	JLT        partial1708
 	VMOVUPD    Y2, (DI)
-	JMP        stored1692
+	JMP        stored1710
 
-partial1690:
+partial1708:
 	CMPQ         R9, $0x02
-	JLT          single1691
+	JLT          single1709
 	VMOVUPD      X2, (DI)
-	JEQ          stored1692
+	JEQ          stored1710
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1692
+	JMP          stored1710
 
-single1691:
+single1709:
 	VMOVSD X2, (DI)
 
-stored1692:
+stored1710:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1683
+	JGE  tile1701
 
-tiles1684:
+tiles1702:
 	CMPQ R10, $0x00000001
-	JLT  tiles1694
+	JLT  tiles1712
 
-tile1693:
+tile1711:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1696
+	JLE    done1714
 
-again1695:
+again1713:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1695
+	JNZ          again1713
 
-done1696:
+done1714:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1697
+	JLT        partial1715
 	VMOVUPD    Y1, (DI)
-	JMP        stored1699
+	JMP        stored1717
 
-partial1697:
+partial1715:
 	CMPQ         R9, $0x02
-	JLT          single1698
+	JLT          single1716
 	VMOVUPD      X1, (DI)
-	JEQ          stored1699
+	JEQ          stored1717
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1699
+	JMP          stored1717
 
-single1698:
+single1716:
 	VMOVSD X1, (DI)
 
-stored1699:
+stored1717:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1693
+	JGE  tile1711
 
-tiles1694:
-	JMP done1650
+tiles1712:
+	JMP done1668
 
-wider1663:
+wider1681:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -26224,9 +26808,9 @@ wider1663:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1702
+	JLT     tiles1720
 
-tile1701:
+tile1719:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -26242,9 +26826,9 @@ tile1701:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1704
+	JLE    done1722
 
-again1703:
+again1721:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -26265,32 +26849,32 @@ again1703:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1703
+	JNZ          again1721
 
-done1704:
+done1722:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1705
+	JLT        partial1723
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1707
+	JMP        stored1725
 
-partial1705:
+partial1723:
 	CMPQ         R9, $0x02
-	JLT          single1706
+	JLT          single1724
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1707
+	JEQ          stored1725
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1707
+	JMP          stored1725
 
-single1706:
+single1724:
 	VMOVSD X2, 32(DI)
 
-stored1707:
+stored1725:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -26298,23 +26882,23 @@ stored1707:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1708
+	JLT        partial1726
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1710
+	JMP        stored1728
 
-partial1708:
+partial1726:
 	CMPQ         R9, $0x02
-	JLT          single1709
+	JLT          single1727
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1710
+	JEQ          stored1728
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1710
+	JMP          stored1728
 
-single1709:
+single1727:
 	VMOVSD X4, 32(DI)
 
-stored1710:
+stored1728:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -26322,23 +26906,23 @@ stored1710:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1711
+	JLT        partial1729
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1713
+	JMP        stored1731
 
-partial1711:
+partial1729:
 	CMPQ         R9, $0x02
-	JLT          single1712
+	JLT          single1730
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1713
+	JEQ          stored1731
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1713
+	JMP          stored1731
 
-single1712:
+single1730:
 	VMOVSD X6, 32(DI)
 
-stored1713:
+stored1731:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -26346,23 +26930,23 @@ stored1713:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1714
+	JLT        partial1732
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1716
+	JMP        stored1734
 
-partial1714:
+partial1732:
 	CMPQ         R9, $0x02
-	JLT          single1715
+	JLT          single1733
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1716
+	JEQ          stored1734
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1716
+	JMP          stored1734
 
-single1715:
+single1733:
 	VMOVSD X8, 32(DI)
 
-stored1716:
+stored1734:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -26370,34 +26954,34 @@ stored1716:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1717
+	JLT        partial1735
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1719
+	JMP        stored1737
 
-partial1717:
+partial1735:
 	CMPQ         R9, $0x02
-	JLT          single1718
+	JLT          single1736
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1719
+	JEQ          stored1737
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1719
+	JMP          stored1737
 
-single1718:
+single1736:
 	VMOVSD X10, 32(DI)
 
-stored1719:
+stored1737:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1701
+	JGE  tile1719
 
-tiles1702:
+tiles1720:
 	CMPQ R10, $0x00000002
-	JLT  tiles1721
+	JLT  tiles1739
 
-tile1720:
+tile1738:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -26407,9 +26991,9 @@ tile1720:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1723
+	JLE    done1741
 
-again1722:
+again1740:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -26421,32 +27005,32 @@ again1722:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1722
+	JNZ          again1740
 
-done1723:
+done1741:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1724
+	JLT        partial1742
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1726
+	JMP        stored1744
 
-partial1724:
+partial1742:
 	CMPQ         R9, $0x02
-	JLT          single1725
+	JLT          single1743
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1726
+	JEQ          stored1744
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1726
+	JMP          stored1744
 
-single1725:
+single1743:
 	VMOVSD X2, 32(DI)
 
-stored1726:
+stored1744:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -26454,34 +27038,34 @@ stored1726:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1727
+	JLT        partial1745
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1729
+	JMP        stored1747
 
-partial1727:
+partial1745:
 	CMPQ         R9, $0x02
-	JLT          single1728
+	JLT          single1746
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1729
+	JEQ          stored1747
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1729
+	JMP          stored1747
 
-single1728:
+single1746:
 	VMOVSD X4, 32(DI)
 
-stored1729:
+stored1747:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1720
+	JGE  tile1738
 
-tiles1721:
+tiles1739:
 	CMPQ R10, $0x00000001
-	JLT  tiles1731
+	JLT  tiles1749
 
-tile1730:
+tile1748:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -26489,9 +27073,9 @@ tile1730:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1733
+	JLE    done1751
 
-again1732:
+again1750:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -26500,40 +27084,40 @@ again1732:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1732
+	JNZ          again1750
 
-done1733:
+done1751:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1734
+	JLT        partial1752
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1736
+	JMP        stored1754
 
-partial1734:
+partial1752:
 	CMPQ         R9, $0x02
-	JLT          single1735
+	JLT          single1753
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1736
+	JEQ          stored1754
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1736
+	JMP          stored1754
 
-single1735:
+single1753:
 	VMOVSD X2, 32(DI)
 
-stored1736:
+stored1754:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1730
+	JGE  tile1748
 
-tiles1731:
-done1650:
+tiles1749:
+done1668:
 	VZEROUPPER
 	RET
 
@@ -26547,9 +27131,9 @@ TEXT ·cavities256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done1738
+	JLE     done1756
 
-item1737:
+item1755:
 	MOVLQSX 40(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVQ    (BX), R8
@@ -26559,9 +27143,9 @@ item1737:
 	MOVLQSX 52(BX), R10
 	XORQ    R11, R11
 	CMPQ    R10, $0x00000004
-	JLT     rest1740
+	JLT     rest1758
 
-whole1739:
+whole1757:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -26571,11 +27155,11 @@ whole1739:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1739
+	JGE       whole1757
 
-rest1740:
+rest1758:
 	TESTQ      R10, R10
-	JZ         done1741
+	JZ         done1759
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -26586,12 +27170,12 @@ rest1740:
 	VBLENDVPD  Y3, Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)(R11*8)
 
-done1741:
+done1759:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1737
+	JNZ  item1755
 
-done1738:
+done1756:
 	VZEROUPPER
 	RET
 
@@ -26604,9 +27188,9 @@ TEXT ·products256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1744
+	JLE   done1762
 
-item1742:
+item1760:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 40(BX), R8
@@ -26616,10 +27200,10 @@ item1742:
 	MOVLQSX 52(BX), R10
 	MOVLQSX 56(BX), R11
 	CMPL    60(BX), $0x00
-	JNE     backward1745
+	JNE     backward1763
 	CMPQ    R11, $0x00000008
-	JLT     part1746
-	JG      done1744
+	JLT     part1764
+	JG      done1762
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -26627,9 +27211,9 @@ item1742:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1749
+	JLT     rows1767
 
-row1748:
+row1766:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -26640,13 +27224,13 @@ row1748:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1748
+	JGE          row1766
 
-rows1749:
+rows1767:
 	CMPQ R10, $0x00000001
-	JLT  rows1751
+	JLT  rows1769
 
-row1750:
+row1768:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -26654,19 +27238,19 @@ row1750:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1750
+	JGE          row1768
 
-rows1751:
+rows1769:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
-	JMP     next1743
+	JMP     next1761
 
-part1746:
+part1764:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1747
+	JLE     fewer1765
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -26677,9 +27261,9 @@ part1746:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1753
+	JLT     rows1771
 
-row1752:
+row1770:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -26692,13 +27276,13 @@ row1752:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1752
+	JGE          row1770
 
-rows1753:
+rows1771:
 	CMPQ R10, $0x00000001
-	JLT  rows1755
+	JLT  rows1773
 
-row1754:
+row1772:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -26707,26 +27291,26 @@ row1754:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1754
+	JGE          row1772
 
-rows1755:
+rows1773:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
-	JMP     next1743
+	JMP     next1761
 
-fewer1747:
+fewer1765:
 	CMPQ   R11, $0x00000004
-	JLT    part1756
+	JLT    part1774
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1759
+	JLT    rows1777
 
-row1758:
+row1776:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -26735,27 +27319,27 @@ row1758:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1758
+	JGE          row1776
 
-rows1759:
+rows1777:
 	CMPQ R10, $0x00000001
-	JLT  rows1761
+	JLT  rows1779
 
-row1760:
+row1778:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1760
+	JGE          row1778
 
-rows1761:
+rows1779:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
-	JMP     next1743
+	JMP     next1761
 
-part1756:
+part1774:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -26765,9 +27349,9 @@ part1756:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1763
+	JLT     rows1781
 
-row1762:
+row1780:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -26778,13 +27362,13 @@ row1762:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1762
+	JGE          row1780
 
-rows1763:
+rows1781:
 	CMPQ R10, $0x00000001
-	JLT  rows1765
+	JLT  rows1783
 
-row1764:
+row1782:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -26792,17 +27376,17 @@ row1764:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1764
+	JGE          row1782
 
-rows1765:
+rows1783:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
-	JMP     next1743
+	JMP     next1761
 
-backward1745:
+backward1763:
 	CMPQ    R10, $0x00000008
-	JLT     part1766
-	JG      done1744
+	JLT     part1784
+	JG      done1762
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
@@ -26810,9 +27394,9 @@ backward1745:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1769
+	JLT     few1787
 
-rows1768:
+rows1786:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -26839,11 +27423,11 @@ rows1768:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1768
+	JGE         rows1786
 	TESTQ       R9, R9
-	JZ          products1770
+	JZ          products1788
 
-few1769:
+few1787:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -26851,19 +27435,19 @@ few1769:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1772
+	JLE         end1790
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1772
+	JLE         end1790
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1772
+	JLE         end1790
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1772:
+end1790:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -26875,13 +27459,13 @@ end1772:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1770:
-	JMP next1743
+products1788:
+	JMP next1761
 
-part1766:
+part1784:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1767
+	JLE        fewer1785
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -26892,9 +27476,9 @@ part1766:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1774
+	JLT        few1792
 
-rows1773:
+rows1791:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -26925,11 +27509,11 @@ rows1773:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1773
+	JGE         rows1791
 	TESTQ       R9, R9
-	JZ          products1775
+	JZ          products1793
 
-few1774:
+few1792:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -26938,22 +27522,22 @@ few1774:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1777
+	JLE         end1795
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1777
+	JLE         end1795
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1777
+	JLE         end1795
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1777:
+end1795:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -26965,21 +27549,21 @@ end1777:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1775:
-	JMP next1743
+products1793:
+	JMP next1761
 
-fewer1767:
+fewer1785:
 	CMPQ    R10, $0x00000004
-	JLT     part1778
+	JLT     part1796
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1781
+	JLT     few1799
 
-rows1780:
+rows1798:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -27002,27 +27586,27 @@ rows1780:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1780
+	JGE        rows1798
 	TESTQ      R9, R9
-	JZ         products1782
+	JZ         products1800
 
-few1781:
+few1799:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1784
+	JLE    end1802
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1784
+	JLE    end1802
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1784
+	JLE    end1802
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1784:
+end1802:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -27034,10 +27618,10 @@ end1784:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1782:
-	JMP next1743
+products1800:
+	JMP next1761
 
-part1778:
+part1796:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -27048,9 +27632,9 @@ part1778:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1786
+	JLT        few1804
 
-rows1785:
+rows1803:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -27077,11 +27661,11 @@ rows1785:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1785
+	JGE         rows1803
 	TESTQ       R9, R9
-	JZ          products1787
+	JZ          products1805
 
-few1786:
+few1804:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -27089,19 +27673,19 @@ few1786:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1789
+	JLE         end1807
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1789
+	JLE         end1807
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1789
+	JLE         end1807
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1789:
+end1807:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -27113,13 +27697,13 @@ end1789:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1787:
-next1743:
+products1805:
+next1761:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1742
+	JNZ  item1760
 
-done1744:
+done1762:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -27140,9 +27724,9 @@ TEXT ·allSafe256(SB), $0-25
 	VMOVUPD constants<>+1872(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1791
+	JLT     rest1809
 
-whole1790:
+whole1808:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -27162,13 +27746,13 @@ whole1790:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1790
+	JGE     whole1808
 
-rest1791:
+rest1809:
 	CMPQ CX, $0x00000004
-	JLT  rest1793
+	JLT  rest1811
 
-whole1792:
+whole1810:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -27176,11 +27760,11 @@ whole1792:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1792
+	JGE     whole1810
 
-rest1793:
+rest1811:
 	TESTQ      CX, CX
-	JZ         done1794
+	JZ         done1812
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -27190,7 +27774,7 @@ rest1793:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1794:
+done1812:
 	VCMPPD    $0x1e, constants<>+1936(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
@@ -27205,13 +27789,13 @@ done1794:
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JZ        safe1795
+	JZ        safe1813
 	MOVB      $0x00, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1795:
+safe1813:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -27231,9 +27815,9 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1797
+	JLE          done1815
 
-item1796:
+item1814:
 	MOVQ    16(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 48(BX), R8
@@ -27245,19 +27829,19 @@ item1796:
 	XORQ    R11, R11
 	MOVQ    R10, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1799
+	JLT     rest1817
 
-whole1798:
+whole1816:
 	VMOVUPD (R9)(R11*8), Y5
 	VMAXPD  Y5, Y4, Y4
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R12
 	CMPQ    R12, $0x00000004
-	JGE     whole1798
+	JGE     whole1816
 
-rest1799:
+rest1817:
 	TESTQ      R12, R12
-	JZ         done1800
+	JZ         done1818
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y5
@@ -27266,7 +27850,7 @@ rest1799:
 	VBLENDVPD  Y5, Y6, Y7, Y6
 	VMAXPD     Y6, Y4, Y4
 
-done1800:
+done1818:
 	VPERM2F128   $0x01, Y4, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VPERMILPD    $0x05, Y4, Y5
@@ -27274,21 +27858,21 @@ done1800:
 	VBROADCASTSD 32(BX), Y5
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1802
+	JLT          rest1820
 
-whole1801:
+whole1819:
 	VMOVUPD   (R9)(R11*8), Y6
 	VMOVUPD   (DI)(R11*8), Y7
 	VSUBPD    Y4, Y6, Y6
 	VUCOMISD  X3, X0
-	JBE       undamped1803
+	JBE       undamped1821
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped1803:
+undamped1821:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1968(SB), Y7, Y7
@@ -27302,11 +27886,11 @@ undamped1803:
 	ADDQ        $0x00000004, R11
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole1801
+	JGE         whole1819
 
-rest1802:
+rest1820:
 	TESTQ      R10, R10
-	JZ         done1804
+	JZ         done1822
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -27316,14 +27900,14 @@ rest1802:
 	VSUBPD     Y4, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X3, X0
-	JBE        undamped1805
+	JBE        undamped1823
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y4
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y4, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped1805:
+undamped1823:
 	VCMPPD    $0x04, Y8, Y7, Y4
 	VSUBPD    Y8, Y7, Y8
 	VANDPD    constants<>+1968(SB), Y8, Y8
@@ -27331,49 +27915,49 @@ undamped1805:
 	VPCMPGTQ  Y2, Y8, Y4
 	VBLENDVPD Y4, Y8, Y2, Y2
 	CMPQ      R10, $0x04
-	JLT       partial1806
+	JLT       partial1824
 	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored1808
+	JMP       stored1826
 
-partial1806:
+partial1824:
 	CMPQ         R10, $0x02
-	JLT          single1807
+	JLT          single1825
 	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored1808
+	JEQ          stored1826
 	VEXTRACTF128 $0x01, Y7, X4
 	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored1808
+	JMP          stored1826
 
-single1807:
+single1825:
 	VMOVSD X7, (DI)(R11*8)
 
-stored1808:
+stored1826:
 	VMASKMOVPD  (R8)(R11*8), Y6, Y4
 	VFMADD231PD Y7, Y5, Y4
 	CMPQ        R10, $0x04
-	JLT         partial1809
+	JLT         partial1827
 	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored1811
+	JMP         stored1829
 
-partial1809:
+partial1827:
 	CMPQ         R10, $0x02
-	JLT          single1810
+	JLT          single1828
 	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored1811
+	JEQ          stored1829
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored1811
+	JMP          stored1829
 
-single1810:
+single1828:
 	VMOVSD X4, (R8)(R11*8)
 
-stored1811:
-done1804:
+stored1829:
+done1822:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1796
+	JNZ  item1814
 
-done1797:
+done1815:
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VPCMPGTQ   Y2, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y2, Y2
@@ -27391,9 +27975,9 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1813
+	JLE   done1831
 
-item1812:
+item1830:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
@@ -27402,9 +27986,9 @@ item1812:
 	XORQ    DI, DI
 	MOVQ    SI, R8
 	CMPQ    R8, $0x00000004
-	JLT     rest1815
+	JLT     rest1833
 
-whole1814:
+whole1832:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -27412,11 +27996,11 @@ whole1814:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1814
+	JGE     whole1832
 
-rest1815:
+rest1833:
 	TESTQ      R8, R8
-	JZ         done1816
+	JZ         done1834
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
@@ -27427,7 +28011,7 @@ rest1815:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1816:
+done1834:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
@@ -27437,13 +28021,13 @@ done1816:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1813
+	JNZ          done1831
 	VBROADCASTSD 8(CX), Y1
 	XORQ         DI, DI
 	CMPQ         SI, $0x00000004
-	JLT          rest1818
+	JLT          rest1836
 
-whole1817:
+whole1835:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -27451,11 +28035,11 @@ whole1817:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1817
+	JGE     whole1835
 
-rest1818:
+rest1836:
 	TESTQ      SI, SI
-	JZ         done1819
+	JZ         done1837
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -27464,29 +28048,29 @@ rest1818:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1820
+	JLT        partial1838
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1822
+	JMP        stored1840
 
-partial1820:
+partial1838:
 	CMPQ         SI, $0x02
-	JLT          single1821
+	JLT          single1839
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1822
+	JEQ          stored1840
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1822
+	JMP          stored1840
 
-single1821:
+single1839:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1822:
-done1819:
+stored1840:
+done1837:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1812
+	JNZ  item1830
 
-done1813:
+done1831:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -27499,35 +28083,35 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1824
+	JLE   done1842
 
-item1823:
+item1841:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x00000004
-	JLT     rest1826
+	JLT     rest1844
 
-whole1825:
+whole1843:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1825
+	JGE     whole1843
 
-rest1826:
+rest1844:
 	TESTQ      DI, DI
-	JZ         done1827
+	JZ         done1845
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1827:
+done1845:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -27536,9 +28120,9 @@ done1827:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1823
+	JNZ        item1841
 
-done1824:
+done1842:
 	VZEROUPPER
 	RET
 
@@ -27552,9 +28136,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1829
+	JLE    done1847
 
-item1828:
+item1846:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -27564,9 +28148,9 @@ item1828:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x00000004
-	JLT          rest1831
+	JLT          rest1849
 
-whole1830:
+whole1848:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -27580,11 +28164,11 @@ whole1830:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1830
+	JGE       whole1848
 
-rest1831:
+rest1849:
 	TESTQ      R9, R9
-	JZ         done1832
+	JZ         done1850
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -27600,29 +28184,29 @@ rest1831:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1833
+	JLT        partial1851
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1835
+	JMP        stored1853
 
-partial1833:
+partial1851:
 	CMPQ         R9, $0x02
-	JLT          single1834
+	JLT          single1852
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1835
+	JEQ          stored1853
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1835
+	JMP          stored1853
 
-single1834:
+single1852:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1835:
-done1832:
+stored1853:
+done1850:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1828
+	JNZ  item1846
 
-done1829:
+done1847:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -27644,17 +28228,17 @@ TEXT ·exponentials256(SB), $0-64
 	VMOVUPD constants<>+2000(SB), Y1
 	VMOVUPD constants<>+1968(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1837
+	JLE     done1855
 
-table1836:
+table1854:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1839
+	JLT          rest1857
 
-whole1838:
+whole1856:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -27668,13 +28252,13 @@ whole1838:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1838
+	JGE     whole1856
 
-rest1839:
+rest1857:
 	CMPQ DI, $0x00000004
-	JLT  rest1841
+	JLT  rest1859
 
-whole1840:
+whole1858:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -27683,11 +28267,11 @@ whole1840:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1840
+	JGE     whole1858
 
-rest1841:
+rest1859:
 	TESTQ      DI, DI
-	JZ         done1842
+	JZ         done1860
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -27697,16 +28281,16 @@ rest1841:
 	VCMPPD     $0x06, constants<>+1904(SB), Y5, Y5
 	VORPD      Y5, Y4, Y4
 
-done1842:
+done1860:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1837
+	JNZ       done1855
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1844
+	JLT       rest1862
 
-whole1843:
+whole1861:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2128(SB), Y6
@@ -27776,13 +28360,13 @@ whole1843:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1843
+	JGE          whole1861
 
-rest1844:
+rest1862:
 	CMPQ DI, $0x00000004
-	JLT  rest1846
+	JLT  rest1864
 
-whole1845:
+whole1863:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2128(SB), Y6
@@ -27819,11 +28403,11 @@ whole1845:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1845
+	JGE          whole1863
 
-rest1846:
+rest1864:
 	TESTQ        DI, DI
-	JZ           done1847
+	JZ           done1865
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -27861,30 +28445,30 @@ rest1846:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1848
+	JLT          partial1866
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1850
+	JMP          stored1868
 
-partial1848:
+partial1866:
 	CMPQ         DI, $0x02
-	JLT          single1849
+	JLT          single1867
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1850
+	JEQ          stored1868
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1850
+	JMP          stored1868
 
-single1849:
+single1867:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1850:
-done1847:
+stored1868:
+done1865:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1836
+	JNZ  table1854
 
-done1837:
+done1855:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -27907,9 +28491,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2672(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1852
+	JLT          rest1870
 
-whole1851:
+whole1869:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -27977,13 +28561,13 @@ whole1851:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole1851
+	JGE          whole1869
 
-rest1852:
+rest1870:
 	CMPQ DX, $0x00000010
-	JLT  rest1854
+	JLT  rest1872
 
-whole1853:
+whole1871:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -28003,11 +28587,11 @@ whole1853:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole1853
+	JGE          whole1871
 
-rest1854:
+rest1872:
 	TESTQ        DX, DX
-	JZ           done1855
+	JZ           done1873
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -28027,41 +28611,41 @@ rest1854:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial1856
+	JNZ          partial1874
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored1857
+	JMP          stored1875
 
-partial1856:
+partial1874:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1858
+	JZ         without1876
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1858:
+without1876:
 	TESTQ      $0x00000004, DX
-	JZ         without1859
+	JZ         without1877
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1859:
+without1877:
 	TESTQ     $0x00000002, DX
-	JZ        without1860
+	JZ        without1878
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1860:
+without1878:
 	TESTQ  $0x00000001, DX
-	JZ     without1861
+	JZ     without1879
 	VMOVSS X0, (AX)
 
-without1861:
-stored1857:
-done1855:
+without1879:
+stored1875:
+done1873:
 	VZEROUPPER
 	RET
 
@@ -28082,9 +28666,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2800(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1863
+	JLT          rest1881
 
-whole1862:
+whole1880:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -28164,13 +28748,13 @@ whole1862:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole1862
+	JGE         whole1880
 
-rest1863:
+rest1881:
 	CMPQ DX, $0x00000010
-	JLT  rest1865
+	JLT  rest1883
 
-whole1864:
+whole1882:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -28193,11 +28777,11 @@ whole1864:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1864
+	JGE         whole1882
 
-rest1865:
+rest1883:
 	TESTQ       DX, DX
-	JZ          done1866
+	JZ          done1884
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -28220,41 +28804,41 @@ rest1865:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial1867
+	JNZ         partial1885
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored1868
+	JMP         stored1886
 
-partial1867:
+partial1885:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1869
+	JZ         without1887
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1869:
+without1887:
 	TESTQ      $0x00000004, DX
-	JZ         without1870
+	JZ         without1888
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1870:
+without1888:
 	TESTQ     $0x00000002, DX
-	JZ        without1871
+	JZ        without1889
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1871:
+without1889:
 	TESTQ  $0x00000001, DX
-	JZ     without1872
+	JZ     without1890
 	VMOVSS X0, (AX)
 
-without1872:
-stored1868:
-done1866:
+without1890:
+stored1886:
+done1884:
 	VZEROUPPER
 	RET
 
@@ -28267,9 +28851,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3256(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest1874
+	JLT          rest1892
 
-whole1873:
+whole1891:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -28285,24 +28869,24 @@ whole1873:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole1873
+	JGE     whole1891
 
-rest1874:
+rest1892:
 	CMPQ CX, $0x00000010
-	JLT  rest1876
+	JLT  rest1894
 
-whole1875:
+whole1893:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1875
+	JGE     whole1893
 
-rest1876:
+rest1894:
 	TESTQ   CX, CX
-	JZ      done1877
+	JZ      done1895
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -28311,16 +28895,16 @@ rest1876:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done1877:
+done1895:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe1878
+	JZ           safe1896
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1878:
+safe1896:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -28335,9 +28919,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1880
+	JLE   done1898
 
-item1879:
+item1897:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -28347,7 +28931,7 @@ item1879:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1881
+	JNE          wide1899
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -28355,13 +28939,13 @@ item1879:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row1884
+	JMP          row1902
 
-wide1881:
+wide1899:
 	CMPQ R10, $0x08
-	JLE  rest1883
+	JLE  rest1901
 
-vector1882:
+vector1900:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -28372,9 +28956,9 @@ vector1882:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector1882
+	JG           vector1900
 
-rest1883:
+rest1901:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -28386,12 +28970,12 @@ rest1883:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row1884:
+row1902:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1879
+	JNZ  item1897
 
-done1880:
+done1898:
 	VZEROUPPER
 	RET
 
@@ -28409,9 +28993,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1886
+	JLT  rest1904
 
-panel1885:
+panel1903:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -28424,9 +29008,9 @@ panel1885:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1889
+	JLT    rows1907
 
-row1888:
+row1906:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -28441,13 +29025,13 @@ row1888:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row1888
+	JGE          row1906
 
-rows1889:
+rows1907:
 	CMPQ R12, $0x00000001
-	JLT  rows1891
+	JLT  rows1909
 
-row1890:
+row1908:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -28457,9 +29041,9 @@ row1890:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1890
+	JGE          row1908
 
-rows1891:
+rows1909:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -28471,13 +29055,13 @@ rows1891:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1885
+	JGE     panel1903
 
-rest1886:
+rest1904:
 	TESTQ  R11, R11
-	JZ     done1887
+	JZ     done1905
 	CMPQ   R11, $0x00000010
-	JGT    wider1892
+	JGT    wider1910
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -28489,9 +29073,9 @@ rest1886:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1894
+	JLT    rows1912
 
-row1893:
+row1911:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -28504,65 +29088,65 @@ row1893:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1893
+	JGE          row1911
 
-rows1894:
+rows1912:
 	CMPQ DX, $0x00000001
-	JLT  rows1896
+	JLT  rows1914
 
-row1895:
+row1913:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1895
+	JGE          row1913
 
-rows1896:
+rows1914:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1897
+	JNZ     partial1915
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored1898
+	JMP     stored1916
 
-partial1897:
+partial1915:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1899
+	JZ         without1917
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1899:
+without1917:
 	TESTQ      $0x00000004, R11
-	JZ         without1900
+	JZ         without1918
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1900:
+without1918:
 	TESTQ     $0x00000002, R11
-	JZ        without1901
+	JZ        without1919
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1901:
+without1919:
 	TESTQ  $0x00000001, R11
-	JZ     without1902
+	JZ     without1920
 	VMOVSS X0, (AX)
 
-without1902:
-stored1898:
-	JMP done1887
+without1920:
+stored1916:
+	JMP done1905
 
-wider1892:
+wider1910:
 	CMPQ   R11, $0x00000020
-	JGT    wider1903
+	JGT    wider1921
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -28579,9 +29163,9 @@ wider1892:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1905
+	JLT    rows1923
 
-row1904:
+row1922:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -28598,13 +29182,13 @@ row1904:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1904
+	JGE          row1922
 
-rows1905:
+rows1923:
 	CMPQ DX, $0x00000001
-	JLT  rows1907
+	JLT  rows1925
 
-row1906:
+row1924:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -28612,9 +29196,9 @@ row1906:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1906
+	JGE          row1924
 
-rows1907:
+rows1925:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -28623,45 +29207,45 @@ rows1907:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1908
+	JNZ     partial1926
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored1909
+	JMP     stored1927
 
-partial1908:
+partial1926:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1910
+	JZ         without1928
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1910:
+without1928:
 	TESTQ      $0x00000004, R11
-	JZ         without1911
+	JZ         without1929
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1911:
+without1929:
 	TESTQ     $0x00000002, R11
-	JZ        without1912
+	JZ        without1930
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1912:
+without1930:
 	TESTQ  $0x00000001, R11
-	JZ     without1913
+	JZ     without1931
 	VMOVSS X0, (AX)
 
-without1913:
-stored1909:
-	JMP done1887
+without1931:
+stored1927:
+	JMP done1905
 
-wider1903:
+wider1921:
 	CMPQ   R11, $0x00000030
-	JGT    wider1914
+	JGT    wider1932
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -28676,9 +29260,9 @@ wider1903:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1916
+	JLT    rows1934
 
-row1915:
+row1933:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -28691,13 +29275,13 @@ row1915:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1915
+	JGE          row1933
 
-rows1916:
+rows1934:
 	CMPQ DX, $0x00000001
-	JLT  rows1918
+	JLT  rows1936
 
-row1917:
+row1935:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -28706,52 +29290,52 @@ row1917:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1917
+	JGE          row1935
 
-rows1918:
+rows1936:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1919
+	JNZ     partial1937
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored1920
+	JMP     stored1938
 
-partial1919:
+partial1937:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1921
+	JZ         without1939
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1921:
+without1939:
 	TESTQ      $0x00000004, R11
-	JZ         without1922
+	JZ         without1940
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1922:
+without1940:
 	TESTQ     $0x00000002, R11
-	JZ        without1923
+	JZ        without1941
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1923:
+without1941:
 	TESTQ  $0x00000001, R11
-	JZ     without1924
+	JZ     without1942
 	VMOVSS X0, (AX)
 
-without1924:
-stored1920:
-	JMP done1887
+without1942:
+stored1938:
+	JMP done1905
 
-wider1914:
+wider1932:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -28768,9 +29352,9 @@ wider1914:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1927
+	JLT    rows1945
 
-row1926:
+row1944:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -28785,13 +29369,13 @@ row1926:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1926
+	JGE          row1944
 
-rows1927:
+rows1945:
 	CMPQ DX, $0x00000001
-	JLT  rows1929
+	JLT  rows1947
 
-row1928:
+row1946:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -28801,9 +29385,9 @@ row1928:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1928
+	JGE          row1946
 
-rows1929:
+rows1947:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -28812,41 +29396,41 @@ rows1929:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1930
+	JNZ     partial1948
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored1931
+	JMP     stored1949
 
-partial1930:
+partial1948:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1932
+	JZ         without1950
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1932:
+without1950:
 	TESTQ      $0x00000004, R11
-	JZ         without1933
+	JZ         without1951
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1933:
+without1951:
 	TESTQ     $0x00000002, R11
-	JZ        without1934
+	JZ        without1952
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1934:
+without1952:
 	TESTQ  $0x00000001, R11
-	JZ     without1935
+	JZ     without1953
 	VMOVSS X0, (AX)
 
-without1935:
-stored1931:
-done1887:
+without1953:
+stored1949:
+done1905:
 	VZEROUPPER
 	RET
 
@@ -28864,9 +29448,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1937
+	JLT  rest1955
 
-block1936:
+block1954:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -28880,9 +29464,9 @@ block1936:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest1940
+	JLT    rest1958
 
-whole1939:
+whole1957:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -28897,11 +29481,11 @@ whole1939:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole1939
+	JGE         whole1957
 
-rest1940:
+rest1958:
 	TESTQ       R14, R14
-	JZ          done1942
+	JZ          done1960
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -28915,7 +29499,7 @@ rest1940:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done1942:
+done1960:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -28945,11 +29529,11 @@ done1942:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1936
+	JGE        block1954
 
-rest1937:
+rest1955:
 	TESTQ  CX, CX
-	JZ     done1938
+	JZ     done1956
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -28964,73 +29548,73 @@ rest1937:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest1945
+	JLT    rest1963
 
-whole1944:
+whole1962:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1946
+	JLE         column1964
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1946
+	JLE         column1964
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1946
+	JLE         column1964
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1946
+	JLE         column1964
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1946
+	JLE         column1964
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1946
+	JLE         column1964
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1946
+	JLE         column1964
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column1946:
+column1964:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole1944
+	JGE  whole1962
 
-rest1945:
+rest1963:
 	TESTQ       BX, BX
-	JZ          done1947
+	JZ          done1965
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1948
+	JLE         column1966
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1948
+	JLE         column1966
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1948
+	JLE         column1966
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1948
+	JLE         column1966
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1948
+	JLE         column1966
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1948
+	JLE         column1966
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1948
+	JLE         column1966
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column1948:
-done1947:
+column1966:
+done1965:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -29056,41 +29640,41 @@ done1947:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial1949
+	JNZ        partial1967
 	VMOVUPS    Z0, (AX)
-	JMP        stored1950
+	JMP        stored1968
 
-partial1949:
+partial1967:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without1951
+	JZ         without1969
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1951:
+without1969:
 	TESTQ      $0x00000004, CX
-	JZ         without1952
+	JZ         without1970
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1952:
+without1970:
 	TESTQ     $0x00000002, CX
-	JZ        without1953
+	JZ        without1971
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1953:
+without1971:
 	TESTQ  $0x00000001, CX
-	JZ     without1954
+	JZ     without1972
 	VMOVSS X0, (AX)
 
-without1954:
-stored1950:
-done1938:
+without1972:
+stored1968:
+done1956:
 	VZEROUPPER
 	RET
 
@@ -29110,9 +29694,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3056(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done1957
+	JLE     done1975
 
-item1955:
+item1973:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -29120,9 +29704,9 @@ item1955:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some1958
+	JNE           some1976
 	CMPL          60(BX), $0x00
-	JNE           backward1959
+	JNE           backward1977
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -29136,9 +29720,9 @@ item1955:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next1956
+	JMP           next1974
 
-backward1959:
+backward1977:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -29157,17 +29741,17 @@ backward1959:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next1956
+	JMP             next1974
 
-some1958:
+some1976:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done1957
+	JG           done1975
 	CMPQ         R12, $0x08
-	JG           done1957
+	JG           done1975
 	CMPL         60(BX), $0x00
-	JNE          fewBackward1960
+	JNE          fewBackward1978
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -29180,40 +29764,40 @@ some1958:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end1961
+	JLE          end1979
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end1961
+	JLE          end1979
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end1961
+	JLE          end1979
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end1961
+	JLE          end1979
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end1961
+	JLE          end1979
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end1961
+	JLE          end1979
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end1961
+	JLE          end1979
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end1961:
+end1979:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next1956
+	JMP     next1974
 
-fewBackward1960:
+fewBackward1978:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -29232,28 +29816,28 @@ fewBackward1960:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end1962
+	JLE       end1980
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end1962
+	JLE       end1980
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end1962
+	JLE       end1980
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end1962
+	JLE       end1980
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end1962
+	JLE       end1980
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end1962
+	JLE       end1980
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end1962
+	JLE       end1980
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end1962:
+end1980:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -29277,12 +29861,12 @@ end1962:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next1956:
+next1974:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1955
+	JNZ  item1973
 
-done1957:
+done1975:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -29301,9 +29885,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1964
+	JLE          done1982
 
-item1963:
+item1981:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -29314,25 +29898,25 @@ item1963:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1965
+	JNE          wide1983
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row1968
+	JMP          row1986
 
-wide1965:
+wide1983:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest1967
+	JLE  rest1985
 
-vector1966:
+vector1984:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector1966
+	JG        vector1984
 
-rest1967:
+rest1985:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -29341,7 +29925,7 @@ rest1967:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row1968:
+row1986:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -29351,18 +29935,18 @@ row1968:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1969
+	JNE          wide1987
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped1973
+	JBE          undamped1991
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped1973:
+undamped1991:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -29371,24 +29955,24 @@ undamped1973:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row1972
+	JMP         row1990
 
-wide1969:
+wide1987:
 	CMPQ R10, $0x08
-	JLE  rest1971
+	JLE  rest1989
 
-vector1970:
+vector1988:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped1974
+	JBE       undamped1992
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped1974:
+undamped1992:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -29400,9 +29984,9 @@ undamped1974:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector1970
+	JG          vector1988
 
-rest1971:
+rest1989:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -29410,79 +29994,79 @@ rest1971:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped1975
+	JBE         undamped1993
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped1975:
+undamped1993:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial1976
+	JNZ         partial1994
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored1979
+	JMP         stored1997
 
-partial1976:
+partial1994:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1977
+	JZ         noFour1995
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1977:
+noFour1995:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1978
+	JZ         noTwo1996
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1978:
+noTwo1996:
 	TESTQ  $0x00000001, R10
-	JZ     stored1979
+	JZ     stored1997
 	VMOVSD X4, (DI)
 
-stored1979:
+stored1997:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial1980
+	JNZ         partial1998
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored1983
+	JMP         stored2001
 
-partial1980:
+partial1998:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1981
+	JZ         noFour1999
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1981:
+noFour1999:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1982
+	JZ         noTwo2000
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1982:
+noTwo2000:
 	TESTQ  $0x00000001, R10
-	JZ     stored1983
+	JZ     stored2001
 	VMOVSD X4, (DI)
 
-stored1983:
-row1972:
+stored2001:
+row1990:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1963
+	JNZ  item1981
 
-done1964:
+done1982:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -29513,18 +30097,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3288(SB), Z9
 	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done1985
+	JLE          done2003
 
-table1984:
+table2002:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest1987
+	JLT          rest2005
 
-whole1986:
+whole2004:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -29544,13 +30128,13 @@ whole1986:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole1986
+	JGE     whole2004
 
-rest1987:
+rest2005:
 	CMPQ DI, $0x00000010
-	JLT  rest1989
+	JLT  rest2007
 
-whole1988:
+whole2006:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -29558,11 +30142,11 @@ whole1988:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole1988
+	JGE     whole2006
 
-rest1989:
+rest2007:
 	TESTQ     DI, DI
-	JZ        done1990
+	JZ        done2008
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -29572,16 +30156,16 @@ rest1989:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done1990:
+done2008:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done1985
+	JNZ      done2003
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest1992
+	JLT      rest2010
 
-whole1991:
+whole2009:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -29645,13 +30229,13 @@ whole1991:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole1991
+	JGE          whole2009
 
-rest1992:
+rest2010:
 	CMPQ DI, $0x00000010
-	JLT  rest1994
+	JLT  rest2012
 
-whole1993:
+whole2011:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -29670,11 +30254,11 @@ whole1993:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole1993
+	JGE          whole2011
 
-rest1994:
+rest2012:
 	TESTQ        DI, DI
-	JZ           done1995
+	JZ           done2013
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -29693,47 +30277,47 @@ rest1994:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial1996
+	JNZ          partial2014
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored1997
+	JMP          stored2015
 
-partial1996:
+partial2014:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without1998
+	JZ         without2016
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without1998:
+without2016:
 	TESTQ      $0x00000004, DI
-	JZ         without1999
+	JZ         without2017
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without1999:
+without2017:
 	TESTQ     $0x00000002, DI
-	JZ        without2000
+	JZ        without2018
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without2000:
+without2018:
 	TESTQ  $0x00000001, DI
-	JZ     without2001
+	JZ     without2019
 	VMOVSS X11, (SI)
 
-without2001:
-stored1997:
-done1995:
+without2019:
+stored2015:
+done2013:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1984
+	JNZ  table2002
 
-done1985:
+done2003:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -29748,153 +30332,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2004
+	JLT  done2022
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2004
+	JLT  done2022
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done2004
+	JLT  done2022
 	MOVQ BX, 32(SI)
 
-chunk2002:
+chunk2020:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done2004
+	JZ   done2022
 	CMPQ BX, $0x40
-	JLE  whole2003
+	JLE  whole2021
 	MOVQ $0x00000040, BX
 
-whole2003:
+whole2021:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2005:
+pass2023:
 	CMPQ          R9, BX
-	JGE           passed2007
+	JGE           passed2025
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2006
+	JHI           stop2024
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -30140,13 +30724,13 @@ pass2005:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass2005
+	JMP           pass2023
 
-stop2006:
+stop2024:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2007:
+passed2025:
 	VBROADCASTSD constants<>+3304(SB), Z0
 	VBROADCASTSD constants<>+3336(SB), Z1
 	VMOVUPS      constants<>+2672(SB), Z2
@@ -30154,9 +30738,9 @@ passed2007:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass2008:
+pass2026:
 	CMPQ              R9, BX
-	JGE               passed2010
+	JGE               passed2028
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -30232,18 +30816,18 @@ pass2008:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass2008
+	JMP               pass2026
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2010:
+passed2028:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2011:
+pass2029:
 	CMPQ            R9, BX
-	JGE             passed2013
+	JGE             passed2031
 	VMOVUPS         constants<>+2864(SB), Z0
 	VMOVUPS         constants<>+2928(SB), Z1
 	VMOVUPS         constants<>+2992(SB), Z2
@@ -30597,26 +31181,26 @@ pass2011:
 	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop2012
+	JNZ             stop2030
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass2011
+	JMP             pass2029
 
-stop2012:
+stop2030:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2013:
+passed2031:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2014:
+pass2032:
 	CMPQ             R9, BX
-	JGE              passed2016
+	JGE              passed2034
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3264(SB), Y3
@@ -30664,18 +31248,18 @@ pass2014:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass2014
+	JMP              pass2032
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2016:
+passed2034:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2017:
+pass2035:
 	CMPQ            R9, BX
-	JGE             passed2019
+	JGE             passed2037
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -30705,17 +31289,17 @@ pass2017:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass2017
+	JMP             pass2035
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2019:
+passed2037:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk2002
+	JMP  chunk2020
 
-done2004:
+done2022:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -30736,9 +31320,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest2022
+	JLT          rest2040
 
-whole2021:
+whole2039:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -30749,11 +31333,11 @@ whole2021:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2021
+	JGE          whole2039
 
-rest2022:
+rest2040:
 	TESTQ        R11, R11
-	JZ           done2023
+	JZ           done2041
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -30765,7 +31349,7 @@ rest2022:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done2023:
+done2041:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -30778,7 +31362,7 @@ done2023:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2024:
+vector2042:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -30805,7 +31389,7 @@ vector2024:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2024
+	JLT               vector2042
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -30813,9 +31397,9 @@ vector2024:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2026
+	JLT               rest2044
 
-whole2025:
+whole2043:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -30826,11 +31410,11 @@ whole2025:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2025
+	JGE          whole2043
 
-rest2026:
+rest2044:
 	TESTQ        R11, R11
-	JZ           done2027
+	JZ           done2045
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -30842,7 +31426,7 @@ rest2026:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2027:
+done2045:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -30855,7 +31439,7 @@ done2027:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2028:
+vector2046:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -30882,7 +31466,7 @@ vector2028:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2028
+	JLT               vector2046
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -30891,9 +31475,9 @@ vector2028:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2030
+	JLT               rest2048
 
-panel2029:
+panel2047:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -30914,9 +31498,9 @@ panel2029:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2033
+	JLT    rows2051
 
-row2032:
+row2050:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -30945,13 +31529,13 @@ row2032:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2032
+	JGE              row2050
 
-rows2033:
+rows2051:
 	CMPQ R12, $0x00000001
-	JLT  rows2035
+	JLT  rows2053
 
-row2034:
+row2052:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -30968,9 +31552,9 @@ row2034:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2034
+	JGE              row2052
 
-rows2035:
+rows2053:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -30994,13 +31578,13 @@ rows2035:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2029
+	JGE         panel2047
 
-rest2030:
+rest2048:
 	TESTQ  R11, R11
-	JZ     done2031
+	JZ     done2049
 	CMPQ   R11, $0x00000010
-	JGT    wider2036
+	JGT    wider2054
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -31012,9 +31596,9 @@ rest2030:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2038
+	JLT    rows2056
 
-row2037:
+row2055:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -31025,13 +31609,13 @@ row2037:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2037
+	JGE              row2055
 
-rows2038:
+rows2056:
 	CMPQ R11, $0x00000001
-	JLT  rows2040
+	JLT  rows2058
 
-row2039:
+row2057:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -31039,19 +31623,19 @@ row2039:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2039
+	JGE              row2057
 
-rows2040:
+rows2058:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2031
+	JMP         done2049
 
-wider2036:
+wider2054:
 	CMPQ   R11, $0x00000020
-	JGT    wider2041
+	JGT    wider2059
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -31068,9 +31652,9 @@ wider2036:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2043
+	JLT    rows2061
 
-row2042:
+row2060:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -31087,13 +31671,13 @@ row2042:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2042
+	JGE              row2060
 
-rows2043:
+rows2061:
 	CMPQ R11, $0x00000001
-	JLT  rows2045
+	JLT  rows2063
 
-row2044:
+row2062:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -31104,9 +31688,9 @@ row2044:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2044
+	JGE              row2062
 
-rows2045:
+rows2063:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -31117,11 +31701,11 @@ rows2045:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2031
+	JMP         done2049
 
-wider2041:
+wider2059:
 	CMPQ   R11, $0x00000030
-	JGT    wider2046
+	JGT    wider2064
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -31142,9 +31726,9 @@ wider2041:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2048
+	JLT    rows2066
 
-row2047:
+row2065:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -31167,13 +31751,13 @@ row2047:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2047
+	JGE              row2065
 
-rows2048:
+rows2066:
 	CMPQ R11, $0x00000001
-	JLT  rows2050
+	JLT  rows2068
 
-row2049:
+row2067:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -31187,9 +31771,9 @@ row2049:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2049
+	JGE              row2067
 
-rows2050:
+rows2068:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -31205,9 +31789,9 @@ rows2050:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2031
+	JMP         done2049
 
-wider2046:
+wider2064:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -31232,9 +31816,9 @@ wider2046:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2053
+	JLT    rows2071
 
-row2052:
+row2070:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -31263,13 +31847,13 @@ row2052:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2052
+	JGE              row2070
 
-rows2053:
+rows2071:
 	CMPQ R11, $0x00000001
-	JLT  rows2055
+	JLT  rows2073
 
-row2054:
+row2072:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -31286,9 +31870,9 @@ row2054:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2054
+	JGE              row2072
 
-rows2055:
+rows2073:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -31310,7 +31894,7 @@ rows2055:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2031:
+done2049:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -31330,7 +31914,7 @@ done2031:
 	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe2020
+	JNZ              unsafe2038
 	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -31371,25 +31955,25 @@ done2031:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2056:
+vector2074:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2056
+	JLT     vector2074
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2057:
+row2075:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2059
+	JLT          rest2077
 
-whole2058:
+whole2076:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -31397,11 +31981,11 @@ whole2058:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2058
+	JGE     whole2076
 
-rest2059:
+rest2077:
 	TESTQ     R11, R11
-	JZ        done2060
+	JZ        done2078
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -31410,59 +31994,59 @@ rest2059:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2061
+	JGT       pieces2079
 	VMOVUPS   Z1, (R10)
-	JMP       written2062
+	JMP       written2080
 
-pieces2061:
+pieces2079:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2063
+	JNZ     partial2081
 	VMOVUPS Z1, (R10)
-	JMP     stored2064
+	JMP     stored2082
 
-partial2063:
+partial2081:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2065
+	JZ         without2083
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2065:
+without2083:
 	TESTQ      $0x00000004, R11
-	JZ         without2066
+	JZ         without2084
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2066:
+without2084:
 	TESTQ     $0x00000002, R11
-	JZ        without2067
+	JZ        without2085
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2067:
+without2085:
 	TESTQ  $0x00000001, R11
-	JZ     without2068
+	JZ     without2086
 	VMOVSS X0, (R10)
 
-without2068:
-stored2064:
-written2062:
-done2060:
+without2086:
+stored2082:
+written2080:
+done2078:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2057
+	JNZ  row2075
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2020:
+unsafe2038:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -31479,17 +32063,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2070
+	JLT  rest2088
 
-panel2069:
+panel2087:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2073
+	JLT  tiles2091
 
-tile2072:
+tile2090:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31518,9 +32102,9 @@ tile2072:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2075
+	JLE    done2093
 
-again2074:
+again2092:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -31564,9 +32148,9 @@ again2074:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2074
+	JNZ          again2092
 
-done2075:
+done2093:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -31602,13 +32186,13 @@ done2075:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2072
+	JGE     tile2090
 
-tiles2073:
+tiles2091:
 	CMPQ R10, $0x00000002
-	JLT  tiles2077
+	JLT  tiles2095
 
-tile2076:
+tile2094:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31621,9 +32205,9 @@ tile2076:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2079
+	JLE    done2097
 
-again2078:
+again2096:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -31643,9 +32227,9 @@ again2078:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2078
+	JNZ          again2096
 
-done2079:
+done2097:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -31661,13 +32245,13 @@ done2079:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2076
+	JGE     tile2094
 
-tiles2077:
+tiles2095:
 	CMPQ R10, $0x00000001
-	JLT  tiles2081
+	JLT  tiles2099
 
-tile2080:
+tile2098:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31676,9 +32260,9 @@ tile2080:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2083
+	JLE    done2101
 
-again2082:
+again2100:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -31692,9 +32276,9 @@ again2082:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2082
+	JNZ          again2100
 
-done2083:
+done2101:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -31702,19 +32286,19 @@ done2083:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2080
+	JGE     tile2098
 
-tiles2081:
+tiles2099:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2069
+	JGE  panel2087
 
-rest2070:
+rest2088:
 	TESTQ R9, R9
-	JZ    done2071
+	JZ    done2089
 	CMPQ  R9, $0x00000010
-	JGT   wider2084
+	JGT   wider2102
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -31723,9 +32307,9 @@ rest2070:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2086
+	JLT   tiles2104
 
-tile2085:
+tile2103:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -31742,9 +32326,9 @@ tile2085:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2088
+	JLE    done2106
 
-again2087:
+again2105:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -31785,128 +32369,20 @@ again2087:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2087
+	JNZ          again2105
 
-done2088:
+done2106:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2089
-	VMOVUPS Z0, (DI)
-	JMP     stored2090
-
-partial2089:
-	LEAQ       (DI), BX
-	VMOVAPS    Z0, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2091
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2091:
-	TESTQ      $0x00000004, R9
-	JZ         without2092
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2092:
-	TESTQ     $0x00000002, R9
-	JZ        without2093
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2093:
-	TESTQ  $0x00000001, R9
-	JZ     without2094
-	VMOVSS X0, (BX)
-
-without2094:
-stored2090:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2095
-	VMOVUPS Z1, (DI)
-	JMP     stored2096
-
-partial2095:
-	LEAQ       (DI), BX
-	VMOVAPS    Z1, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2097
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2097:
-	TESTQ      $0x00000004, R9
-	JZ         without2098
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2098:
-	TESTQ     $0x00000002, R9
-	JZ        without2099
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2099:
-	TESTQ  $0x00000001, R9
-	JZ     without2100
-	VMOVSS X0, (BX)
-
-without2100:
-stored2096:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2101
-	VMOVUPS Z2, (DI)
-	JMP     stored2102
-
-partial2101:
-	LEAQ       (DI), BX
-	VMOVAPS    Z2, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2103
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2103:
-	TESTQ      $0x00000004, R9
-	JZ         without2104
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2104:
-	TESTQ     $0x00000002, R9
-	JZ        without2105
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2105:
-	TESTQ  $0x00000001, R9
-	JZ     without2106
-	VMOVSS X0, (BX)
-
-without2106:
-stored2102:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2107
-	VMOVUPS Z3, (DI)
+	VMOVUPS Z0, (DI)
 	JMP     stored2108
 
 partial2107:
 	LEAQ       (DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2109
 	VMOVUPS    Y0, (BX)
@@ -31937,12 +32413,12 @@ stored2108:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2113
-	VMOVUPS Z4, (DI)
+	VMOVUPS Z1, (DI)
 	JMP     stored2114
 
 partial2113:
 	LEAQ       (DI), BX
-	VMOVAPS    Z4, Z0
+	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2115
 	VMOVUPS    Y0, (BX)
@@ -31973,12 +32449,12 @@ stored2114:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2119
-	VMOVUPS Z5, (DI)
+	VMOVUPS Z2, (DI)
 	JMP     stored2120
 
 partial2119:
 	LEAQ       (DI), BX
-	VMOVAPS    Z5, Z0
+	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2121
 	VMOVUPS    Y0, (BX)
@@ -32009,12 +32485,12 @@ stored2120:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2125
-	VMOVUPS Z6, (DI)
+	VMOVUPS Z3, (DI)
 	JMP     stored2126
 
 partial2125:
 	LEAQ       (DI), BX
-	VMOVAPS    Z6, Z0
+	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2127
 	VMOVUPS    Y0, (BX)
@@ -32045,12 +32521,12 @@ stored2126:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2131
-	VMOVUPS Z7, (DI)
+	VMOVUPS Z4, (DI)
 	JMP     stored2132
 
 partial2131:
 	LEAQ       (DI), BX
-	VMOVAPS    Z7, Z0
+	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2133
 	VMOVUPS    Y0, (BX)
@@ -32081,12 +32557,12 @@ stored2132:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2137
-	VMOVUPS Z8, (DI)
+	VMOVUPS Z5, (DI)
 	JMP     stored2138
 
 partial2137:
 	LEAQ       (DI), BX
-	VMOVAPS    Z8, Z0
+	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2139
 	VMOVUPS    Y0, (BX)
@@ -32117,12 +32593,12 @@ stored2138:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2143
-	VMOVUPS Z9, (DI)
+	VMOVUPS Z6, (DI)
 	JMP     stored2144
 
 partial2143:
 	LEAQ       (DI), BX
-	VMOVAPS    Z9, Z0
+	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2145
 	VMOVUPS    Y0, (BX)
@@ -32153,12 +32629,12 @@ stored2144:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2149
-	VMOVUPS Z10, (DI)
+	VMOVUPS Z7, (DI)
 	JMP     stored2150
 
 partial2149:
 	LEAQ       (DI), BX
-	VMOVAPS    Z10, Z0
+	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2151
 	VMOVUPS    Y0, (BX)
@@ -32189,12 +32665,12 @@ stored2150:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2155
-	VMOVUPS Z11, (DI)
+	VMOVUPS Z8, (DI)
 	JMP     stored2156
 
 partial2155:
 	LEAQ       (DI), BX
-	VMOVAPS    Z11, Z0
+	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2157
 	VMOVUPS    Y0, (BX)
@@ -32222,16 +32698,124 @@ without2159:
 
 without2160:
 stored2156:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2161
+	VMOVUPS Z9, (DI)
+	JMP     stored2162
+
+partial2161:
+	LEAQ       (DI), BX
+	VMOVAPS    Z9, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2163
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2163:
+	TESTQ      $0x00000004, R9
+	JZ         without2164
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2164:
+	TESTQ     $0x00000002, R9
+	JZ        without2165
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2165:
+	TESTQ  $0x00000001, R9
+	JZ     without2166
+	VMOVSS X0, (BX)
+
+without2166:
+stored2162:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2167
+	VMOVUPS Z10, (DI)
+	JMP     stored2168
+
+partial2167:
+	LEAQ       (DI), BX
+	VMOVAPS    Z10, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2169
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2169:
+	TESTQ      $0x00000004, R9
+	JZ         without2170
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2170:
+	TESTQ     $0x00000002, R9
+	JZ        without2171
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2171:
+	TESTQ  $0x00000001, R9
+	JZ     without2172
+	VMOVSS X0, (BX)
+
+without2172:
+stored2168:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2173
+	VMOVUPS Z11, (DI)
+	JMP     stored2174
+
+partial2173:
+	LEAQ       (DI), BX
+	VMOVAPS    Z11, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2175
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2175:
+	TESTQ      $0x00000004, R9
+	JZ         without2176
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2176:
+	TESTQ     $0x00000002, R9
+	JZ        without2177
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2177:
+	TESTQ  $0x00000001, R9
+	JZ     without2178
+	VMOVSS X0, (BX)
+
+without2178:
+stored2174:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile2085
+	JGE  tile2103
 
-tiles2086:
+tiles2104:
 	CMPQ R10, $0x00000004
-	JLT  tiles2162
+	JLT  tiles2180
 
-tile2161:
+tile2179:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32240,9 +32824,9 @@ tile2161:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2164
+	JLE    done2182
 
-again2163:
+again2181:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -32259,128 +32843,20 @@ again2163:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2163
+	JNZ          again2181
 
-done2164:
+done2182:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2165
-	VMOVUPS Z0, (DI)
-	JMP     stored2166
-
-partial2165:
-	LEAQ       (DI), BX
-	VMOVAPS    Z0, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2167
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2167:
-	TESTQ      $0x00000004, R9
-	JZ         without2168
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2168:
-	TESTQ     $0x00000002, R9
-	JZ        without2169
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2169:
-	TESTQ  $0x00000001, R9
-	JZ     without2170
-	VMOVSS X0, (BX)
-
-without2170:
-stored2166:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2171
-	VMOVUPS Z1, (DI)
-	JMP     stored2172
-
-partial2171:
-	LEAQ       (DI), BX
-	VMOVAPS    Z1, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2173
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2173:
-	TESTQ      $0x00000004, R9
-	JZ         without2174
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2174:
-	TESTQ     $0x00000002, R9
-	JZ        without2175
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2175:
-	TESTQ  $0x00000001, R9
-	JZ     without2176
-	VMOVSS X0, (BX)
-
-without2176:
-stored2172:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2177
-	VMOVUPS Z2, (DI)
-	JMP     stored2178
-
-partial2177:
-	LEAQ       (DI), BX
-	VMOVAPS    Z2, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2179
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2179:
-	TESTQ      $0x00000004, R9
-	JZ         without2180
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2180:
-	TESTQ     $0x00000002, R9
-	JZ        without2181
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2181:
-	TESTQ  $0x00000001, R9
-	JZ     without2182
-	VMOVSS X0, (BX)
-
-without2182:
-stored2178:
-	ADDQ    AX, DI
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2183
-	VMOVUPS Z3, (DI)
+	VMOVUPS Z0, (DI)
 	JMP     stored2184
 
 partial2183:
 	LEAQ       (DI), BX
-	VMOVAPS    Z3, Z0
+	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2185
 	VMOVUPS    Y0, (BX)
@@ -32408,24 +32884,132 @@ without2187:
 
 without2188:
 stored2184:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2189
+	VMOVUPS Z1, (DI)
+	JMP     stored2190
+
+partial2189:
+	LEAQ       (DI), BX
+	VMOVAPS    Z1, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2191
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2191:
+	TESTQ      $0x00000004, R9
+	JZ         without2192
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2192:
+	TESTQ     $0x00000002, R9
+	JZ        without2193
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2193:
+	TESTQ  $0x00000001, R9
+	JZ     without2194
+	VMOVSS X0, (BX)
+
+without2194:
+stored2190:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2195
+	VMOVUPS Z2, (DI)
+	JMP     stored2196
+
+partial2195:
+	LEAQ       (DI), BX
+	VMOVAPS    Z2, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2197
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2197:
+	TESTQ      $0x00000004, R9
+	JZ         without2198
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2198:
+	TESTQ     $0x00000002, R9
+	JZ        without2199
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2199:
+	TESTQ  $0x00000001, R9
+	JZ     without2200
+	VMOVSS X0, (BX)
+
+without2200:
+stored2196:
+	ADDQ    AX, DI
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2201
+	VMOVUPS Z3, (DI)
+	JMP     stored2202
+
+partial2201:
+	LEAQ       (DI), BX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2203
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2203:
+	TESTQ      $0x00000004, R9
+	JZ         without2204
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2204:
+	TESTQ     $0x00000002, R9
+	JZ        without2205
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2205:
+	TESTQ  $0x00000001, R9
+	JZ     without2206
+	VMOVSS X0, (BX)
+
+without2206:
+stored2202:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2161
+	JGE  tile2179
 
-tiles2162:
+tiles2180:
 	CMPQ R10, $0x00000001
-	JLT  tiles2190
+	JLT  tiles2208
 
-tile2189:
+tile2207:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2192
+	JLE    done2210
 
-again2191:
+again2209:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -32433,55 +33017,55 @@ again2191:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2191
+	JNZ          again2209
 
-done2192:
+done2210:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2193
+	JNZ     partial2211
 	VMOVUPS Z0, (DI)
-	JMP     stored2194
+	JMP     stored2212
 
-partial2193:
+partial2211:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2195
+	JZ         without2213
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2195:
+without2213:
 	TESTQ      $0x00000004, R9
-	JZ         without2196
+	JZ         without2214
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2196:
+without2214:
 	TESTQ     $0x00000002, R9
-	JZ        without2197
+	JZ        without2215
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2197:
+without2215:
 	TESTQ  $0x00000001, R9
-	JZ     without2198
+	JZ     without2216
 	VMOVSS X0, (CX)
 
-without2198:
-stored2194:
+without2216:
+stored2212:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2189
+	JGE  tile2207
 
-tiles2190:
-	JMP done2071
+tiles2208:
+	JMP done2089
 
-wider2084:
+wider2102:
 	CMPQ  R9, $0x00000020
-	JGT   wider2199
+	JGT   wider2217
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -32491,9 +33075,9 @@ wider2084:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2201
+	JLT   tiles2219
 
-tile2200:
+tile2218:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32514,9 +33098,9 @@ tile2200:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2203
+	JLE    done2221
 
-again2202:
+again2220:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -32554,132 +33138,21 @@ again2202:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2202
+	JNZ          again2220
 
-done2203:
+done2221:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2204
-	VMOVUPS Z1, 64(DI)
-	JMP     stored2205
-
-partial2204:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z1, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2206
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2206:
-	TESTQ      $0x00000004, R9
-	JZ         without2207
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2207:
-	TESTQ     $0x00000002, R9
-	JZ        without2208
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2208:
-	TESTQ  $0x00000001, R9
-	JZ     without2209
-	VMOVSS X0, (BX)
-
-without2209:
-stored2205:
-	ADDQ    AX, DI
-	VMOVUPS Z2, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2210
-	VMOVUPS Z3, 64(DI)
-	JMP     stored2211
-
-partial2210:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z3, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2212
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2212:
-	TESTQ      $0x00000004, R9
-	JZ         without2213
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2213:
-	TESTQ     $0x00000002, R9
-	JZ        without2214
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2214:
-	TESTQ  $0x00000001, R9
-	JZ     without2215
-	VMOVSS X0, (BX)
-
-without2215:
-stored2211:
-	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2216
-	VMOVUPS Z5, 64(DI)
-	JMP     stored2217
-
-partial2216:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z5, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2218
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2218:
-	TESTQ      $0x00000004, R9
-	JZ         without2219
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2219:
-	TESTQ     $0x00000002, R9
-	JZ        without2220
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2220:
-	TESTQ  $0x00000001, R9
-	JZ     without2221
-	VMOVSS X0, (BX)
-
-without2221:
-stored2217:
-	ADDQ    AX, DI
-	VMOVUPS Z6, (DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2222
-	VMOVUPS Z7, 64(DI)
+	VMOVUPS Z1, 64(DI)
 	JMP     stored2223
 
 partial2222:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z7, Z0
+	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2224
 	VMOVUPS    Y0, (BX)
@@ -32708,15 +33181,15 @@ without2226:
 without2227:
 stored2223:
 	ADDQ    AX, DI
-	VMOVUPS Z8, (DI)
+	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2228
-	VMOVUPS Z9, 64(DI)
+	VMOVUPS Z3, 64(DI)
 	JMP     stored2229
 
 partial2228:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z9, Z0
+	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2230
 	VMOVUPS    Y0, (BX)
@@ -32745,15 +33218,15 @@ without2232:
 without2233:
 stored2229:
 	ADDQ    AX, DI
-	VMOVUPS Z10, (DI)
+	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2234
-	VMOVUPS Z11, 64(DI)
+	VMOVUPS Z5, 64(DI)
 	JMP     stored2235
 
 partial2234:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z11, Z0
+	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2236
 	VMOVUPS    Y0, (BX)
@@ -32782,15 +33255,15 @@ without2238:
 without2239:
 stored2235:
 	ADDQ    AX, DI
-	VMOVUPS Z12, (DI)
+	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2240
-	VMOVUPS Z13, 64(DI)
+	VMOVUPS Z7, 64(DI)
 	JMP     stored2241
 
 partial2240:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z13, Z0
+	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2242
 	VMOVUPS    Y0, (BX)
@@ -32819,15 +33292,15 @@ without2244:
 without2245:
 stored2241:
 	ADDQ    AX, DI
-	VMOVUPS Z14, (DI)
+	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2246
-	VMOVUPS Z15, 64(DI)
+	VMOVUPS Z9, 64(DI)
 	JMP     stored2247
 
 partial2246:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z15, Z0
+	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2248
 	VMOVUPS    Y0, (BX)
@@ -32855,16 +33328,127 @@ without2250:
 
 without2251:
 stored2247:
+	ADDQ    AX, DI
+	VMOVUPS Z10, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2252
+	VMOVUPS Z11, 64(DI)
+	JMP     stored2253
+
+partial2252:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z11, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2254
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2254:
+	TESTQ      $0x00000004, R9
+	JZ         without2255
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2255:
+	TESTQ     $0x00000002, R9
+	JZ        without2256
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2256:
+	TESTQ  $0x00000001, R9
+	JZ     without2257
+	VMOVSS X0, (BX)
+
+without2257:
+stored2253:
+	ADDQ    AX, DI
+	VMOVUPS Z12, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2258
+	VMOVUPS Z13, 64(DI)
+	JMP     stored2259
+
+partial2258:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z13, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2260
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2260:
+	TESTQ      $0x00000004, R9
+	JZ         without2261
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2261:
+	TESTQ     $0x00000002, R9
+	JZ        without2262
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2262:
+	TESTQ  $0x00000001, R9
+	JZ     without2263
+	VMOVSS X0, (BX)
+
+without2263:
+stored2259:
+	ADDQ    AX, DI
+	VMOVUPS Z14, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2264
+	VMOVUPS Z15, 64(DI)
+	JMP     stored2265
+
+partial2264:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z15, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2266
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2266:
+	TESTQ      $0x00000004, R9
+	JZ         without2267
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2267:
+	TESTQ     $0x00000002, R9
+	JZ        without2268
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2268:
+	TESTQ  $0x00000001, R9
+	JZ     without2269
+	VMOVSS X0, (BX)
+
+without2269:
+stored2265:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2200
+	JGE  tile2218
 
-tiles2201:
+tiles2219:
 	CMPQ R10, $0x00000004
-	JLT  tiles2253
+	JLT  tiles2271
 
-tile2252:
+tile2270:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32877,9 +33461,9 @@ tile2252:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2255
+	JLE    done2273
 
-again2254:
+again2272:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -32901,132 +33485,21 @@ again2254:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2254
+	JNZ          again2272
 
-done2255:
+done2273:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2256
-	VMOVUPS Z1, 64(DI)
-	JMP     stored2257
-
-partial2256:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z1, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2258
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2258:
-	TESTQ      $0x00000004, R9
-	JZ         without2259
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2259:
-	TESTQ     $0x00000002, R9
-	JZ        without2260
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2260:
-	TESTQ  $0x00000001, R9
-	JZ     without2261
-	VMOVSS X0, (BX)
-
-without2261:
-stored2257:
-	ADDQ    AX, DI
-	VMOVUPS Z2, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2262
-	VMOVUPS Z3, 64(DI)
-	JMP     stored2263
-
-partial2262:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z3, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2264
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2264:
-	TESTQ      $0x00000004, R9
-	JZ         without2265
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2265:
-	TESTQ     $0x00000002, R9
-	JZ        without2266
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2266:
-	TESTQ  $0x00000001, R9
-	JZ     without2267
-	VMOVSS X0, (BX)
-
-without2267:
-stored2263:
-	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2268
-	VMOVUPS Z5, 64(DI)
-	JMP     stored2269
-
-partial2268:
-	LEAQ       64(DI), BX
-	VMOVAPS    Z5, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2270
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2270:
-	TESTQ      $0x00000004, R9
-	JZ         without2271
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2271:
-	TESTQ     $0x00000002, R9
-	JZ        without2272
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2272:
-	TESTQ  $0x00000001, R9
-	JZ     without2273
-	VMOVSS X0, (BX)
-
-without2273:
-stored2269:
-	ADDQ    AX, DI
-	VMOVUPS Z6, (DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2274
-	VMOVUPS Z7, 64(DI)
+	VMOVUPS Z1, 64(DI)
 	JMP     stored2275
 
 partial2274:
 	LEAQ       64(DI), BX
-	VMOVAPS    Z7, Z0
+	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2276
 	VMOVUPS    Y0, (BX)
@@ -33054,25 +33527,136 @@ without2278:
 
 without2279:
 stored2275:
+	ADDQ    AX, DI
+	VMOVUPS Z2, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2280
+	VMOVUPS Z3, 64(DI)
+	JMP     stored2281
+
+partial2280:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z3, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2282
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2282:
+	TESTQ      $0x00000004, R9
+	JZ         without2283
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2283:
+	TESTQ     $0x00000002, R9
+	JZ        without2284
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2284:
+	TESTQ  $0x00000001, R9
+	JZ     without2285
+	VMOVSS X0, (BX)
+
+without2285:
+stored2281:
+	ADDQ    AX, DI
+	VMOVUPS Z4, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2286
+	VMOVUPS Z5, 64(DI)
+	JMP     stored2287
+
+partial2286:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z5, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2288
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2288:
+	TESTQ      $0x00000004, R9
+	JZ         without2289
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2289:
+	TESTQ     $0x00000002, R9
+	JZ        without2290
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2290:
+	TESTQ  $0x00000001, R9
+	JZ     without2291
+	VMOVSS X0, (BX)
+
+without2291:
+stored2287:
+	ADDQ    AX, DI
+	VMOVUPS Z6, (DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2292
+	VMOVUPS Z7, 64(DI)
+	JMP     stored2293
+
+partial2292:
+	LEAQ       64(DI), BX
+	VMOVAPS    Z7, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2294
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2294:
+	TESTQ      $0x00000004, R9
+	JZ         without2295
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2295:
+	TESTQ     $0x00000002, R9
+	JZ        without2296
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2296:
+	TESTQ  $0x00000001, R9
+	JZ     without2297
+	VMOVSS X0, (BX)
+
+without2297:
+stored2293:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2252
+	JGE  tile2270
 
-tiles2253:
+tiles2271:
 	CMPQ R10, $0x00000001
-	JLT  tiles2281
+	JLT  tiles2299
 
-tile2280:
+tile2298:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2283
+	JLE    done2301
 
-again2282:
+again2300:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -33082,56 +33666,56 @@ again2282:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2282
+	JNZ          again2300
 
-done2283:
+done2301:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2284
+	JNZ     partial2302
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2285
+	JMP     stored2303
 
-partial2284:
+partial2302:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2286
+	JZ         without2304
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2286:
+without2304:
 	TESTQ      $0x00000004, R9
-	JZ         without2287
+	JZ         without2305
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2287:
+without2305:
 	TESTQ     $0x00000002, R9
-	JZ        without2288
+	JZ        without2306
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2288:
+without2306:
 	TESTQ  $0x00000001, R9
-	JZ     without2289
+	JZ     without2307
 	VMOVSS X0, (CX)
 
-without2289:
-stored2285:
+without2307:
+stored2303:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2280
+	JGE  tile2298
 
-tiles2281:
-	JMP done2071
+tiles2299:
+	JMP done2089
 
-wider2199:
+wider2217:
 	CMPQ  R9, $0x00000030
-	JGT   wider2290
+	JGT   wider2308
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -33141,9 +33725,9 @@ wider2199:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2292
+	JLT   tiles2310
 
-tile2291:
+tile2309:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33172,9 +33756,9 @@ tile2291:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2294
+	JLE    done2312
 
-again2293:
+again2311:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -33221,136 +33805,22 @@ again2293:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2293
+	JNZ          again2311
 
-done2294:
+done2312:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2295
-	VMOVUPS Z2, 128(DI)
-	JMP     stored2296
-
-partial2295:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z2, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2297
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2297:
-	TESTQ      $0x00000004, R9
-	JZ         without2298
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2298:
-	TESTQ     $0x00000002, R9
-	JZ        without2299
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2299:
-	TESTQ  $0x00000001, R9
-	JZ     without2300
-	VMOVSS X0, (BX)
-
-without2300:
-stored2296:
-	ADDQ    AX, DI
-	VMOVUPS Z3, (DI)
-	VMOVUPS Z4, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2301
-	VMOVUPS Z5, 128(DI)
-	JMP     stored2302
-
-partial2301:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z5, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2303
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2303:
-	TESTQ      $0x00000004, R9
-	JZ         without2304
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2304:
-	TESTQ     $0x00000002, R9
-	JZ        without2305
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2305:
-	TESTQ  $0x00000001, R9
-	JZ     without2306
-	VMOVSS X0, (BX)
-
-without2306:
-stored2302:
-	ADDQ    AX, DI
-	VMOVUPS Z6, (DI)
-	VMOVUPS Z7, 64(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2307
-	VMOVUPS Z8, 128(DI)
-	JMP     stored2308
-
-partial2307:
-	LEAQ       128(DI), BX
-	VMOVAPS    Z8, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2309
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2309:
-	TESTQ      $0x00000004, R9
-	JZ         without2310
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2310:
-	TESTQ     $0x00000002, R9
-	JZ        without2311
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2311:
-	TESTQ  $0x00000001, R9
-	JZ     without2312
-	VMOVSS X0, (BX)
-
-without2312:
-stored2308:
-	ADDQ    AX, DI
-	VMOVUPS Z9, (DI)
-	VMOVUPS Z10, 64(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2313
-	VMOVUPS Z11, 128(DI)
+	VMOVUPS Z2, 128(DI)
 	JMP     stored2314
 
 partial2313:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z11, Z0
+	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2315
 	VMOVUPS    Y0, (BX)
@@ -33379,16 +33849,16 @@ without2317:
 without2318:
 stored2314:
 	ADDQ    AX, DI
-	VMOVUPS Z12, (DI)
-	VMOVUPS Z13, 64(DI)
+	VMOVUPS Z3, (DI)
+	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2319
-	VMOVUPS Z14, 128(DI)
+	VMOVUPS Z5, 128(DI)
 	JMP     stored2320
 
 partial2319:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z14, Z0
+	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2321
 	VMOVUPS    Y0, (BX)
@@ -33417,16 +33887,16 @@ without2323:
 without2324:
 stored2320:
 	ADDQ    AX, DI
-	VMOVUPS Z15, (DI)
-	VMOVUPS Z16, 64(DI)
+	VMOVUPS Z6, (DI)
+	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2325
-	VMOVUPS Z17, 128(DI)
+	VMOVUPS Z8, 128(DI)
 	JMP     stored2326
 
 partial2325:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z17, Z0
+	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2327
 	VMOVUPS    Y0, (BX)
@@ -33455,16 +33925,16 @@ without2329:
 without2330:
 stored2326:
 	ADDQ    AX, DI
-	VMOVUPS Z18, (DI)
-	VMOVUPS Z19, 64(DI)
+	VMOVUPS Z9, (DI)
+	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2331
-	VMOVUPS Z20, 128(DI)
+	VMOVUPS Z11, 128(DI)
 	JMP     stored2332
 
 partial2331:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z20, Z0
+	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2333
 	VMOVUPS    Y0, (BX)
@@ -33493,16 +33963,16 @@ without2335:
 without2336:
 stored2332:
 	ADDQ    AX, DI
-	VMOVUPS Z21, (DI)
-	VMOVUPS Z22, 64(DI)
+	VMOVUPS Z12, (DI)
+	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2337
-	VMOVUPS Z23, 128(DI)
+	VMOVUPS Z14, 128(DI)
 	JMP     stored2338
 
 partial2337:
 	LEAQ       128(DI), BX
-	VMOVAPS    Z23, Z0
+	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2339
 	VMOVUPS    Y0, (BX)
@@ -33530,16 +34000,130 @@ without2341:
 
 without2342:
 stored2338:
+	ADDQ    AX, DI
+	VMOVUPS Z15, (DI)
+	VMOVUPS Z16, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2343
+	VMOVUPS Z17, 128(DI)
+	JMP     stored2344
+
+partial2343:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z17, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2345
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2345:
+	TESTQ      $0x00000004, R9
+	JZ         without2346
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2346:
+	TESTQ     $0x00000002, R9
+	JZ        without2347
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2347:
+	TESTQ  $0x00000001, R9
+	JZ     without2348
+	VMOVSS X0, (BX)
+
+without2348:
+stored2344:
+	ADDQ    AX, DI
+	VMOVUPS Z18, (DI)
+	VMOVUPS Z19, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2349
+	VMOVUPS Z20, 128(DI)
+	JMP     stored2350
+
+partial2349:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z20, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2351
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2351:
+	TESTQ      $0x00000004, R9
+	JZ         without2352
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2352:
+	TESTQ     $0x00000002, R9
+	JZ        without2353
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2353:
+	TESTQ  $0x00000001, R9
+	JZ     without2354
+	VMOVSS X0, (BX)
+
+without2354:
+stored2350:
+	ADDQ    AX, DI
+	VMOVUPS Z21, (DI)
+	VMOVUPS Z22, 64(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2355
+	VMOVUPS Z23, 128(DI)
+	JMP     stored2356
+
+partial2355:
+	LEAQ       128(DI), BX
+	VMOVAPS    Z23, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2357
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2357:
+	TESTQ      $0x00000004, R9
+	JZ         without2358
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2358:
+	TESTQ     $0x00000002, R9
+	JZ        without2359
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2359:
+	TESTQ  $0x00000001, R9
+	JZ     without2360
+	VMOVSS X0, (BX)
+
+without2360:
+stored2356:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2291
+	JGE  tile2309
 
-tiles2292:
+tiles2310:
 	CMPQ R10, $0x00000002
-	JLT  tiles2344
+	JLT  tiles2362
 
-tile2343:
+tile2361:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33550,9 +34134,9 @@ tile2343:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2346
+	JLE    done2364
 
-again2345:
+again2363:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -33569,97 +34153,97 @@ again2345:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2345
+	JNZ          again2363
 
-done2346:
+done2364:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2347
+	JNZ     partial2365
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2348
+	JMP     stored2366
 
-partial2347:
+partial2365:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2349
+	JZ         without2367
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2349:
+without2367:
 	TESTQ      $0x00000004, R9
-	JZ         without2350
+	JZ         without2368
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2350:
+without2368:
 	TESTQ     $0x00000002, R9
-	JZ        without2351
+	JZ        without2369
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2351:
+without2369:
 	TESTQ  $0x00000001, R9
-	JZ     without2352
+	JZ     without2370
 	VMOVSS X0, (BX)
 
-without2352:
-stored2348:
+without2370:
+stored2366:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2353
+	JNZ     partial2371
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2354
+	JMP     stored2372
 
-partial2353:
+partial2371:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2355
+	JZ         without2373
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2355:
+without2373:
 	TESTQ      $0x00000004, R9
-	JZ         without2356
+	JZ         without2374
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2356:
+without2374:
 	TESTQ     $0x00000002, R9
-	JZ        without2357
+	JZ        without2375
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2357:
+without2375:
 	TESTQ  $0x00000001, R9
-	JZ     without2358
+	JZ     without2376
 	VMOVSS X0, (BX)
 
-without2358:
-stored2354:
+without2376:
+stored2372:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2343
+	JGE  tile2361
 
-tiles2344:
+tiles2362:
 	CMPQ R10, $0x00000001
-	JLT  tiles2360
+	JLT  tiles2378
 
-tile2359:
+tile2377:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33667,9 +34251,9 @@ tile2359:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2362
+	JLE    done2380
 
-again2361:
+again2379:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -33681,55 +34265,55 @@ again2361:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2361
+	JNZ          again2379
 
-done2362:
+done2380:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2363
+	JNZ     partial2381
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2364
+	JMP     stored2382
 
-partial2363:
+partial2381:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2365
+	JZ         without2383
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2365:
+without2383:
 	TESTQ      $0x00000004, R9
-	JZ         without2366
+	JZ         without2384
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2366:
+without2384:
 	TESTQ     $0x00000002, R9
-	JZ        without2367
+	JZ        without2385
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2367:
+without2385:
 	TESTQ  $0x00000001, R9
-	JZ     without2368
+	JZ     without2386
 	VMOVSS X0, (CX)
 
-without2368:
-stored2364:
+without2386:
+stored2382:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2359
+	JGE  tile2377
 
-tiles2360:
-	JMP done2071
+tiles2378:
+	JMP done2089
 
-wider2290:
+wider2308:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -33739,9 +34323,9 @@ wider2290:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2371
+	JLT   tiles2389
 
-tile2370:
+tile2388:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33770,9 +34354,9 @@ tile2370:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2373
+	JLE    done2391
 
-again2372:
+again2390:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -33816,9 +34400,9 @@ again2372:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2372
+	JNZ          again2390
 
-done2373:
+done2391:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -33826,130 +34410,13 @@ done2373:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2374
-	VMOVUPS Z3, 192(DI)
-	JMP     stored2375
-
-partial2374:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z3, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2376
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2376:
-	TESTQ      $0x00000004, R9
-	JZ         without2377
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2377:
-	TESTQ     $0x00000002, R9
-	JZ        without2378
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2378:
-	TESTQ  $0x00000001, R9
-	JZ     without2379
-	VMOVSS X0, (BX)
-
-without2379:
-stored2375:
-	ADDQ    AX, DI
-	VMOVUPS Z4, (DI)
-	VMOVUPS Z5, 64(DI)
-	VMOVUPS Z6, 128(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2380
-	VMOVUPS Z7, 192(DI)
-	JMP     stored2381
-
-partial2380:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z7, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2382
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2382:
-	TESTQ      $0x00000004, R9
-	JZ         without2383
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2383:
-	TESTQ     $0x00000002, R9
-	JZ        without2384
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2384:
-	TESTQ  $0x00000001, R9
-	JZ     without2385
-	VMOVSS X0, (BX)
-
-without2385:
-stored2381:
-	ADDQ    AX, DI
-	VMOVUPS Z8, (DI)
-	VMOVUPS Z9, 64(DI)
-	VMOVUPS Z10, 128(DI)
-	TESTQ   $0x0000000f, R9
-	JNZ     partial2386
-	VMOVUPS Z11, 192(DI)
-	JMP     stored2387
-
-partial2386:
-	LEAQ       192(DI), BX
-	VMOVAPS    Z11, Z0
-	TESTQ      $0x00000008, R9
-	JZ         without2388
-	VMOVUPS    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-without2388:
-	TESTQ      $0x00000004, R9
-	JZ         without2389
-	VMOVUPS    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-without2389:
-	TESTQ     $0x00000002, R9
-	JZ        without2390
-	VMOVSD    X0, (BX)
-	VPERMILPD $0x55, Z0, Z0
-	ADDQ      $0x00000008, BX
-
-without2390:
-	TESTQ  $0x00000001, R9
-	JZ     without2391
-	VMOVSS X0, (BX)
-
-without2391:
-stored2387:
-	ADDQ    AX, DI
-	VMOVUPS Z12, (DI)
-	VMOVUPS Z13, 64(DI)
-	VMOVUPS Z14, 128(DI)
-	TESTQ   $0x0000000f, R9
 	JNZ     partial2392
-	VMOVUPS Z15, 192(DI)
+	VMOVUPS Z3, 192(DI)
 	JMP     stored2393
 
 partial2392:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z15, Z0
+	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2394
 	VMOVUPS    Y0, (BX)
@@ -33978,17 +34445,17 @@ without2396:
 without2397:
 stored2393:
 	ADDQ    AX, DI
-	VMOVUPS Z16, (DI)
-	VMOVUPS Z17, 64(DI)
-	VMOVUPS Z18, 128(DI)
+	VMOVUPS Z4, (DI)
+	VMOVUPS Z5, 64(DI)
+	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2398
-	VMOVUPS Z19, 192(DI)
+	VMOVUPS Z7, 192(DI)
 	JMP     stored2399
 
 partial2398:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z19, Z0
+	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2400
 	VMOVUPS    Y0, (BX)
@@ -34017,17 +34484,17 @@ without2402:
 without2403:
 stored2399:
 	ADDQ    AX, DI
-	VMOVUPS Z20, (DI)
-	VMOVUPS Z21, 64(DI)
-	VMOVUPS Z22, 128(DI)
+	VMOVUPS Z8, (DI)
+	VMOVUPS Z9, 64(DI)
+	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
 	JNZ     partial2404
-	VMOVUPS Z23, 192(DI)
+	VMOVUPS Z11, 192(DI)
 	JMP     stored2405
 
 partial2404:
 	LEAQ       192(DI), BX
-	VMOVAPS    Z23, Z0
+	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
 	JZ         without2406
 	VMOVUPS    Y0, (BX)
@@ -34055,16 +34522,133 @@ without2408:
 
 without2409:
 stored2405:
+	ADDQ    AX, DI
+	VMOVUPS Z12, (DI)
+	VMOVUPS Z13, 64(DI)
+	VMOVUPS Z14, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2410
+	VMOVUPS Z15, 192(DI)
+	JMP     stored2411
+
+partial2410:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z15, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2412
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2412:
+	TESTQ      $0x00000004, R9
+	JZ         without2413
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2413:
+	TESTQ     $0x00000002, R9
+	JZ        without2414
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2414:
+	TESTQ  $0x00000001, R9
+	JZ     without2415
+	VMOVSS X0, (BX)
+
+without2415:
+stored2411:
+	ADDQ    AX, DI
+	VMOVUPS Z16, (DI)
+	VMOVUPS Z17, 64(DI)
+	VMOVUPS Z18, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2416
+	VMOVUPS Z19, 192(DI)
+	JMP     stored2417
+
+partial2416:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z19, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2418
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2418:
+	TESTQ      $0x00000004, R9
+	JZ         without2419
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2419:
+	TESTQ     $0x00000002, R9
+	JZ        without2420
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2420:
+	TESTQ  $0x00000001, R9
+	JZ     without2421
+	VMOVSS X0, (BX)
+
+without2421:
+stored2417:
+	ADDQ    AX, DI
+	VMOVUPS Z20, (DI)
+	VMOVUPS Z21, 64(DI)
+	VMOVUPS Z22, 128(DI)
+	TESTQ   $0x0000000f, R9
+	JNZ     partial2422
+	VMOVUPS Z23, 192(DI)
+	JMP     stored2423
+
+partial2422:
+	LEAQ       192(DI), BX
+	VMOVAPS    Z23, Z0
+	TESTQ      $0x00000008, R9
+	JZ         without2424
+	VMOVUPS    Y0, (BX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, BX
+
+without2424:
+	TESTQ      $0x00000004, R9
+	JZ         without2425
+	VMOVUPS    X0, (BX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, BX
+
+without2425:
+	TESTQ     $0x00000002, R9
+	JZ        without2426
+	VMOVSD    X0, (BX)
+	VPERMILPD $0x55, Z0, Z0
+	ADDQ      $0x00000008, BX
+
+without2426:
+	TESTQ  $0x00000001, R9
+	JZ     without2427
+	VMOVSS X0, (BX)
+
+without2427:
+stored2423:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2370
+	JGE  tile2388
 
-tiles2371:
+tiles2389:
 	CMPQ R10, $0x00000002
-	JLT  tiles2411
+	JLT  tiles2429
 
-tile2410:
+tile2428:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34077,9 +34661,9 @@ tile2410:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2413
+	JLE    done2431
 
-again2412:
+again2430:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -34099,9 +34683,9 @@ again2412:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2412
+	JNZ          again2430
 
-done2413:
+done2431:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -34109,89 +34693,89 @@ done2413:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2414
+	JNZ     partial2432
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2415
+	JMP     stored2433
 
-partial2414:
+partial2432:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2416
+	JZ         without2434
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2416:
+without2434:
 	TESTQ      $0x00000004, R9
-	JZ         without2417
+	JZ         without2435
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2417:
+without2435:
 	TESTQ     $0x00000002, R9
-	JZ        without2418
+	JZ        without2436
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2418:
+without2436:
 	TESTQ  $0x00000001, R9
-	JZ     without2419
+	JZ     without2437
 	VMOVSS X0, (BX)
 
-without2419:
-stored2415:
+without2437:
+stored2433:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2420
+	JNZ     partial2438
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2421
+	JMP     stored2439
 
-partial2420:
+partial2438:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2422
+	JZ         without2440
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2422:
+without2440:
 	TESTQ      $0x00000004, R9
-	JZ         without2423
+	JZ         without2441
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2423:
+without2441:
 	TESTQ     $0x00000002, R9
-	JZ        without2424
+	JZ        without2442
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2424:
+without2442:
 	TESTQ  $0x00000001, R9
-	JZ     without2425
+	JZ     without2443
 	VMOVSS X0, (BX)
 
-without2425:
-stored2421:
+without2443:
+stored2439:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2410
+	JGE  tile2428
 
-tiles2411:
+tiles2429:
 	CMPQ R10, $0x00000001
-	JLT  tiles2427
+	JLT  tiles2445
 
-tile2426:
+tile2444:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34200,9 +34784,9 @@ tile2426:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2429
+	JLE    done2447
 
-again2428:
+again2446:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -34216,54 +34800,54 @@ again2428:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2428
+	JNZ          again2446
 
-done2429:
+done2447:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2430
+	JNZ     partial2448
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2431
+	JMP     stored2449
 
-partial2430:
+partial2448:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2432
+	JZ         without2450
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2432:
+without2450:
 	TESTQ      $0x00000004, R9
-	JZ         without2433
+	JZ         without2451
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2433:
+without2451:
 	TESTQ     $0x00000002, R9
-	JZ        without2434
+	JZ        without2452
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2434:
+without2452:
 	TESTQ  $0x00000001, R9
-	JZ     without2435
+	JZ     without2453
 	VMOVSS X0, (CX)
 
-without2435:
-stored2431:
+without2453:
+stored2449:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2426
+	JGE  tile2444
 
-tiles2427:
-done2071:
+tiles2445:
+done2089:
 	VZEROUPPER
 	RET
 
@@ -34280,18 +34864,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest2437
+	JLT  rest2455
 
-panel2436:
+panel2454:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2440
+	JLT  tiles2458
 
-tile2439:
+tile2457:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34317,9 +34901,9 @@ tile2439:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2442
+	JLE    done2460
 
-again2441:
+again2459:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -34352,9 +34936,9 @@ again2441:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2441
+	JNZ          again2459
 
-done2442:
+done2460:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -34503,13 +35087,13 @@ done2442:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile2439
+	JGE           tile2457
 
-tiles2440:
+tiles2458:
 	CMPQ R11, $0x00000002
-	JLT  tiles2444
+	JLT  tiles2462
 
-tile2443:
+tile2461:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34523,9 +35107,9 @@ tile2443:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2446
+	JLE    done2464
 
-again2445:
+again2463:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -34543,9 +35127,9 @@ again2445:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2445
+	JNZ          again2463
 
-done2446:
+done2464:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -34607,13 +35191,13 @@ done2446:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile2443
+	JGE           tile2461
 
-tiles2444:
+tiles2462:
 	CMPQ R11, $0x00000001
-	JLT  tiles2448
+	JLT  tiles2466
 
-tile2447:
+tile2465:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34623,9 +35207,9 @@ tile2447:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2450
+	JLE    done2468
 
-again2449:
+again2467:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -34638,9 +35222,9 @@ again2449:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2449
+	JNZ          again2467
 
-done2450:
+done2468:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -34673,19 +35257,19 @@ done2450:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile2447
+	JGE           tile2465
 
-tiles2448:
+tiles2466:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel2436
+	JGE  panel2454
 
-rest2437:
+rest2455:
 	TESTQ R10, R10
-	JZ    done2438
+	JZ    done2456
 	CMPQ  R10, $0x00000010
-	JGT   wider2451
+	JGT   wider2469
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -34695,9 +35279,9 @@ rest2437:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles2453
+	JLT   tiles2471
 
-tile2452:
+tile2470:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34713,9 +35297,9 @@ tile2452:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2455
+	JLE    done2473
 
-again2454:
+again2472:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -34740,14 +35324,14 @@ again2454:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2454
+	JNZ          again2472
 
-done2455:
+done2473:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2456
+	JLE           few2474
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -34757,74 +35341,74 @@ done2455:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2458
+	JNZ           partial2476
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2461
+	JMP           stored2479
 
-partial2458:
+partial2476:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2459
+	JZ         noFour2477
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2459:
+noFour2477:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2460
+	JZ         noTwo2478
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2460:
+noTwo2478:
 	TESTQ  $0x00000001, SI
-	JZ     stored2461
+	JZ     stored2479
 	VMOVSD X0, (DI)
 
-stored2461:
-	JMP added2457
+stored2479:
+	JMP added2475
 
-few2456:
+few2474:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
-	JNZ       partial2462
+	JNZ       partial2480
 	VMOVUPD   Z10, (R8)
-	JMP       stored2465
+	JMP       stored2483
 
-partial2462:
+partial2480:
 	LEAQ       (R8), SI
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2463
+	JZ         noFour2481
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2463:
+noFour2481:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2464
+	JZ         noTwo2482
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2464:
+noTwo2482:
 	TESTQ  $0x00000001, R10
-	JZ     stored2465
+	JZ     stored2483
 	VMOVSD X0, (SI)
 
-stored2465:
-added2457:
+stored2483:
+added2475:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2466
+	JLE           few2484
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -34834,74 +35418,74 @@ added2457:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2468
+	JNZ           partial2486
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2471
+	JMP           stored2489
 
-partial2468:
+partial2486:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2469
+	JZ         noFour2487
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2469:
+noFour2487:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2470
+	JZ         noTwo2488
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2470:
+noTwo2488:
 	TESTQ  $0x00000001, SI
-	JZ     stored2471
+	JZ     stored2489
 	VMOVSD X0, (DI)
 
-stored2471:
-	JMP added2467
+stored2489:
+	JMP added2485
 
-few2466:
+few2484:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2472
+	JNZ       partial2490
 	VMOVUPD   Z0, (R8)
-	JMP       stored2475
+	JMP       stored2493
 
-partial2472:
+partial2490:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2473
+	JZ         noFour2491
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2473:
+noFour2491:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2474
+	JZ         noTwo2492
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2474:
+noTwo2492:
 	TESTQ  $0x00000001, R10
-	JZ     stored2475
+	JZ     stored2493
 	VMOVSD X0, (SI)
 
-stored2475:
-added2467:
+stored2493:
+added2485:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2476
+	JLE           few2494
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -34911,74 +35495,74 @@ added2467:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2478
+	JNZ           partial2496
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2481
+	JMP           stored2499
 
-partial2478:
+partial2496:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2479
+	JZ         noFour2497
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2479:
+noFour2497:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2480
+	JZ         noTwo2498
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2480:
+noTwo2498:
 	TESTQ  $0x00000001, SI
-	JZ     stored2481
+	JZ     stored2499
 	VMOVSD X0, (DI)
 
-stored2481:
-	JMP added2477
+stored2499:
+	JMP added2495
 
-few2476:
+few2494:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2482
+	JNZ       partial2500
 	VMOVUPD   Z0, (R8)
-	JMP       stored2485
+	JMP       stored2503
 
-partial2482:
+partial2500:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2483
+	JZ         noFour2501
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2483:
+noFour2501:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2484
+	JZ         noTwo2502
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2484:
+noTwo2502:
 	TESTQ  $0x00000001, R10
-	JZ     stored2485
+	JZ     stored2503
 	VMOVSD X0, (SI)
 
-stored2485:
-added2477:
+stored2503:
+added2495:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2486
+	JLE           few2504
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -34988,74 +35572,74 @@ added2477:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2488
+	JNZ           partial2506
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2491
+	JMP           stored2509
 
-partial2488:
+partial2506:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2489
+	JZ         noFour2507
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2489:
+noFour2507:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2490
+	JZ         noTwo2508
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2490:
+noTwo2508:
 	TESTQ  $0x00000001, SI
-	JZ     stored2491
+	JZ     stored2509
 	VMOVSD X0, (DI)
 
-stored2491:
-	JMP added2487
+stored2509:
+	JMP added2505
 
-few2486:
+few2504:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2492
+	JNZ       partial2510
 	VMOVUPD   Z0, (R8)
-	JMP       stored2495
+	JMP       stored2513
 
-partial2492:
+partial2510:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2493
+	JZ         noFour2511
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2493:
+noFour2511:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2494
+	JZ         noTwo2512
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2494:
+noTwo2512:
 	TESTQ  $0x00000001, R10
-	JZ     stored2495
+	JZ     stored2513
 	VMOVSD X0, (SI)
 
-stored2495:
-added2487:
+stored2513:
+added2505:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2496
+	JLE           few2514
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35065,74 +35649,74 @@ added2487:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2498
+	JNZ           partial2516
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2501
+	JMP           stored2519
 
-partial2498:
+partial2516:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2499
+	JZ         noFour2517
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2499:
+noFour2517:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2500
+	JZ         noTwo2518
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2500:
+noTwo2518:
 	TESTQ  $0x00000001, SI
-	JZ     stored2501
+	JZ     stored2519
 	VMOVSD X0, (DI)
 
-stored2501:
-	JMP added2497
+stored2519:
+	JMP added2515
 
-few2496:
+few2514:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2502
+	JNZ       partial2520
 	VMOVUPD   Z0, (R8)
-	JMP       stored2505
+	JMP       stored2523
 
-partial2502:
+partial2520:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2503
+	JZ         noFour2521
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2503:
+noFour2521:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2504
+	JZ         noTwo2522
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2504:
+noTwo2522:
 	TESTQ  $0x00000001, R10
-	JZ     stored2505
+	JZ     stored2523
 	VMOVSD X0, (SI)
 
-stored2505:
-added2497:
+stored2523:
+added2515:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2506
+	JLE           few2524
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35142,74 +35726,74 @@ added2497:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2508
+	JNZ           partial2526
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2511
+	JMP           stored2529
 
-partial2508:
+partial2526:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2509
+	JZ         noFour2527
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2509:
+noFour2527:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2510
+	JZ         noTwo2528
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2510:
+noTwo2528:
 	TESTQ  $0x00000001, SI
-	JZ     stored2511
+	JZ     stored2529
 	VMOVSD X0, (DI)
 
-stored2511:
-	JMP added2507
+stored2529:
+	JMP added2525
 
-few2506:
+few2524:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2512
+	JNZ       partial2530
 	VMOVUPD   Z0, (R8)
-	JMP       stored2515
+	JMP       stored2533
 
-partial2512:
+partial2530:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2513
+	JZ         noFour2531
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2513:
+noFour2531:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2514
+	JZ         noTwo2532
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2514:
+noTwo2532:
 	TESTQ  $0x00000001, R10
-	JZ     stored2515
+	JZ     stored2533
 	VMOVSD X0, (SI)
 
-stored2515:
-added2507:
+stored2533:
+added2525:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2516
+	JLE           few2534
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35219,74 +35803,74 @@ added2507:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2518
+	JNZ           partial2536
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2521
+	JMP           stored2539
 
-partial2518:
+partial2536:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2519
+	JZ         noFour2537
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2519:
+noFour2537:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2520
+	JZ         noTwo2538
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2520:
+noTwo2538:
 	TESTQ  $0x00000001, SI
-	JZ     stored2521
+	JZ     stored2539
 	VMOVSD X0, (DI)
 
-stored2521:
-	JMP added2517
+stored2539:
+	JMP added2535
 
-few2516:
+few2534:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2522
+	JNZ       partial2540
 	VMOVUPD   Z0, (R8)
-	JMP       stored2525
+	JMP       stored2543
 
-partial2522:
+partial2540:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2523
+	JZ         noFour2541
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2523:
+noFour2541:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2524
+	JZ         noTwo2542
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2524:
+noTwo2542:
 	TESTQ  $0x00000001, R10
-	JZ     stored2525
+	JZ     stored2543
 	VMOVSD X0, (SI)
 
-stored2525:
-added2517:
+stored2543:
+added2535:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2526
+	JLE           few2544
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35296,74 +35880,74 @@ added2517:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2528
+	JNZ           partial2546
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2531
+	JMP           stored2549
 
-partial2528:
+partial2546:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2529
+	JZ         noFour2547
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2529:
+noFour2547:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2530
+	JZ         noTwo2548
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2530:
+noTwo2548:
 	TESTQ  $0x00000001, SI
-	JZ     stored2531
+	JZ     stored2549
 	VMOVSD X0, (DI)
 
-stored2531:
-	JMP added2527
+stored2549:
+	JMP added2545
 
-few2526:
+few2544:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2532
+	JNZ       partial2550
 	VMOVUPD   Z0, (R8)
-	JMP       stored2535
+	JMP       stored2553
 
-partial2532:
+partial2550:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2533
+	JZ         noFour2551
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2533:
+noFour2551:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2534
+	JZ         noTwo2552
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2534:
+noTwo2552:
 	TESTQ  $0x00000001, R10
-	JZ     stored2535
+	JZ     stored2553
 	VMOVSD X0, (SI)
 
-stored2535:
-added2527:
+stored2553:
+added2545:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2536
+	JLE           few2554
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35373,74 +35957,74 @@ added2527:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2538
+	JNZ           partial2556
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2541
+	JMP           stored2559
 
-partial2538:
+partial2556:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2539
+	JZ         noFour2557
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2539:
+noFour2557:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2540
+	JZ         noTwo2558
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2540:
+noTwo2558:
 	TESTQ  $0x00000001, SI
-	JZ     stored2541
+	JZ     stored2559
 	VMOVSD X0, (DI)
 
-stored2541:
-	JMP added2537
+stored2559:
+	JMP added2555
 
-few2536:
+few2554:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2542
+	JNZ       partial2560
 	VMOVUPD   Z0, (R8)
-	JMP       stored2545
+	JMP       stored2563
 
-partial2542:
+partial2560:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2543
+	JZ         noFour2561
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2543:
+noFour2561:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2544
+	JZ         noTwo2562
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2544:
+noTwo2562:
 	TESTQ  $0x00000001, R10
-	JZ     stored2545
+	JZ     stored2563
 	VMOVSD X0, (SI)
 
-stored2545:
-added2537:
+stored2563:
+added2555:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2546
+	JLE           few2564
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35450,79 +36034,79 @@ added2537:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2548
+	JNZ           partial2566
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2551
+	JMP           stored2569
 
-partial2548:
+partial2566:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2549
+	JZ         noFour2567
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2549:
+noFour2567:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2550
+	JZ         noTwo2568
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2550:
+noTwo2568:
 	TESTQ  $0x00000001, SI
-	JZ     stored2551
+	JZ     stored2569
 	VMOVSD X0, (DI)
 
-stored2551:
-	JMP added2547
+stored2569:
+	JMP added2565
 
-few2546:
+few2564:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2552
+	JNZ       partial2570
 	VMOVUPD   Z0, (R8)
-	JMP       stored2555
+	JMP       stored2573
 
-partial2552:
+partial2570:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2553
+	JZ         noFour2571
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2553:
+noFour2571:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2554
+	JZ         noTwo2572
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2554:
+noTwo2572:
 	TESTQ  $0x00000001, R10
-	JZ     stored2555
+	JZ     stored2573
 	VMOVSD X0, (SI)
 
-stored2555:
-added2547:
+stored2573:
+added2565:
 	ADDQ DX, R8
 	ADDQ $0x00000028, BX
 	SUBQ $0x0000000a, R11
 	CMPQ R11, $0x0000000a
-	JGE  tile2452
+	JGE  tile2470
 
-tiles2453:
+tiles2471:
 	CMPQ R11, $0x00000005
-	JLT  tiles2557
+	JLT  tiles2575
 
-tile2556:
+tile2574:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35533,9 +36117,9 @@ tile2556:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2559
+	JLE    done2577
 
-again2558:
+again2576:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -35550,14 +36134,14 @@ again2558:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2558
+	JNZ          again2576
 
-done2559:
+done2577:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2560
+	JLE           few2578
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -35567,74 +36151,74 @@ done2559:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2562
+	JNZ           partial2580
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2565
+	JMP           stored2583
 
-partial2562:
+partial2580:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2563
+	JZ         noFour2581
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2563:
+noFour2581:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2564
+	JZ         noTwo2582
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2564:
+noTwo2582:
 	TESTQ  $0x00000001, SI
-	JZ     stored2565
+	JZ     stored2583
 	VMOVSD X0, (DI)
 
-stored2565:
-	JMP added2561
+stored2583:
+	JMP added2579
 
-few2560:
+few2578:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial2566
+	JNZ       partial2584
 	VMOVUPD   Z5, (R8)
-	JMP       stored2569
+	JMP       stored2587
 
-partial2566:
+partial2584:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2567
+	JZ         noFour2585
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2567:
+noFour2585:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2568
+	JZ         noTwo2586
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2568:
+noTwo2586:
 	TESTQ  $0x00000001, R10
-	JZ     stored2569
+	JZ     stored2587
 	VMOVSD X0, (SI)
 
-stored2569:
-added2561:
+stored2587:
+added2579:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2570
+	JLE           few2588
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35644,74 +36228,74 @@ added2561:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2572
+	JNZ           partial2590
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2575
+	JMP           stored2593
 
-partial2572:
+partial2590:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2573
+	JZ         noFour2591
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2573:
+noFour2591:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2574
+	JZ         noTwo2592
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2574:
+noTwo2592:
 	TESTQ  $0x00000001, SI
-	JZ     stored2575
+	JZ     stored2593
 	VMOVSD X0, (DI)
 
-stored2575:
-	JMP added2571
+stored2593:
+	JMP added2589
 
-few2570:
+few2588:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2576
+	JNZ       partial2594
 	VMOVUPD   Z0, (R8)
-	JMP       stored2579
+	JMP       stored2597
 
-partial2576:
+partial2594:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2577
+	JZ         noFour2595
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2577:
+noFour2595:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2578
+	JZ         noTwo2596
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2578:
+noTwo2596:
 	TESTQ  $0x00000001, R10
-	JZ     stored2579
+	JZ     stored2597
 	VMOVSD X0, (SI)
 
-stored2579:
-added2571:
+stored2597:
+added2589:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2580
+	JLE           few2598
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35721,74 +36305,74 @@ added2571:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2582
+	JNZ           partial2600
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2585
+	JMP           stored2603
 
-partial2582:
+partial2600:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2583
+	JZ         noFour2601
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2583:
+noFour2601:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2584
+	JZ         noTwo2602
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2584:
+noTwo2602:
 	TESTQ  $0x00000001, SI
-	JZ     stored2585
+	JZ     stored2603
 	VMOVSD X0, (DI)
 
-stored2585:
-	JMP added2581
+stored2603:
+	JMP added2599
 
-few2580:
+few2598:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2586
+	JNZ       partial2604
 	VMOVUPD   Z0, (R8)
-	JMP       stored2589
+	JMP       stored2607
 
-partial2586:
+partial2604:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2587
+	JZ         noFour2605
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2587:
+noFour2605:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2588
+	JZ         noTwo2606
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2588:
+noTwo2606:
 	TESTQ  $0x00000001, R10
-	JZ     stored2589
+	JZ     stored2607
 	VMOVSD X0, (SI)
 
-stored2589:
-added2581:
+stored2607:
+added2599:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2590
+	JLE           few2608
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35798,74 +36382,74 @@ added2581:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2592
+	JNZ           partial2610
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2595
+	JMP           stored2613
 
-partial2592:
+partial2610:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2593
+	JZ         noFour2611
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2593:
+noFour2611:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2594
+	JZ         noTwo2612
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2594:
+noTwo2612:
 	TESTQ  $0x00000001, SI
-	JZ     stored2595
+	JZ     stored2613
 	VMOVSD X0, (DI)
 
-stored2595:
-	JMP added2591
+stored2613:
+	JMP added2609
 
-few2590:
+few2608:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2596
+	JNZ       partial2614
 	VMOVUPD   Z0, (R8)
-	JMP       stored2599
+	JMP       stored2617
 
-partial2596:
+partial2614:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2597
+	JZ         noFour2615
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2597:
+noFour2615:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2598
+	JZ         noTwo2616
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2598:
+noTwo2616:
 	TESTQ  $0x00000001, R10
-	JZ     stored2599
+	JZ     stored2617
 	VMOVSD X0, (SI)
 
-stored2599:
-added2591:
+stored2617:
+added2609:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2600
+	JLE           few2618
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35875,79 +36459,79 @@ added2591:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2602
+	JNZ           partial2620
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2605
+	JMP           stored2623
 
-partial2602:
+partial2620:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2603
+	JZ         noFour2621
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2603:
+noFour2621:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2604
+	JZ         noTwo2622
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2604:
+noTwo2622:
 	TESTQ  $0x00000001, SI
-	JZ     stored2605
+	JZ     stored2623
 	VMOVSD X0, (DI)
 
-stored2605:
-	JMP added2601
+stored2623:
+	JMP added2619
 
-few2600:
+few2618:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2606
+	JNZ       partial2624
 	VMOVUPD   Z0, (R8)
-	JMP       stored2609
+	JMP       stored2627
 
-partial2606:
+partial2624:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2607
+	JZ         noFour2625
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2607:
+noFour2625:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2608
+	JZ         noTwo2626
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2608:
+noTwo2626:
 	TESTQ  $0x00000001, R10
-	JZ     stored2609
+	JZ     stored2627
 	VMOVSD X0, (SI)
 
-stored2609:
-added2601:
+stored2627:
+added2619:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2556
+	JGE  tile2574
 
-tiles2557:
+tiles2575:
 	CMPQ R11, $0x00000002
-	JLT  tiles2611
+	JLT  tiles2629
 
-tile2610:
+tile2628:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -35955,9 +36539,9 @@ tile2610:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2613
+	JLE    done2631
 
-again2612:
+again2630:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -35966,14 +36550,14 @@ again2612:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2612
+	JNZ          again2630
 
-done2613:
+done2631:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2614
+	JLE           few2632
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -35983,74 +36567,74 @@ done2613:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2616
+	JNZ           partial2634
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2619
+	JMP           stored2637
 
-partial2616:
+partial2634:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2617
+	JZ         noFour2635
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2617:
+noFour2635:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2618
+	JZ         noTwo2636
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2618:
+noTwo2636:
 	TESTQ  $0x00000001, SI
-	JZ     stored2619
+	JZ     stored2637
 	VMOVSD X0, (DI)
 
-stored2619:
-	JMP added2615
+stored2637:
+	JMP added2633
 
-few2614:
+few2632:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial2620
+	JNZ       partial2638
 	VMOVUPD   Z2, (R8)
-	JMP       stored2623
+	JMP       stored2641
 
-partial2620:
+partial2638:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2621
+	JZ         noFour2639
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2621:
+noFour2639:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2622
+	JZ         noTwo2640
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2622:
+noTwo2640:
 	TESTQ  $0x00000001, R10
-	JZ     stored2623
+	JZ     stored2641
 	VMOVSD X0, (SI)
 
-stored2623:
-added2615:
+stored2641:
+added2633:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2624
+	JLE           few2642
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36060,102 +36644,102 @@ added2615:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2626
+	JNZ           partial2644
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2629
+	JMP           stored2647
 
-partial2626:
+partial2644:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2627
+	JZ         noFour2645
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2627:
+noFour2645:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2628
+	JZ         noTwo2646
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2628:
+noTwo2646:
 	TESTQ  $0x00000001, SI
-	JZ     stored2629
+	JZ     stored2647
 	VMOVSD X0, (DI)
 
-stored2629:
-	JMP added2625
+stored2647:
+	JMP added2643
 
-few2624:
+few2642:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2630
+	JNZ       partial2648
 	VMOVUPD   Z0, (R8)
-	JMP       stored2633
+	JMP       stored2651
 
-partial2630:
+partial2648:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2631
+	JZ         noFour2649
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2631:
+noFour2649:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2632
+	JZ         noTwo2650
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2632:
+noTwo2650:
 	TESTQ  $0x00000001, R10
-	JZ     stored2633
+	JZ     stored2651
 	VMOVSD X0, (SI)
 
-stored2633:
-added2625:
+stored2651:
+added2643:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2610
+	JGE  tile2628
 
-tiles2611:
+tiles2629:
 	CMPQ R11, $0x00000001
-	JLT  tiles2635
+	JLT  tiles2653
 
-tile2634:
+tile2652:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2637
+	JLE    done2655
 
-again2636:
+again2654:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2636
+	JNZ          again2654
 
-done2637:
+done2655:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2638
+	JLE           few2656
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -36165,80 +36749,80 @@ done2637:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2640
+	JNZ           partial2658
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2643
+	JMP           stored2661
 
-partial2640:
+partial2658:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2641
+	JZ         noFour2659
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2641:
+noFour2659:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2642
+	JZ         noTwo2660
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2642:
+noTwo2660:
 	TESTQ  $0x00000001, SI
-	JZ     stored2643
+	JZ     stored2661
 	VMOVSD X0, (DI)
 
-stored2643:
-	JMP added2639
+stored2661:
+	JMP added2657
 
-few2638:
+few2656:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial2644
+	JNZ       partial2662
 	VMOVUPD   Z1, (R8)
-	JMP       stored2647
+	JMP       stored2665
 
-partial2644:
+partial2662:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2645
+	JZ         noFour2663
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2645:
+noFour2663:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2646
+	JZ         noTwo2664
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2646:
+noTwo2664:
 	TESTQ  $0x00000001, R10
-	JZ     stored2647
+	JZ     stored2665
 	VMOVSD X0, (SI)
 
-stored2647:
-added2639:
+stored2665:
+added2657:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2634
+	JGE  tile2652
 
-tiles2635:
-	JMP done2438
+tiles2653:
+	JMP done2456
 
-wider2451:
+wider2469:
 	CMPQ  R10, $0x00000020
-	JGT   wider2648
+	JGT   wider2666
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -36249,9 +36833,9 @@ wider2451:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2650
+	JLT   tiles2668
 
-tile2649:
+tile2667:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36267,9 +36851,9 @@ tile2649:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2652
+	JLE    done2670
 
-again2651:
+again2669:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -36290,9 +36874,9 @@ again2651:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2651
+	JNZ          again2669
 
-done2652:
+done2670:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36304,7 +36888,7 @@ done2652:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2653
+	JLE           few2671
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -36314,68 +36898,68 @@ done2652:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2655
+	JNZ           partial2673
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2658
+	JMP           stored2676
 
-partial2655:
+partial2673:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2656
+	JZ         noFour2674
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2656:
+noFour2674:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2657
+	JZ         noTwo2675
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2657:
+noTwo2675:
 	TESTQ  $0x00000001, SI
-	JZ     stored2658
+	JZ     stored2676
 	VMOVSD X0, (DI)
 
-stored2658:
-	JMP added2654
+stored2676:
+	JMP added2672
 
-few2653:
+few2671:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2659
+	JNZ       partial2677
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2662
+	JMP       stored2680
 
-partial2659:
+partial2677:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2660
+	JZ         noFour2678
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2660:
+noFour2678:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2661
+	JZ         noTwo2679
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2661:
+noTwo2679:
 	TESTQ  $0x00000001, R10
-	JZ     stored2662
+	JZ     stored2680
 	VMOVSD X0, (SI)
 
-stored2662:
-added2654:
+stored2680:
+added2672:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -36388,7 +36972,7 @@ added2654:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2663
+	JLE           few2681
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -36398,68 +36982,68 @@ added2654:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2665
+	JNZ           partial2683
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2668
+	JMP           stored2686
 
-partial2665:
+partial2683:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2666
+	JZ         noFour2684
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2666:
+noFour2684:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2667
+	JZ         noTwo2685
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2667:
+noTwo2685:
 	TESTQ  $0x00000001, SI
-	JZ     stored2668
+	JZ     stored2686
 	VMOVSD X0, (DI)
 
-stored2668:
-	JMP added2664
+stored2686:
+	JMP added2682
 
-few2663:
+few2681:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2669
+	JNZ       partial2687
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2672
+	JMP       stored2690
 
-partial2669:
+partial2687:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2670
+	JZ         noFour2688
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2670:
+noFour2688:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2671
+	JZ         noTwo2689
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2671:
+noTwo2689:
 	TESTQ  $0x00000001, R10
-	JZ     stored2672
+	JZ     stored2690
 	VMOVSD X0, (SI)
 
-stored2672:
-added2664:
+stored2690:
+added2682:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -36472,7 +37056,7 @@ added2664:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2673
+	JLE           few2691
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -36482,68 +37066,68 @@ added2664:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2675
+	JNZ           partial2693
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2678
+	JMP           stored2696
 
-partial2675:
+partial2693:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2676
+	JZ         noFour2694
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2676:
+noFour2694:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2677
+	JZ         noTwo2695
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2677:
+noTwo2695:
 	TESTQ  $0x00000001, SI
-	JZ     stored2678
+	JZ     stored2696
 	VMOVSD X0, (DI)
 
-stored2678:
-	JMP added2674
+stored2696:
+	JMP added2692
 
-few2673:
+few2691:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2679
+	JNZ       partial2697
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2682
+	JMP       stored2700
 
-partial2679:
+partial2697:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2680
+	JZ         noFour2698
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2680:
+noFour2698:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2681
+	JZ         noTwo2699
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2681:
+noTwo2699:
 	TESTQ  $0x00000001, R10
-	JZ     stored2682
+	JZ     stored2700
 	VMOVSD X0, (SI)
 
-stored2682:
-added2674:
+stored2700:
+added2692:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -36556,7 +37140,7 @@ added2674:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2683
+	JLE           few2701
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -36566,68 +37150,68 @@ added2674:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2685
+	JNZ           partial2703
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2688
+	JMP           stored2706
 
-partial2685:
+partial2703:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2686
+	JZ         noFour2704
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2686:
+noFour2704:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2687
+	JZ         noTwo2705
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2687:
+noTwo2705:
 	TESTQ  $0x00000001, SI
-	JZ     stored2688
+	JZ     stored2706
 	VMOVSD X0, (DI)
 
-stored2688:
-	JMP added2684
+stored2706:
+	JMP added2702
 
-few2683:
+few2701:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2689
+	JNZ       partial2707
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2692
+	JMP       stored2710
 
-partial2689:
+partial2707:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2690
+	JZ         noFour2708
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2690:
+noFour2708:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2691
+	JZ         noTwo2709
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2691:
+noTwo2709:
 	TESTQ  $0x00000001, R10
-	JZ     stored2692
+	JZ     stored2710
 	VMOVSD X0, (SI)
 
-stored2692:
-added2684:
+stored2710:
+added2702:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -36640,7 +37224,7 @@ added2684:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2693
+	JLE           few2711
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -36650,79 +37234,79 @@ added2684:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2695
+	JNZ           partial2713
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2698
+	JMP           stored2716
 
-partial2695:
+partial2713:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2696
+	JZ         noFour2714
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2696:
+noFour2714:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2697
+	JZ         noTwo2715
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2697:
+noTwo2715:
 	TESTQ  $0x00000001, SI
-	JZ     stored2698
+	JZ     stored2716
 	VMOVSD X0, (DI)
 
-stored2698:
-	JMP added2694
+stored2716:
+	JMP added2712
 
-few2693:
+few2711:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2699
+	JNZ       partial2717
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2702
+	JMP       stored2720
 
-partial2699:
+partial2717:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2700
+	JZ         noFour2718
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2700:
+noFour2718:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2701
+	JZ         noTwo2719
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2701:
+noTwo2719:
 	TESTQ  $0x00000001, R10
-	JZ     stored2702
+	JZ     stored2720
 	VMOVSD X0, (SI)
 
-stored2702:
-added2694:
+stored2720:
+added2712:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2649
+	JGE  tile2667
 
-tiles2650:
+tiles2668:
 	CMPQ R11, $0x00000002
-	JLT  tiles2704
+	JLT  tiles2722
 
-tile2703:
+tile2721:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36732,9 +37316,9 @@ tile2703:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2706
+	JLE    done2724
 
-again2705:
+again2723:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -36746,9 +37330,9 @@ again2705:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2705
+	JNZ          again2723
 
-done2706:
+done2724:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36760,7 +37344,7 @@ done2706:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2707
+	JLE           few2725
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -36770,68 +37354,68 @@ done2706:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2709
+	JNZ           partial2727
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2712
+	JMP           stored2730
 
-partial2709:
+partial2727:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2710
+	JZ         noFour2728
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2710:
+noFour2728:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2711
+	JZ         noTwo2729
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2711:
+noTwo2729:
 	TESTQ  $0x00000001, SI
-	JZ     stored2712
+	JZ     stored2730
 	VMOVSD X0, (DI)
 
-stored2712:
-	JMP added2708
+stored2730:
+	JMP added2726
 
-few2707:
+few2725:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2713
+	JNZ       partial2731
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2716
+	JMP       stored2734
 
-partial2713:
+partial2731:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2714
+	JZ         noFour2732
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2714:
+noFour2732:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2715
+	JZ         noTwo2733
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2715:
+noTwo2733:
 	TESTQ  $0x00000001, R10
-	JZ     stored2716
+	JZ     stored2734
 	VMOVSD X0, (SI)
 
-stored2716:
-added2708:
+stored2734:
+added2726:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -36844,7 +37428,7 @@ added2708:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2717
+	JLE           few2735
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -36854,79 +37438,79 @@ added2708:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2719
+	JNZ           partial2737
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2722
+	JMP           stored2740
 
-partial2719:
+partial2737:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2720
+	JZ         noFour2738
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2720:
+noFour2738:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2721
+	JZ         noTwo2739
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2721:
+noTwo2739:
 	TESTQ  $0x00000001, SI
-	JZ     stored2722
+	JZ     stored2740
 	VMOVSD X0, (DI)
 
-stored2722:
-	JMP added2718
+stored2740:
+	JMP added2736
 
-few2717:
+few2735:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2723
+	JNZ       partial2741
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2726
+	JMP       stored2744
 
-partial2723:
+partial2741:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2724
+	JZ         noFour2742
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2724:
+noFour2742:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2725
+	JZ         noTwo2743
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2725:
+noTwo2743:
 	TESTQ  $0x00000001, R10
-	JZ     stored2726
+	JZ     stored2744
 	VMOVSD X0, (SI)
 
-stored2726:
-added2718:
+stored2744:
+added2736:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2703
+	JGE  tile2721
 
-tiles2704:
+tiles2722:
 	CMPQ R11, $0x00000001
-	JLT  tiles2728
+	JLT  tiles2746
 
-tile2727:
+tile2745:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -36934,9 +37518,9 @@ tile2727:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2730
+	JLE    done2748
 
-again2729:
+again2747:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -36945,9 +37529,9 @@ again2729:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2729
+	JNZ          again2747
 
-done2730:
+done2748:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36959,7 +37543,7 @@ done2730:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2731
+	JLE           few2749
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -36969,80 +37553,80 @@ done2730:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2733
+	JNZ           partial2751
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2736
+	JMP           stored2754
 
-partial2733:
+partial2751:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2734
+	JZ         noFour2752
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2734:
+noFour2752:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2735
+	JZ         noTwo2753
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2735:
+noTwo2753:
 	TESTQ  $0x00000001, SI
-	JZ     stored2736
+	JZ     stored2754
 	VMOVSD X0, (DI)
 
-stored2736:
-	JMP added2732
+stored2754:
+	JMP added2750
 
-few2731:
+few2749:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2737
+	JNZ       partial2755
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2740
+	JMP       stored2758
 
-partial2737:
+partial2755:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2738
+	JZ         noFour2756
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2738:
+noFour2756:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2739
+	JZ         noTwo2757
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2739:
+noTwo2757:
 	TESTQ  $0x00000001, R10
-	JZ     stored2740
+	JZ     stored2758
 	VMOVSD X0, (SI)
 
-stored2740:
-added2732:
+stored2758:
+added2750:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2727
+	JGE  tile2745
 
-tiles2728:
-	JMP done2438
+tiles2746:
+	JMP done2456
 
-wider2648:
+wider2666:
 	CMPQ  R10, $0x00000030
-	JGT   wider2741
+	JGT   wider2759
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -37053,9 +37637,9 @@ wider2648:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2743
+	JLT   tiles2761
 
-tile2742:
+tile2760:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -37076,9 +37660,9 @@ tile2742:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2745
+	JLE    done2763
 
-again2744:
+again2762:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -37105,9 +37689,9 @@ again2744:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2744
+	JNZ          again2762
 
-done2745:
+done2763:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -37126,7 +37710,7 @@ done2745:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2746
+	JLE           few2764
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37136,68 +37720,68 @@ done2745:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2748
+	JNZ           partial2766
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2751
+	JMP           stored2769
 
-partial2748:
+partial2766:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2749
+	JZ         noFour2767
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2749:
+noFour2767:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2750
+	JZ         noTwo2768
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2750:
+noTwo2768:
 	TESTQ  $0x00000001, SI
-	JZ     stored2751
+	JZ     stored2769
 	VMOVSD X0, (DI)
 
-stored2751:
-	JMP added2747
+stored2769:
+	JMP added2765
 
-few2746:
+few2764:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2752
+	JNZ       partial2770
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2755
+	JMP       stored2773
 
-partial2752:
+partial2770:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2753
+	JZ         noFour2771
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2753:
+noFour2771:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2754
+	JZ         noTwo2772
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2754:
+noTwo2772:
 	TESTQ  $0x00000001, R10
-	JZ     stored2755
+	JZ     stored2773
 	VMOVSD X0, (SI)
 
-stored2755:
-added2747:
+stored2773:
+added2765:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -37217,7 +37801,7 @@ added2747:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2756
+	JLE           few2774
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37227,68 +37811,68 @@ added2747:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2758
+	JNZ           partial2776
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2761
+	JMP           stored2779
 
-partial2758:
+partial2776:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2759
+	JZ         noFour2777
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2759:
+noFour2777:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2760
+	JZ         noTwo2778
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2760:
+noTwo2778:
 	TESTQ  $0x00000001, SI
-	JZ     stored2761
+	JZ     stored2779
 	VMOVSD X0, (DI)
 
-stored2761:
-	JMP added2757
+stored2779:
+	JMP added2775
 
-few2756:
+few2774:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2762
+	JNZ       partial2780
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2765
+	JMP       stored2783
 
-partial2762:
+partial2780:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2763
+	JZ         noFour2781
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2763:
+noFour2781:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2764
+	JZ         noTwo2782
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2764:
+noTwo2782:
 	TESTQ  $0x00000001, R10
-	JZ     stored2765
+	JZ     stored2783
 	VMOVSD X0, (SI)
 
-stored2765:
-added2757:
+stored2783:
+added2775:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -37308,7 +37892,7 @@ added2757:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2766
+	JLE           few2784
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37318,68 +37902,68 @@ added2757:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2768
+	JNZ           partial2786
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2771
+	JMP           stored2789
 
-partial2768:
+partial2786:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2769
+	JZ         noFour2787
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2769:
+noFour2787:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2770
+	JZ         noTwo2788
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2770:
+noTwo2788:
 	TESTQ  $0x00000001, SI
-	JZ     stored2771
+	JZ     stored2789
 	VMOVSD X0, (DI)
 
-stored2771:
-	JMP added2767
+stored2789:
+	JMP added2785
 
-few2766:
+few2784:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2772
+	JNZ       partial2790
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2775
+	JMP       stored2793
 
-partial2772:
+partial2790:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2773
+	JZ         noFour2791
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2773:
+noFour2791:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2774
+	JZ         noTwo2792
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2774:
+noTwo2792:
 	TESTQ  $0x00000001, R10
-	JZ     stored2775
+	JZ     stored2793
 	VMOVSD X0, (SI)
 
-stored2775:
-added2767:
+stored2793:
+added2785:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -37399,7 +37983,7 @@ added2767:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2776
+	JLE           few2794
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37409,68 +37993,68 @@ added2767:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2778
+	JNZ           partial2796
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2781
+	JMP           stored2799
 
-partial2778:
+partial2796:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2779
+	JZ         noFour2797
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2779:
+noFour2797:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2780
+	JZ         noTwo2798
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2780:
+noTwo2798:
 	TESTQ  $0x00000001, SI
-	JZ     stored2781
+	JZ     stored2799
 	VMOVSD X0, (DI)
 
-stored2781:
-	JMP added2777
+stored2799:
+	JMP added2795
 
-few2776:
+few2794:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2782
+	JNZ       partial2800
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2785
+	JMP       stored2803
 
-partial2782:
+partial2800:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2783
+	JZ         noFour2801
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2783:
+noFour2801:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2784
+	JZ         noTwo2802
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2784:
+noTwo2802:
 	TESTQ  $0x00000001, R10
-	JZ     stored2785
+	JZ     stored2803
 	VMOVSD X0, (SI)
 
-stored2785:
-added2777:
+stored2803:
+added2795:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -37490,7 +38074,7 @@ added2777:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2786
+	JLE           few2804
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37500,79 +38084,79 @@ added2777:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2788
+	JNZ           partial2806
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2791
+	JMP           stored2809
 
-partial2788:
+partial2806:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2789
+	JZ         noFour2807
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2789:
+noFour2807:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2790
+	JZ         noTwo2808
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2790:
+noTwo2808:
 	TESTQ  $0x00000001, SI
-	JZ     stored2791
+	JZ     stored2809
 	VMOVSD X0, (DI)
 
-stored2791:
-	JMP added2787
+stored2809:
+	JMP added2805
 
-few2786:
+few2804:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2792
+	JNZ       partial2810
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2795
+	JMP       stored2813
 
-partial2792:
+partial2810:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2793
+	JZ         noFour2811
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2793:
+noFour2811:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2794
+	JZ         noTwo2812
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2794:
+noTwo2812:
 	TESTQ  $0x00000001, R10
-	JZ     stored2795
+	JZ     stored2813
 	VMOVSD X0, (SI)
 
-stored2795:
-added2787:
+stored2813:
+added2805:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2742
+	JGE  tile2760
 
-tiles2743:
+tiles2761:
 	CMPQ R11, $0x00000002
-	JLT  tiles2797
+	JLT  tiles2815
 
-tile2796:
+tile2814:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -37584,9 +38168,9 @@ tile2796:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2799
+	JLE    done2817
 
-again2798:
+again2816:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -37601,9 +38185,9 @@ again2798:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2798
+	JNZ          again2816
 
-done2799:
+done2817:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -37622,7 +38206,7 @@ done2799:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2800
+	JLE           few2818
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37632,68 +38216,68 @@ done2799:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2802
+	JNZ           partial2820
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2805
+	JMP           stored2823
 
-partial2802:
+partial2820:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2803
+	JZ         noFour2821
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2803:
+noFour2821:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2804
+	JZ         noTwo2822
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2804:
+noTwo2822:
 	TESTQ  $0x00000001, SI
-	JZ     stored2805
+	JZ     stored2823
 	VMOVSD X0, (DI)
 
-stored2805:
-	JMP added2801
+stored2823:
+	JMP added2819
 
-few2800:
+few2818:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2806
+	JNZ       partial2824
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2809
+	JMP       stored2827
 
-partial2806:
+partial2824:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2807
+	JZ         noFour2825
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2807:
+noFour2825:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2808
+	JZ         noTwo2826
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2808:
+noTwo2826:
 	TESTQ  $0x00000001, R10
-	JZ     stored2809
+	JZ     stored2827
 	VMOVSD X0, (SI)
 
-stored2809:
-added2801:
+stored2827:
+added2819:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -37713,7 +38297,7 @@ added2801:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2810
+	JLE           few2828
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37723,79 +38307,79 @@ added2801:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2812
+	JNZ           partial2830
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2815
+	JMP           stored2833
 
-partial2812:
+partial2830:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2813
+	JZ         noFour2831
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2813:
+noFour2831:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2814
+	JZ         noTwo2832
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2814:
+noTwo2832:
 	TESTQ  $0x00000001, SI
-	JZ     stored2815
+	JZ     stored2833
 	VMOVSD X0, (DI)
 
-stored2815:
-	JMP added2811
+stored2833:
+	JMP added2829
 
-few2810:
+few2828:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2816
+	JNZ       partial2834
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2819
+	JMP       stored2837
 
-partial2816:
+partial2834:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2817
+	JZ         noFour2835
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2817:
+noFour2835:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2818
+	JZ         noTwo2836
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2818:
+noTwo2836:
 	TESTQ  $0x00000001, R10
-	JZ     stored2819
+	JZ     stored2837
 	VMOVSD X0, (SI)
 
-stored2819:
-added2811:
+stored2837:
+added2829:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2796
+	JGE  tile2814
 
-tiles2797:
+tiles2815:
 	CMPQ R11, $0x00000001
-	JLT  tiles2821
+	JLT  tiles2839
 
-tile2820:
+tile2838:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -37804,9 +38388,9 @@ tile2820:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2823
+	JLE    done2841
 
-again2822:
+again2840:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -37817,9 +38401,9 @@ again2822:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2822
+	JNZ          again2840
 
-done2823:
+done2841:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -37838,7 +38422,7 @@ done2823:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2824
+	JLE           few2842
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37848,78 +38432,78 @@ done2823:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2826
+	JNZ           partial2844
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2829
+	JMP           stored2847
 
-partial2826:
+partial2844:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2827
+	JZ         noFour2845
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2827:
+noFour2845:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2828
+	JZ         noTwo2846
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2828:
+noTwo2846:
 	TESTQ  $0x00000001, SI
-	JZ     stored2829
+	JZ     stored2847
 	VMOVSD X0, (DI)
 
-stored2829:
-	JMP added2825
+stored2847:
+	JMP added2843
 
-few2824:
+few2842:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2830
+	JNZ       partial2848
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2833
+	JMP       stored2851
 
-partial2830:
+partial2848:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2831
+	JZ         noFour2849
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2831:
+noFour2849:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2832
+	JZ         noTwo2850
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2832:
+noTwo2850:
 	TESTQ  $0x00000001, R10
-	JZ     stored2833
+	JZ     stored2851
 	VMOVSD X0, (SI)
 
-stored2833:
-added2825:
+stored2851:
+added2843:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2820
+	JGE  tile2838
 
-tiles2821:
-	JMP done2438
+tiles2839:
+	JMP done2456
 
-wider2741:
+wider2759:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -37930,9 +38514,9 @@ wider2741:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2836
+	JLT   tiles2854
 
-tile2835:
+tile2853:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -37958,9 +38542,9 @@ tile2835:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2838
+	JLE    done2856
 
-again2837:
+again2855:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -37993,9 +38577,9 @@ again2837:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2837
+	JNZ          again2855
 
-done2838:
+done2856:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -38021,7 +38605,7 @@ done2838:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2839
+	JLE           few2857
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38031,68 +38615,68 @@ done2838:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2841
+	JNZ           partial2859
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2844
+	JMP           stored2862
 
-partial2841:
+partial2859:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2842
+	JZ         noFour2860
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2842:
+noFour2860:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2843
+	JZ         noTwo2861
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2843:
+noTwo2861:
 	TESTQ  $0x00000001, SI
-	JZ     stored2844
+	JZ     stored2862
 	VMOVSD X0, (DI)
 
-stored2844:
-	JMP added2840
+stored2862:
+	JMP added2858
 
-few2839:
+few2857:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2845
+	JNZ       partial2863
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2848
+	JMP       stored2866
 
-partial2845:
+partial2863:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2846
+	JZ         noFour2864
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2846:
+noFour2864:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2847
+	JZ         noTwo2865
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2847:
+noTwo2865:
 	TESTQ  $0x00000001, R10
-	JZ     stored2848
+	JZ     stored2866
 	VMOVSD X0, (SI)
 
-stored2848:
-added2840:
+stored2866:
+added2858:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -38119,7 +38703,7 @@ added2840:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2849
+	JLE           few2867
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38129,68 +38713,68 @@ added2840:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2851
+	JNZ           partial2869
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2854
+	JMP           stored2872
 
-partial2851:
+partial2869:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2852
+	JZ         noFour2870
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2852:
+noFour2870:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2853
+	JZ         noTwo2871
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2853:
+noTwo2871:
 	TESTQ  $0x00000001, SI
-	JZ     stored2854
+	JZ     stored2872
 	VMOVSD X0, (DI)
 
-stored2854:
-	JMP added2850
+stored2872:
+	JMP added2868
 
-few2849:
+few2867:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2855
+	JNZ       partial2873
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2858
+	JMP       stored2876
 
-partial2855:
+partial2873:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2856
+	JZ         noFour2874
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2856:
+noFour2874:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2857
+	JZ         noTwo2875
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2857:
+noTwo2875:
 	TESTQ  $0x00000001, R10
-	JZ     stored2858
+	JZ     stored2876
 	VMOVSD X0, (SI)
 
-stored2858:
-added2850:
+stored2876:
+added2868:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -38217,7 +38801,7 @@ added2850:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2859
+	JLE           few2877
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38227,68 +38811,68 @@ added2850:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2861
+	JNZ           partial2879
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2864
+	JMP           stored2882
 
-partial2861:
+partial2879:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2862
+	JZ         noFour2880
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2862:
+noFour2880:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2863
+	JZ         noTwo2881
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2863:
+noTwo2881:
 	TESTQ  $0x00000001, SI
-	JZ     stored2864
+	JZ     stored2882
 	VMOVSD X0, (DI)
 
-stored2864:
-	JMP added2860
+stored2882:
+	JMP added2878
 
-few2859:
+few2877:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2865
+	JNZ       partial2883
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2868
+	JMP       stored2886
 
-partial2865:
+partial2883:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2866
+	JZ         noFour2884
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2866:
+noFour2884:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2867
+	JZ         noTwo2885
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2867:
+noTwo2885:
 	TESTQ  $0x00000001, R10
-	JZ     stored2868
+	JZ     stored2886
 	VMOVSD X0, (SI)
 
-stored2868:
-added2860:
+stored2886:
+added2878:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -38315,7 +38899,7 @@ added2860:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2869
+	JLE           few2887
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38325,68 +38909,68 @@ added2860:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2871
+	JNZ           partial2889
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2874
+	JMP           stored2892
 
-partial2871:
+partial2889:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2872
+	JZ         noFour2890
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2872:
+noFour2890:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2873
+	JZ         noTwo2891
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2873:
+noTwo2891:
 	TESTQ  $0x00000001, SI
-	JZ     stored2874
+	JZ     stored2892
 	VMOVSD X0, (DI)
 
-stored2874:
-	JMP added2870
+stored2892:
+	JMP added2888
 
-few2869:
+few2887:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2875
+	JNZ       partial2893
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2878
+	JMP       stored2896
 
-partial2875:
+partial2893:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2876
+	JZ         noFour2894
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2876:
+noFour2894:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2877
+	JZ         noTwo2895
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2877:
+noTwo2895:
 	TESTQ  $0x00000001, R10
-	JZ     stored2878
+	JZ     stored2896
 	VMOVSD X0, (SI)
 
-stored2878:
-added2870:
+stored2896:
+added2888:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -38413,7 +38997,7 @@ added2870:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2879
+	JLE           few2897
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38423,79 +39007,79 @@ added2870:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2881
+	JNZ           partial2899
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2884
+	JMP           stored2902
 
-partial2881:
+partial2899:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2882
+	JZ         noFour2900
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2882:
+noFour2900:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2883
+	JZ         noTwo2901
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2883:
+noTwo2901:
 	TESTQ  $0x00000001, SI
-	JZ     stored2884
+	JZ     stored2902
 	VMOVSD X0, (DI)
 
-stored2884:
-	JMP added2880
+stored2902:
+	JMP added2898
 
-few2879:
+few2897:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2885
+	JNZ       partial2903
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2888
+	JMP       stored2906
 
-partial2885:
+partial2903:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2886
+	JZ         noFour2904
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2886:
+noFour2904:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2887
+	JZ         noTwo2905
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2887:
+noTwo2905:
 	TESTQ  $0x00000001, R10
-	JZ     stored2888
+	JZ     stored2906
 	VMOVSD X0, (SI)
 
-stored2888:
-added2880:
+stored2906:
+added2898:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2835
+	JGE  tile2853
 
-tiles2836:
+tiles2854:
 	CMPQ R11, $0x00000002
-	JLT  tiles2890
+	JLT  tiles2908
 
-tile2889:
+tile2907:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -38509,9 +39093,9 @@ tile2889:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2892
+	JLE    done2910
 
-again2891:
+again2909:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -38529,9 +39113,9 @@ again2891:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2891
+	JNZ          again2909
 
-done2892:
+done2910:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -38557,7 +39141,7 @@ done2892:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2893
+	JLE           few2911
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38567,68 +39151,68 @@ done2892:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2895
+	JNZ           partial2913
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2898
+	JMP           stored2916
 
-partial2895:
+partial2913:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2896
+	JZ         noFour2914
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2896:
+noFour2914:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2897
+	JZ         noTwo2915
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2897:
+noTwo2915:
 	TESTQ  $0x00000001, SI
-	JZ     stored2898
+	JZ     stored2916
 	VMOVSD X0, (DI)
 
-stored2898:
-	JMP added2894
+stored2916:
+	JMP added2912
 
-few2893:
+few2911:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2899
+	JNZ       partial2917
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2902
+	JMP       stored2920
 
-partial2899:
+partial2917:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2900
+	JZ         noFour2918
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2900:
+noFour2918:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2901
+	JZ         noTwo2919
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2901:
+noTwo2919:
 	TESTQ  $0x00000001, R10
-	JZ     stored2902
+	JZ     stored2920
 	VMOVSD X0, (SI)
 
-stored2902:
-added2894:
+stored2920:
+added2912:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -38655,7 +39239,7 @@ added2894:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2903
+	JLE           few2921
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38665,79 +39249,79 @@ added2894:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2905
+	JNZ           partial2923
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2908
+	JMP           stored2926
 
-partial2905:
+partial2923:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2906
+	JZ         noFour2924
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2906:
+noFour2924:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2907
+	JZ         noTwo2925
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2907:
+noTwo2925:
 	TESTQ  $0x00000001, SI
-	JZ     stored2908
+	JZ     stored2926
 	VMOVSD X0, (DI)
 
-stored2908:
-	JMP added2904
+stored2926:
+	JMP added2922
 
-few2903:
+few2921:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2909
+	JNZ       partial2927
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2912
+	JMP       stored2930
 
-partial2909:
+partial2927:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2910
+	JZ         noFour2928
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2910:
+noFour2928:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2911
+	JZ         noTwo2929
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2911:
+noTwo2929:
 	TESTQ  $0x00000001, R10
-	JZ     stored2912
+	JZ     stored2930
 	VMOVSD X0, (SI)
 
-stored2912:
-added2904:
+stored2930:
+added2922:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2889
+	JGE  tile2907
 
-tiles2890:
+tiles2908:
 	CMPQ R11, $0x00000001
-	JLT  tiles2914
+	JLT  tiles2932
 
-tile2913:
+tile2931:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -38747,9 +39331,9 @@ tile2913:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2916
+	JLE    done2934
 
-again2915:
+again2933:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -38762,9 +39346,9 @@ again2915:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2915
+	JNZ          again2933
 
-done2916:
+done2934:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -38790,7 +39374,7 @@ done2916:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2917
+	JLE           few2935
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38800,76 +39384,76 @@ done2916:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2919
+	JNZ           partial2937
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2922
+	JMP           stored2940
 
-partial2919:
+partial2937:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2920
+	JZ         noFour2938
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2920:
+noFour2938:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2921
+	JZ         noTwo2939
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2921:
+noTwo2939:
 	TESTQ  $0x00000001, SI
-	JZ     stored2922
+	JZ     stored2940
 	VMOVSD X0, (DI)
 
-stored2922:
-	JMP added2918
+stored2940:
+	JMP added2936
 
-few2917:
+few2935:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2923
+	JNZ       partial2941
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2926
+	JMP       stored2944
 
-partial2923:
+partial2941:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2924
+	JZ         noFour2942
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2924:
+noFour2942:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2925
+	JZ         noTwo2943
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2925:
+noTwo2943:
 	TESTQ  $0x00000001, R10
-	JZ     stored2926
+	JZ     stored2944
 	VMOVSD X0, (SI)
 
-stored2926:
-added2918:
+stored2944:
+added2936:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2913
+	JGE  tile2931
 
-tiles2914:
-done2438:
+tiles2932:
+done2456:
 	VZEROUPPER
 	RET
 
@@ -38899,14 +39483,14 @@ TEXT ·regularProducts32x512(SB), $0-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few2927
+	JNE          few2945
 	MOVQ         536(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 
-group2929:
+group2947:
 	CMPQ       408(DX), $0x00
-	JEQ        near2930
+	JEQ        near2948
 	LEAQ       12(AX), R8
 	CMPQ       R8, CX
 	CMOVQGT    CX, R8
@@ -38960,7 +39544,7 @@ group2929:
 	PREFETCHT0 128(R8)
 	PREFETCHT0 192(R8)
 
-near2930:
+near2948:
 	LEAQ          (AX), R8
 	CMPQ          R8, CX
 	CMOVQGT       CX, R8
@@ -39120,7 +39704,7 @@ near2930:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          (BX), R10
 	TESTB         $0x01, (SI)(R8*4)
-	JNZ           backward2931
+	JNZ           backward2949
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -39134,9 +39718,9 @@ near2930:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2932
+	JMP           product2950
 
-backward2931:
+backward2949:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -39156,7 +39740,7 @@ backward2931:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2932:
+product2950:
 	VMOVUPS       Y17, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -39171,7 +39755,7 @@ product2932:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          32(BX), R10
 	TESTB         $0x01, (SI)(R8*4)
-	JNZ           backward2933
+	JNZ           backward2951
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -39185,9 +39769,9 @@ product2932:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2934
+	JMP           product2952
 
-backward2933:
+backward2951:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -39207,7 +39791,7 @@ backward2933:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2934:
+product2952:
 	VMOVUPS       Y17, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -39222,7 +39806,7 @@ product2934:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          64(BX), R10
 	TESTB         $0x01, (SI)(R8*4)
-	JNZ           backward2935
+	JNZ           backward2953
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -39236,9 +39820,9 @@ product2934:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2936
+	JMP           product2954
 
-backward2935:
+backward2953:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -39258,7 +39842,7 @@ backward2935:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2936:
+product2954:
 	VMOVUPS       Y17, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -39273,7 +39857,7 @@ product2936:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          96(BX), R10
 	TESTB         $0x01, (SI)(R8*4)
-	JNZ           backward2937
+	JNZ           backward2955
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -39287,9 +39871,9 @@ product2936:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2938
+	JMP           product2956
 
-backward2937:
+backward2955:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -39309,17 +39893,17 @@ backward2937:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2938:
+product2956:
 	VMOVUPS     Y17, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y17, Y17
 	VPMAXUD     Y17, Y0, Y0
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, CX
-	JLE         group2929
-	JMP         done2928
+	JLE         group2947
+	JMP         done2946
 
-few2927:
+few2945:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -39328,9 +39912,9 @@ few2927:
 	MOVQ  264(DX), DI
 	MOVQ  48(DX), R8
 
-group2939:
+group2957:
 	CMPQ       408(DX), $0x00
-	JEQ        near2940
+	JEQ        near2958
 	LEAQ       12(AX), R9
 	CMPQ       R9, CX
 	CMOVQGT    CX, R9
@@ -39384,7 +39968,7 @@ group2939:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near2940:
+near2958:
 	LEAQ         (AX), R9
 	CMPQ         R9, CX
 	CMOVQGT      CX, R9
@@ -39549,7 +40133,7 @@ near2940:
 	LEAQ         (SI), R11
 	MOVQ         (DX), R12
 	TESTB        $0x01, (DI)(R9*4)
-	JNZ          backward2941
+	JNZ          backward2959
 	MOVQ         $-1, R9
 	BZHIQ        R12, R9, R9
 	KMOVB        R9, K2
@@ -39563,40 +40147,40 @@ near2940:
 	VBROADCASTSS (R11), Y13
 	VFMADD231PS  (R10), Y13, K2, Y11
 	CMPQ         R12, $0x00000001
-	JLE          end2943
+	JLE          end2961
 	VBROADCASTSS 4(R11), Y13
 	VFMADD231PS  (R10)(R9*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000002
-	JLE          end2943
+	JLE          end2961
 	VBROADCASTSS 8(R11), Y13
 	VFMADD231PS  (R10)(R9*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000003
-	JLE          end2943
+	JLE          end2961
 	VBROADCASTSS 12(R11), Y13
 	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000004
-	JLE          end2943
+	JLE          end2961
 	VBROADCASTSS 16(R11), Y13
 	VFMADD231PS  (R10)(R9*4), Y13, K2, Y11
 	CMPQ         R12, $0x00000005
-	JLE          end2943
+	JLE          end2961
 	VBROADCASTSS 20(R11), Y13
 	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000006
-	JLE          end2943
+	JLE          end2961
 	VBROADCASTSS 24(R11), Y13
 	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000007
-	JLE          end2943
+	JLE          end2961
 	VBROADCASTSS 28(R11), Y13
 	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
 
-end2943:
+end2961:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product2942
+	JMP     product2960
 
-backward2941:
+backward2959:
 	MOVQ      $-1, R9
 	BZHIQ     R12, R9, R9
 	KMOVB     R9, K2
@@ -39616,28 +40200,28 @@ backward2941:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end2944
+	JLE       end2962
 	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end2944
+	JLE       end2962
 	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end2944
+	JLE       end2962
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end2944
+	JLE       end2962
 	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end2944
+	JLE       end2962
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end2944
+	JLE       end2962
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end2944
+	JLE       end2962
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
 
-end2944:
+end2962:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -39661,7 +40245,7 @@ end2944:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product2942:
+product2960:
 	VMOVUPS       Y11, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -39677,7 +40261,7 @@ product2942:
 	LEAQ          32(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward2945
+	JNZ           backward2963
 	MOVQ          $-1, R9
 	BZHIQ         R12, R9, R9
 	KMOVB         R9, K2
@@ -39691,40 +40275,40 @@ product2942:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end2947
+	JLE           end2965
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R9*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end2947
+	JLE           end2965
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R9*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end2947
+	JLE           end2965
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end2947
+	JLE           end2965
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R9*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end2947
+	JLE           end2965
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end2947
+	JLE           end2965
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end2947
+	JLE           end2965
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 
-end2947:
+end2965:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product2946
+	JMP     product2964
 
-backward2945:
+backward2963:
 	MOVQ      $-1, R9
 	BZHIQ     R12, R9, R9
 	KMOVB     R9, K2
@@ -39744,28 +40328,28 @@ backward2945:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end2948
+	JLE       end2966
 	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end2948
+	JLE       end2966
 	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end2948
+	JLE       end2966
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end2948
+	JLE       end2966
 	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end2948
+	JLE       end2966
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end2948
+	JLE       end2966
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end2948
+	JLE       end2966
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
 
-end2948:
+end2966:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -39789,7 +40373,7 @@ end2948:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product2946:
+product2964:
 	VMOVUPS       Y11, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -39805,7 +40389,7 @@ product2946:
 	LEAQ          64(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward2949
+	JNZ           backward2967
 	MOVQ          $-1, R9
 	BZHIQ         R12, R9, R9
 	KMOVB         R9, K2
@@ -39819,40 +40403,40 @@ product2946:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end2951
+	JLE           end2969
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R9*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end2951
+	JLE           end2969
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R9*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end2951
+	JLE           end2969
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end2951
+	JLE           end2969
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R9*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end2951
+	JLE           end2969
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end2951
+	JLE           end2969
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end2951
+	JLE           end2969
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 
-end2951:
+end2969:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product2950
+	JMP     product2968
 
-backward2949:
+backward2967:
 	MOVQ      $-1, R9
 	BZHIQ     R12, R9, R9
 	KMOVB     R9, K2
@@ -39872,28 +40456,28 @@ backward2949:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end2952
+	JLE       end2970
 	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end2952
+	JLE       end2970
 	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end2952
+	JLE       end2970
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end2952
+	JLE       end2970
 	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end2952
+	JLE       end2970
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end2952
+	JLE       end2970
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end2952
+	JLE       end2970
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
 
-end2952:
+end2970:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -39917,7 +40501,7 @@ end2952:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product2950:
+product2968:
 	VMOVUPS       Y11, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -39933,7 +40517,7 @@ product2950:
 	LEAQ          96(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward2953
+	JNZ           backward2971
 	MOVQ          $-1, R9
 	BZHIQ         R12, R9, R9
 	KMOVB         R9, K2
@@ -39947,40 +40531,40 @@ product2950:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end2955
+	JLE           end2973
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R9*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end2955
+	JLE           end2973
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R9*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end2955
+	JLE           end2973
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end2955
+	JLE           end2973
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R9*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end2955
+	JLE           end2973
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end2955
+	JLE           end2973
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end2955
+	JLE           end2973
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 
-end2955:
+end2973:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product2954
+	JMP     product2972
 
-backward2953:
+backward2971:
 	MOVQ      $-1, R9
 	BZHIQ     R12, R9, R9
 	KMOVB     R9, K2
@@ -40000,28 +40584,28 @@ backward2953:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end2956
+	JLE       end2974
 	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end2956
+	JLE       end2974
 	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end2956
+	JLE       end2974
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end2956
+	JLE       end2974
 	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end2956
+	JLE       end2974
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end2956
+	JLE       end2974
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end2956
+	JLE       end2974
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
 
-end2956:
+end2974:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -40045,25 +40629,25 @@ end2956:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product2954:
+product2972:
 	VMOVUPS       Y11, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	ADDQ          $0x00000080, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, CX
-	JLE           group2939
+	JLE           group2957
 
-done2928:
+done2946:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe2957
+	JZ           safe2975
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe2957:
+safe2975:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -40093,13 +40677,13 @@ TEXT ·regularAbsorb32x512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few2958
+	JNE          few2976
 	MOVQ         536(DX), BX
 	MOVQ         336(DX), SI
 	CMPQ         CX, $0x04
-	JLT          rest2961
+	JLT          rest2979
 
-group2960:
+group2978:
 	VMOVUPS       (BX), Z13
 	VMOVUPS       64(BX), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -40165,13 +40749,13 @@ group2960:
 	VMOVUPD       (DI), Z21
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped2962
+	JBE           undamped2980
 	VCMPPD        $0x04, Z21, Z13, K1
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K1, Z13
 
-undamped2962:
+undamped2980:
 	VCMPPD      $0x04, Z21, Z13, K1
 	VSUBPD.Z    Z21, Z13, K1, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
@@ -40186,13 +40770,13 @@ undamped2962:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped2963
+	JBE         undamped2981
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z18
 	VADDPD      Z17, Z18, K1, Z14
 
-undamped2963:
+undamped2981:
 	VCMPPD      $0x04, Z13, Z14, K1
 	VSUBPD.Z    Z13, Z14, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -40207,13 +40791,13 @@ undamped2963:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z20, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped2964
+	JBE         undamped2982
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
 	VADDPD      Z14, Z17, K1, Z15
 
-undamped2964:
+undamped2982:
 	VCMPPD      $0x04, Z13, Z15, K1
 	VSUBPD.Z    Z13, Z15, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -40228,13 +40812,13 @@ undamped2964:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z19, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped2965
+	JBE         undamped2983
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
 	VADDPD      Z14, Z15, K1, Z16
 
-undamped2965:
+undamped2983:
 	VCMPPD      $0x04, Z13, Z16, K1
 	VSUBPD.Z    Z13, Z16, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -40246,13 +40830,13 @@ undamped2965:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group2960
+	JGE         group2978
 
-rest2961:
+rest2979:
 	CMPQ CX, $0x01
-	JLT  rest2967
+	JLT  rest2985
 
-group2966:
+group2984:
 	VMOVUPS     (BX), Y22
 	VGETMANTPS  $0x0b, Z22, Z13
 	VGETEXPPS   Z22, Z14
@@ -40287,13 +40871,13 @@ group2966:
 	VMOVUPD     (DI), Z15
 	VSUBPD      Z14, Z13, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped2968
+	JBE         undamped2986
 	VCMPPD      $0x04, Z15, Z13, K1
 	VMULPD      Z0, Z15, Z14
 	VMULPD      Z1, Z13, Z16
 	VADDPD      Z14, Z16, K1, Z13
 
-undamped2968:
+undamped2986:
 	VCMPPD      $0x04, Z15, Z13, K1
 	VSUBPD.Z    Z15, Z13, K1, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
@@ -40305,12 +40889,12 @@ undamped2968:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group2966
+	JGE         group2984
 
-rest2967:
-	JMP done2959
+rest2985:
+	JMP done2977
 
-few2958:
+few2976:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -40319,9 +40903,9 @@ few2958:
 	MOVQ  536(DX), DI
 	MOVQ  336(DX), R8
 	CMPQ  CX, $0x04
-	JLT   rest2970
+	JLT   rest2988
 
-group2969:
+group2987:
 	VMOVUPS       (DI), Z13
 	VMOVUPS       64(DI), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -40395,44 +40979,44 @@ group2969:
 	VMOVUPD.Z     (R9), K1, Z21
 	VSUBPD.Z      Z17, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped2971
+	JBE           undamped2989
 	VCMPPD        $0x04, Z21, Z13, K2
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K2, Z13
 
-undamped2971:
+undamped2989:
 	VCMPPD      $0x04, Z21, Z13, K2
 	VSUBPD.Z    Z21, Z13, K2, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
 	VPMAXUQ     Z17, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial2972
+	JNZ         partial2990
 	VMOVUPD     Z13, (R9)
-	JMP         stored2975
+	JMP         stored2993
 
-partial2972:
+partial2990:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z17
 	TESTQ      $0x00000004, BX
-	JZ         noFour2973
+	JZ         noFour2991
 	VMOVUPD    Y17, (R9)
 	VSHUFF64X2 $0x4e, Z17, Z17, Z17
 	ADDQ       $0x00000020, R9
 
-noFour2973:
+noFour2991:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo2974
+	JZ         noTwo2992
 	VMOVUPD    X17, (R9)
 	VSHUFF64X2 $0xb1, Z17, Z17, Z17
 	ADDQ       $0x00000010, R9
 
-noTwo2974:
+noTwo2992:
 	TESTQ  $0x00000001, BX
-	JZ     stored2975
+	JZ     stored2993
 	VMOVSD X17, (R9)
 
-stored2975:
+stored2993:
 	VMOVUPD   Z13, (R8)
 	LEAQ      1(AX), R9
 	MOVQ      264(DX), R10
@@ -40442,44 +41026,44 @@ stored2975:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z19, Z14, K1, Z14
 	VUCOMISD  X2, X0
-	JBE       undamped2976
+	JBE       undamped2994
 	VCMPPD    $0x04, Z13, Z14, K2
 	VMULPD    Z0, Z13, Z17
 	VMULPD    Z1, Z14, Z19
 	VADDPD    Z17, Z19, K2, Z14
 
-undamped2976:
+undamped2994:
 	VCMPPD      $0x04, Z13, Z14, K2
 	VSUBPD.Z    Z13, Z14, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial2977
+	JNZ         partial2995
 	VMOVUPD     Z14, (R9)
-	JMP         stored2980
+	JMP         stored2998
 
-partial2977:
+partial2995:
 	LEAQ       (R9), R9
 	VMOVAPD    Z14, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour2978
+	JZ         noFour2996
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour2978:
+noFour2996:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo2979
+	JZ         noTwo2997
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo2979:
+noTwo2997:
 	TESTQ  $0x00000001, BX
-	JZ     stored2980
+	JZ     stored2998
 	VMOVSD X13, (R9)
 
-stored2980:
+stored2998:
 	VMOVUPD   Z14, 64(R8)
 	LEAQ      2(AX), R9
 	MOVQ      264(DX), R10
@@ -40489,44 +41073,44 @@ stored2980:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z20, Z15, K1, Z15
 	VUCOMISD  X2, X0
-	JBE       undamped2981
+	JBE       undamped2999
 	VCMPPD    $0x04, Z13, Z15, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z15, Z17
 	VADDPD    Z14, Z17, K2, Z15
 
-undamped2981:
+undamped2999:
 	VCMPPD      $0x04, Z13, Z15, K2
 	VSUBPD.Z    Z13, Z15, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial2982
+	JNZ         partial3000
 	VMOVUPD     Z15, (R9)
-	JMP         stored2985
+	JMP         stored3003
 
-partial2982:
+partial3000:
 	LEAQ       (R9), R9
 	VMOVAPD    Z15, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour2983
+	JZ         noFour3001
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour2983:
+noFour3001:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo2984
+	JZ         noTwo3002
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo2984:
+noTwo3002:
 	TESTQ  $0x00000001, BX
-	JZ     stored2985
+	JZ     stored3003
 	VMOVSD X13, (R9)
 
-stored2985:
+stored3003:
 	VMOVUPD   Z15, 128(R8)
 	LEAQ      3(AX), R9
 	MOVQ      264(DX), R10
@@ -40536,57 +41120,57 @@ stored2985:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z18, Z16, K1, Z16
 	VUCOMISD  X2, X0
-	JBE       undamped2986
+	JBE       undamped3004
 	VCMPPD    $0x04, Z13, Z16, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z16, Z15
 	VADDPD    Z14, Z15, K2, Z16
 
-undamped2986:
+undamped3004:
 	VCMPPD      $0x04, Z13, Z16, K2
 	VSUBPD.Z    Z13, Z16, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial2987
+	JNZ         partial3005
 	VMOVUPD     Z16, (R9)
-	JMP         stored2990
+	JMP         stored3008
 
-partial2987:
+partial3005:
 	LEAQ       (R9), R9
 	VMOVAPD    Z16, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour2988
+	JZ         noFour3006
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour2988:
+noFour3006:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo2989
+	JZ         noTwo3007
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo2989:
+noTwo3007:
 	TESTQ  $0x00000001, BX
-	JZ     stored2990
+	JZ     stored3008
 	VMOVSD X13, (R9)
 
-stored2990:
+stored3008:
 	VMOVUPD Z16, 192(R8)
 	ADDQ    $0x00000080, DI
 	ADDQ    $0x00000100, R8
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group2969
+	JGE     group2987
 
-rest2970:
+rest2988:
 	CMPQ CX, $0x01
-	JLT  rest2992
+	JLT  rest3010
 
-group2991:
+group3009:
 	VMOVUPS      (DI), Y22
 	VGETMANTPS   $0x0b, Z22, Z13
 	VGETEXPPS    Z22, Z14
@@ -40623,54 +41207,54 @@ group2991:
 	VMOVUPD.Z    (R9), K1, Z15
 	VSUBPD.Z     Z14, Z13, K1, Z13
 	VUCOMISD     X2, X0
-	JBE          undamped2993
+	JBE          undamped3011
 	VCMPPD       $0x04, Z15, Z13, K2
 	VMULPD       Z0, Z15, Z14
 	VMULPD       Z1, Z13, Z16
 	VADDPD       Z14, Z16, K2, Z13
 
-undamped2993:
+undamped3011:
 	VCMPPD      $0x04, Z15, Z13, K2
 	VSUBPD.Z    Z15, Z13, K2, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
 	VPMAXUQ     Z14, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial2994
+	JNZ         partial3012
 	VMOVUPD     Z13, (R9)
-	JMP         stored2997
+	JMP         stored3015
 
-partial2994:
+partial3012:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, BX
-	JZ         noFour2995
+	JZ         noFour3013
 	VMOVUPD    Y14, (R9)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, R9
 
-noFour2995:
+noFour3013:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo2996
+	JZ         noTwo3014
 	VMOVUPD    X14, (R9)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, R9
 
-noTwo2996:
+noTwo3014:
 	TESTQ  $0x00000001, BX
-	JZ     stored2997
+	JZ     stored3015
 	VMOVSD X14, (R9)
 
-stored2997:
+stored3015:
 	VMOVUPD Z13, (R8)
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group2991
+	JGE     group3009
 
-rest2992:
-done2959:
+rest3010:
+done2977:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0

@@ -81,6 +81,7 @@ func everyKernel(with implementation, get func(i, n int) []float64, n, k int) {
 	with.vectorTable(get(0, k), get(1, n), get(2, n*k))
 	with.tableVector(get(0, n), get(1, k), get(2, n*k))
 	with.dot(get(0, n), get(1, n))
+	with.entropy(get(0, n))
 	with.addScaled(get(0, n), get(1, n), 2)
 	with.scatterRows(get(0, n*k), get(1, n), get(2, k))
 	with.pairProduct(get(0, n*k), get(1, n), get(2, k), get(3, n*k))

@@ -12,6 +12,7 @@ var plain = implementation{
 	vectorTable:    plainVectorTable,
 	tableVector:    plainTableVector,
 	dot:            plainDot,
+	entropy:        plainEntropy,
 	addScaled:      plainAddScaled,
 	scatterRows:    plainScatterRows,
 	pairProduct:    plainPairProduct,
@@ -126,6 +127,13 @@ func plainDot(x, y []float64) (sum float64) {
 	}
 	for _, s := range sums {
 		sum += s
+	}
+	return sum
+}
+
+func plainEntropy(x []float64) (sum float64) {
+	for _, v := range x {
+		sum -= v * math.Log(max(v, smallestNormal))
 	}
 	return sum
 }

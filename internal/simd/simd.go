@@ -13,6 +13,7 @@ type implementation struct {
 	vectorTable    func(out, weight, values []float64)
 	tableVector    func(out, weight, values []float64)
 	dot            func(x, y []float64) float64
+	entropy        func(x []float64) float64
 	addScaled      func(dst, x []float64, a float64)
 	scatterRows    func(w, f, t []float64)
 	pairProduct    func(dst, left, right, values []float64) (total float64)
@@ -76,6 +77,10 @@ func TableVector(out, weight, values []float64) {
 
 // Dot returns Σ x[i] y[i]. len(y) ≥ len(x).
 func Dot(x, y []float64) float64 { return active.dot(x, y[:len(x)]) }
+
+// Entropy returns −Σ x[i] log x[i], where 0 log 0 = 0; no entry may be negative. What
+// is below the smallest normal number counts as that in the logarithm.
+func Entropy(x []float64) float64 { return active.entropy(x) }
 
 // AddScaled computes dst[i] += a x[i]. len(x) ≥ len(dst).
 func AddScaled(dst, x []float64, a float64) { active.addScaled(dst, x[:len(dst)], a) }

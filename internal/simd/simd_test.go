@@ -120,6 +120,20 @@ func TestElementwise(t *testing.T) {
 				compare(t, "addScaled "+what, dst, want, 1e-14, 1e-14)
 
 				fillUniform(x, r)
+				if n > 1 {
+					x[r.IntN(n)], x[r.IntN(n)] = 0, 5e-324
+				}
+				entropy := 0.0
+				for _, v := range x {
+					if v > 0 {
+						entropy -= v * logarithm(v)
+					}
+				}
+				if got := with.entropy(x); !same(got, entropy, 1e-14, 1e-15) {
+					t.Fatalf("entropy %s: %v, want %v", what, got, entropy)
+				}
+
+				fillUniform(x, r)
 				with.log(dst, x)
 				check(what)
 				plainLog(want, x)

@@ -406,6 +406,7 @@ func (g *generator) avx2() {
 	g.end()
 
 	g.dot256()
+	g.entropy256()
 	g.vectorTable256()
 	g.tableVector256()
 	g.scatterRows256()

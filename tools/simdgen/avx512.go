@@ -239,6 +239,7 @@ func masked(op func(...operand.Op), mask *reg.OpmaskVirtual, operands ...operand
 func (g *generator) avx512() {
 	g.elementwise512()
 	g.dot512()
+	g.entropy512()
 	g.vectorTable512()
 	g.tableVector512()
 	g.scatterRows512()

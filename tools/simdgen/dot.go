@@ -46,3 +46,47 @@ func (g *generator) dot256() {
 	g.Store(half, g.ReturnIndex(0))
 	g.end()
 }
+
+// entropy512 takes everything below the smallest normal number for that: 0 log 0 = 0.
+func (g *generator) entropy512() {
+	g.function("entropy512", "func(x []float64) float64", "is Entropy.")
+	x, n := g.base("x"), g.length("x")
+	v := g.fromRegisters("smallestNormal", "one", "logLn2High", "logLn2Low")
+	v.keepTable("reciprocal")
+	v.keepTable("minusLog")
+	sum := g.zeros512(2)
+	g.somePanels512(n, 2, func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual) {
+		p, y := make([]reg.VecVirtual, vectors), make([]reg.VecVirtual, vectors)
+		for c := range p {
+			p[c], y[c] = g.load512(bytes(x, offset, 64*c), only(c, vectors, mask)), g.ZMM()
+			g.VMAXPD(v.registers["smallestNormal"], p[c], y[c])
+		}
+		for c, log := range v.logs512(y) {
+			g.VFNMADD231PD(p[c], log, sum[c])
+		}
+	})
+	g.VADDPD(sum[1], sum[0], sum[0])
+	g.spread(g.VADDPD, sum[0])
+	g.Store(sum[0].AsX(), g.ReturnIndex(0))
+	g.end()
+}
+
+// entropy256 is entropy512 for AVX2.
+func (g *generator) entropy256() {
+	g.function("entropy256", "func(x []float64) float64", "is Entropy.")
+	x, n := g.base("x"), g.length("x")
+	g.hoist("oneLessSqrtHalf", "two52", "one", "half")
+	sum := g.zero256()
+	g.loop256(n, 2, func(i reg.Register, offset int, rest *rest256) {
+		p, y := g.load256(at64(x, i, offset), rest), g.YMM()
+		g.VMAXPD(g.wide("smallestNormal"), p, y)
+		g.VFNMADD231PD(p, g.log256(y), sum)
+	})
+	half, other := g.XMM(), g.XMM()
+	g.VEXTRACTF128(operand.U8(1), sum, half)
+	g.VADDPD(half, sum.AsX(), half)
+	g.VPERMILPD(operand.U8(1), half, other)
+	g.VADDSD(other, half, half)
+	g.Store(half, g.ReturnIndex(0))
+	g.end()
+}
