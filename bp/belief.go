@@ -148,7 +148,7 @@ var ones = [16]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 func (w *Workspace) listedEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku, kv int) (freeEnergy float64, err error) {
 	for q := lo; q < hi; q++ {
 		// The kernel takes edges up to one that needs logarithms.
-		w.gatherEdges(net, block, q, hi, max(ku, kv))
+		w.gatherEdges(net, st, block, q, hi, max(ku, kv))
 		n := len(w.together)
 		w.logZ, w.product = fit(w.logZ, n), fit(w.product, n)
 		n = simd.EdgeBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv)
@@ -178,7 +178,12 @@ func (w *Workspace) sumFreeEnergies(net *Net, block *partition.Block, lo, n int)
 
 // gatherEdges lists the edges lo ≤ q < hi of the block for the kernel, up to the
 // first that it can't compute.
-func (w *Workspace) gatherEdges(net *Net, block *partition.Block, lo, hi, states int) {
+func (w *Workspace) gatherEdges(net *Net, st *State, block *partition.Block, lo, hi, states int) {
+	if len(w.forms) == 0 && w.fitRegular(net, st, block) {
+		w.together = fit(w.together, hi-lo)
+		w.regular.parts.List(w.together, lo, hi)
+		return
+	}
 	w.together = w.together[:0]
 	u, v := net.Graph.Ends()
 	for q := lo; q < hi && states <= kernelStates; q++ {
@@ -195,8 +200,8 @@ func (w *Workspace) gatherEdges(net *Net, block *partition.Block, lo, hi, states
 	}
 }
 
-// fit returns a slice of n numbers, s if it is long enough.
-func fit[T float32 | float64](s []T, n int) []T {
+// fit returns a slice of n entries, s if it is long enough.
+func fit[T float32 | float64 | simd.Edge](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
 	}

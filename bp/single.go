@@ -160,7 +160,7 @@ func (w *Workspace) EdgeBeliefs32(dst []float32, net *Net, st *State, block *par
 	first := block.Edges[lo]
 	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
 	for q := lo; q < hi; q++ {
-		w.gatherEdges(net, block, q, hi, max(ku, kv))
+		w.gatherEdges(net, st, block, q, hi, max(ku, kv))
 		n := len(w.together)
 		w.logZ, w.product = fit(w.logZ, n), fit(w.product, n)
 		n = simd.EdgeBeliefs32(dst[:n*ku*kv], w.logZ, w.product, st.LogBelief, st.LogMessage, w.single.arena, w.together, ku, kv)

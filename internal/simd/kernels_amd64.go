@@ -159,6 +159,11 @@ func regularNodes512(u *int, dst []float64, sum []float64, lo int, hi int) (free
 //go:noescape
 func regularEdges512(u *int, dst []float64, sum []float64, lo int, hi int) (freeEnergy float64, safe bool)
 
+// regularList is Regular.List.
+//
+//go:noescape
+func regularList(u *int, list *int, lo int, hi int)
+
 // edgeBeliefs512 is EdgeBeliefs for 8 states at both ends, as far as whole groups of four edges are safe and inside the slices.
 //
 //go:noescape

@@ -20027,6 +20027,41 @@ unsafe1161:
 	VZEROUPPER
 	RET
 
+// func regularList(u *int, list *int, lo int, hi int)
+TEXT ·regularList(SB), $0-32
+	MOVQ u+0(FP), AX
+	MOVQ list+8(FP), CX
+	MOVQ lo+16(FP), DX
+	MOVQ hi+24(FP), BX
+	MOVQ (AX), SI
+	MOVQ 416(AX), DI
+	MOVQ 440(AX), R8
+	MOVQ 464(AX), R9
+	MOVQ 96(AX), AX
+
+edge1242:
+	MOVLQSX (DI)(DX*4), R10
+	MOVLQSX (R8)(R10*4), R11
+	IMULQ   SI, R11
+	MOVQ    R11, (CX)
+	MOVLQSX (R9)(R10*4), R11
+	IMULQ   SI, R11
+	MOVQ    R11, 16(CX)
+	ADDQ    R10, R10
+	LEAQ    (R10), R11
+	IMULQ   SI, R11
+	MOVQ    R11, 24(CX)
+	LEAQ    1(R10), R10
+	IMULQ   SI, R10
+	MOVQ    R10, 8(CX)
+	MOVQ    (AX)(DX*8), R10
+	MOVQ    R10, 32(CX)
+	ADDQ    $0x28, CX
+	INCQ    DX
+	CMPQ    DX, BX
+	JL      edge1242
+	RET
+
 // func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int) (done int)
 // Requires: AVX, AVX512DQ, AVX512F, FMA3
 TEXT ·edgeBeliefs512(SB), $1216-168
@@ -20036,109 +20071,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1242:
+group1243:
 	CMPQ              DX, $0x04
-	JLT               done1243
+	JLT               done1244
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              (AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              8(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              16(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              24(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              32(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              40(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              48(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              56(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              64(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              72(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              80(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              88(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              96(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              104(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              112(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              120(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              128(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              136(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              144(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1243
+	JLT               done1244
 	CMPQ              152(AX), SI
-	JHI               done1243
+	JHI               done1244
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -20649,7 +20684,7 @@ group1242:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1243
+	JNZ               done1244
 	VMOVUPD           constants<>+2000(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -20823,9 +20858,9 @@ group1242:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1242
+	JMP               group1243
 
-done1243:
+done1244:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -20844,15 +20879,15 @@ TEXT ·exp256(SB), $0-48
 	VMOVUPD constants<>+1968(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1245
+	JLT     rest1246
 
-whole1244:
+whole1245:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1246
+	JZ           quick1247
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -20891,9 +20926,9 @@ whole1244:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1247
+	JMP          done1248
 
-quick1246:
+quick1247:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -20920,14 +20955,14 @@ quick1246:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1247:
+done1248:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1248
+	JZ           quick1249
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -20966,9 +21001,9 @@ done1247:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1249
+	JMP          done1250
 
-quick1248:
+quick1249:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -20995,24 +21030,24 @@ quick1248:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1249:
+done1250:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1244
+	JGE     whole1245
 
-rest1245:
+rest1246:
 	CMPQ DX, $0x00000004
-	JLT  rest1251
+	JLT  rest1252
 
-whole1250:
+whole1251:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1252
+	JZ           quick1253
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -21051,9 +21086,9 @@ whole1250:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1253
+	JMP          done1254
 
-quick1252:
+quick1253:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -21080,16 +21115,16 @@ quick1252:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1253:
+done1254:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1250
+	JGE     whole1251
 
-rest1251:
+rest1252:
 	TESTQ        DX, DX
-	JZ           done1254
+	JZ           done1255
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -21099,7 +21134,7 @@ rest1251:
 	VCMPPD       $0x06, constants<>+2096(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick1255
+	JZ           quick1256
 	VMOVUPD      constants<>+2160(SB), Y5
 	VMAXPD       Y6, Y5, Y6
 	VMOVUPD      constants<>+2192(SB), Y5
@@ -21138,9 +21173,9 @@ rest1251:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done1256
+	JMP          done1257
 
-quick1255:
+quick1256:
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -21167,26 +21202,26 @@ quick1255:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y0
 
-done1256:
+done1257:
 	CMPQ    DX, $0x04
-	JLT     partial1257
+	JLT     partial1258
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1259
+	JMP     stored1260
 
-partial1257:
+partial1258:
 	CMPQ         DX, $0x02
-	JLT          single1258
+	JLT          single1259
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1259
+	JEQ          stored1260
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1259
+	JMP          stored1260
 
-single1258:
+single1259:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1259:
-done1254:
+stored1260:
+done1255:
 	VZEROUPPER
 	RET
 
@@ -21202,16 +21237,16 @@ TEXT ·log256(SB), $0-48
 	VMOVUPD constants<>+2064(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1261
+	JLT     rest1262
 
-whole1260:
+whole1261:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1262
+	JZ          quick1263
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -21254,9 +21289,9 @@ whole1260:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1263
+	JMP         done1264
 
-quick1262:
+quick1263:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -21287,7 +21322,7 @@ quick1262:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1263:
+done1264:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
@@ -21295,7 +21330,7 @@ done1263:
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1264
+	JZ          quick1265
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -21338,9 +21373,9 @@ done1263:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1265
+	JMP         done1266
 
-quick1264:
+quick1265:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -21371,25 +21406,25 @@ quick1264:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1265:
+done1266:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1260
+	JGE     whole1261
 
-rest1261:
+rest1262:
 	CMPQ DX, $0x00000004
-	JLT  rest1267
+	JLT  rest1268
 
-whole1266:
+whole1267:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1268
+	JZ          quick1269
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -21432,9 +21467,9 @@ whole1266:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1269
+	JMP         done1270
 
-quick1268:
+quick1269:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -21465,16 +21500,16 @@ quick1268:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1269:
+done1270:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1266
+	JGE     whole1267
 
-rest1267:
+rest1268:
 	TESTQ       DX, DX
-	JZ          done1270
+	JZ          done1271
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -21487,7 +21522,7 @@ rest1267:
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick1271
+	JZ          quick1272
 	VMOVAPD     Y5, Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y5, Y7
 	VMULPD      constants<>+2448(SB), Y5, Y6
@@ -21530,9 +21565,9 @@ rest1267:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y0, Y0
-	JMP         done1272
+	JMP         done1273
 
-quick1271:
+quick1272:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
@@ -21563,26 +21598,26 @@ quick1271:
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1272:
+done1273:
 	CMPQ    DX, $0x04
-	JLT     partial1273
+	JLT     partial1274
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1275
+	JMP     stored1276
 
-partial1273:
+partial1274:
 	CMPQ         DX, $0x02
-	JLT          single1274
+	JLT          single1275
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1275
+	JEQ          stored1276
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1275
+	JMP          stored1276
 
-single1274:
+single1275:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1275:
-done1270:
+stored1276:
+done1271:
 	VZEROUPPER
 	RET
 
@@ -21596,16 +21631,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest1277
+	JLT          rest1278
 
-whole1276:
+whole1277:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1968(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick1278
+	JZ           quick1279
 	VMOVUPD      constants<>+2160(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2192(SB), Y3
@@ -21644,9 +21679,9 @@ whole1276:
 	VPADDQ       constants<>+2000(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done1279
+	JMP          done1280
 
-quick1278:
+quick1279:
 	VMOVUPD      constants<>+2256(SB), Y3
 	VFMADD231PD  constants<>+2224(SB), Y2, Y3
 	VSUBPD       constants<>+2256(SB), Y3, Y4
@@ -21673,17 +21708,17 @@ quick1278:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
-done1279:
+done1280:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1276
+	JGE     whole1277
 
-rest1277:
+rest1278:
 	TESTQ        DX, DX
-	JZ           done1280
+	JZ           done1281
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -21695,7 +21730,7 @@ rest1277:
 	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick1281
+	JZ           quick1282
 	VMOVUPD      constants<>+2160(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2192(SB), Y0
@@ -21734,9 +21769,9 @@ rest1277:
 	VPADDQ       constants<>+2000(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done1282
+	JMP          done1283
 
-quick1281:
+quick1282:
 	VMOVUPD      constants<>+2256(SB), Y0
 	VFMADD231PD  constants<>+2224(SB), Y3, Y0
 	VSUBPD       constants<>+2256(SB), Y0, Y4
@@ -21763,29 +21798,29 @@ quick1281:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
-done1282:
+done1283:
 	CMPQ    DX, $0x04
-	JLT     partial1283
+	JLT     partial1284
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1285
+	JMP     stored1286
 
-partial1283:
+partial1284:
 	CMPQ         DX, $0x02
-	JLT          single1284
+	JLT          single1285
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1285
+	JEQ          stored1286
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored1285
+	JMP          stored1286
 
-single1284:
+single1285:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1285:
+stored1286:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done1280:
+done1281:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -21803,9 +21838,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest1287
+	JLT     rest1288
 
-whole1286:
+whole1287:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -21813,11 +21848,11 @@ whole1286:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1286
+	JGE     whole1287
 
-rest1287:
+rest1288:
 	TESTQ      CX, CX
-	JZ         done1288
+	JZ         done1289
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -21828,17 +21863,17 @@ rest1287:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done1288:
+done1289:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers1289
+	JZ         numbers1290
 	VMOVUPD    constants<>+1840(SB), Y0
 
-numbers1289:
+numbers1290:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -21852,9 +21887,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1291
+	JLT          rest1292
 
-whole1290:
+whole1291:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -21870,24 +21905,24 @@ whole1290:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1290
+	JGE         whole1291
 
-rest1291:
+rest1292:
 	CMPQ DX, $0x00000004
-	JLT  rest1293
+	JLT  rest1294
 
-whole1292:
+whole1293:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1292
+	JGE         whole1293
 
-rest1293:
+rest1294:
 	TESTQ       DX, DX
-	JZ          done1294
+	JZ          done1295
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -21896,24 +21931,24 @@ rest1293:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1295
+	JLT         partial1296
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1297
+	JMP         stored1298
 
-partial1295:
+partial1296:
 	CMPQ         DX, $0x02
-	JLT          single1296
+	JLT          single1297
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1297
+	JEQ          stored1298
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1297
+	JMP          stored1298
 
-single1296:
+single1297:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1297:
-done1294:
+stored1298:
+done1295:
 	VZEROUPPER
 	RET
 
@@ -21929,9 +21964,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest1299
+	JLT    rest1300
 
-whole1298:
+whole1299:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -21947,24 +21982,24 @@ whole1298:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1298
+	JGE         whole1299
 
-rest1299:
+rest1300:
 	CMPQ DX, $0x00000004
-	JLT  rest1301
+	JLT  rest1302
 
-whole1300:
+whole1301:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1300
+	JGE         whole1301
 
-rest1301:
+rest1302:
 	TESTQ       DX, DX
-	JZ          done1302
+	JZ          done1303
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -21972,7 +22007,7 @@ rest1301:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done1302:
+done1303:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -21996,9 +22031,9 @@ TEXT ·entropy256(SB), $0-32
 	VXORPD  Y4, Y4, Y4
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000008
-	JLT     rest1304
+	JLT     rest1305
 
-whole1303:
+whole1304:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -22006,7 +22041,7 @@ whole1303:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JZ          quick1305
+	JZ          quick1306
 	VMOVAPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -22049,9 +22084,9 @@ whole1303:
 	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
-	JMP         done1306
+	JMP         done1307
 
-quick1305:
+quick1306:
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -22082,7 +22117,7 @@ quick1305:
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVAPD     Y7, Y6
 
-done1306:
+done1307:
 	VFNMADD231PD Y5, Y6, Y4
 	VMOVUPD      32(AX)(DX*8), Y5
 	VMAXPD       constants<>+2416(SB), Y5, Y6
@@ -22091,7 +22126,7 @@ done1306:
 	VORPD        Y8, Y7, Y7
 	VMOVMSKPD    Y7, BX
 	TESTL        BX, BX
-	JZ           quick1307
+	JZ           quick1308
 	VMOVAPD      Y6, Y7
 	VCMPPD       $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD       constants<>+2448(SB), Y6, Y8
@@ -22134,9 +22169,9 @@ done1306:
 	VBLENDVPD    Y9, constants<>+1808(SB), Y6, Y6
 	VCMPPD       $0x19, Y8, Y7, Y9
 	VBLENDVPD    Y9, constants<>+1840(SB), Y6, Y6
-	JMP          done1308
+	JMP          done1309
 
-quick1307:
+quick1308:
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -22167,18 +22202,18 @@ quick1307:
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVAPD     Y7, Y6
 
-done1308:
+done1309:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000008, DX
 	SUBQ         $0x00000008, CX
 	CMPQ         CX, $0x00000008
-	JGE          whole1303
+	JGE          whole1304
 
-rest1304:
+rest1305:
 	CMPQ CX, $0x00000004
-	JLT  rest1310
+	JLT  rest1311
 
-whole1309:
+whole1310:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -22186,7 +22221,7 @@ whole1309:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JZ          quick1311
+	JZ          quick1312
 	VMOVAPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -22229,9 +22264,9 @@ whole1309:
 	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
-	JMP         done1312
+	JMP         done1313
 
-quick1311:
+quick1312:
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -22262,16 +22297,16 @@ quick1311:
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVAPD     Y7, Y6
 
-done1312:
+done1313:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000004, DX
 	SUBQ         $0x00000004, CX
 	CMPQ         CX, $0x00000004
-	JGE          whole1309
+	JGE          whole1310
 
-rest1310:
+rest1311:
 	TESTQ       CX, CX
-	JZ          done1313
+	JZ          done1314
 	LEAQ        constants<>+672(SB), BX
 	NEGQ        CX
 	VMOVUPD     (BX)(CX*8), Y5
@@ -22282,7 +22317,7 @@ rest1310:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, AX
 	TESTL       AX, AX
-	JZ          quick1314
+	JZ          quick1315
 	VMOVAPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -22325,9 +22360,9 @@ rest1310:
 	VBLENDVPD   Y9, constants<>+1808(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y0, Y0
-	JMP         done1315
+	JMP         done1316
 
-quick1314:
+quick1315:
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y0
 	VORPD       Y1, Y0, Y0
@@ -22358,10 +22393,10 @@ quick1314:
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1315:
+done1316:
 	VFNMADD231PD Y5, Y0, Y4
 
-done1313:
+done1314:
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPD       X0, X4, X0
 	VPERMILPD    $0x01, X0, X1
@@ -22384,9 +22419,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1317
+	JLT  rest1318
 
-panel1316:
+panel1317:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -22399,9 +22434,9 @@ panel1316:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1320
+	JLT    rows1321
 
-row1319:
+row1320:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -22415,9 +22450,9 @@ row1319:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1319
+	JGE          row1320
 
-rows1320:
+rows1321:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -22429,13 +22464,13 @@ rows1320:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1316
+	JGE     panel1317
 
-rest1317:
+rest1318:
 	TESTQ   R11, R11
-	JZ      done1318
+	JZ      done1319
 	CMPQ    R11, $0x00000004
-	JGT     wider1321
+	JGT     wider1322
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -22448,9 +22483,9 @@ rest1317:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1323
+	JLT     rows1324
 
-row1322:
+row1323:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -22467,13 +22502,13 @@ row1322:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1322
+	JGE          row1323
 
-rows1323:
+rows1324:
 	CMPQ DX, $0x00000001
-	JLT  rows1325
+	JLT  rows1326
 
-row1324:
+row1325:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -22481,35 +22516,35 @@ row1324:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1324
+	JGE          row1325
 
-rows1325:
+rows1326:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1326
+	JLT     partial1327
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1328
+	JMP     stored1329
 
-partial1326:
+partial1327:
 	CMPQ         R11, $0x02
-	JLT          single1327
+	JLT          single1328
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1328
+	JEQ          stored1329
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1328
+	JMP          stored1329
 
-single1327:
+single1328:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1328:
-	JMP done1318
+stored1329:
+	JMP done1319
 
-wider1321:
+wider1322:
 	CMPQ    R11, $0x00000008
-	JGT     wider1329
+	JGT     wider1330
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -22527,9 +22562,9 @@ wider1321:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1331
+	JLT     rows1332
 
-row1330:
+row1331:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -22550,13 +22585,13 @@ row1330:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1330
+	JGE          row1331
 
-rows1331:
+rows1332:
 	CMPQ DX, $0x00000001
-	JLT  rows1333
+	JLT  rows1334
 
-row1332:
+row1333:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -22565,9 +22600,9 @@ row1332:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1332
+	JGE          row1333
 
-rows1333:
+rows1334:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -22576,28 +22611,28 @@ rows1333:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1334
+	JLT     partial1335
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1336
+	JMP     stored1337
 
-partial1334:
+partial1335:
 	CMPQ         R11, $0x02
-	JLT          single1335
+	JLT          single1336
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1336
+	JEQ          stored1337
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1336
+	JMP          stored1337
 
-single1335:
+single1336:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1336:
-	JMP done1318
+stored1337:
+	JMP done1319
 
-wider1329:
+wider1330:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1337
+	JGT     wider1338
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22613,9 +22648,9 @@ wider1329:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1339
+	JLT     rows1340
 
-row1338:
+row1339:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -22630,13 +22665,13 @@ row1338:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1338
+	JGE          row1339
 
-rows1339:
+rows1340:
 	CMPQ DX, $0x00000001
-	JLT  rows1341
+	JLT  rows1342
 
-row1340:
+row1341:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -22646,37 +22681,37 @@ row1340:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1340
+	JGE          row1341
 
-rows1341:
+rows1342:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1342
+	JLT     partial1343
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1344
+	JMP     stored1345
 
-partial1342:
+partial1343:
 	CMPQ         R11, $0x02
-	JLT          single1343
+	JLT          single1344
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1344
+	JEQ          stored1345
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1344
+	JMP          stored1345
 
-single1343:
+single1344:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1344:
-	JMP done1318
+stored1345:
+	JMP done1319
 
-wider1337:
+wider1338:
 	CMPQ    R11, $0x00000010
-	JGT     wider1345
+	JGT     wider1346
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22694,9 +22729,9 @@ wider1337:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1347
+	JLT     rows1348
 
-row1346:
+row1347:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -22713,13 +22748,13 @@ row1346:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1346
+	JGE          row1347
 
-rows1347:
+rows1348:
 	CMPQ DX, $0x00000001
-	JLT  rows1349
+	JLT  rows1350
 
-row1348:
+row1349:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -22730,9 +22765,9 @@ row1348:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1348
+	JGE          row1349
 
-rows1349:
+rows1350:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -22741,28 +22776,28 @@ rows1349:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1350
+	JLT     partial1351
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1352
+	JMP     stored1353
 
-partial1350:
+partial1351:
 	CMPQ         R11, $0x02
-	JLT          single1351
+	JLT          single1352
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1352
+	JEQ          stored1353
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1352
+	JMP          stored1353
 
-single1351:
+single1352:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1352:
-	JMP done1318
+stored1353:
+	JMP done1319
 
-wider1345:
+wider1346:
 	CMPQ    R11, $0x00000014
-	JGT     wider1353
+	JGT     wider1354
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22777,9 +22812,9 @@ wider1345:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1355
+	JLT     rows1356
 
-row1354:
+row1355:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -22791,36 +22826,36 @@ row1354:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1354
+	JGE          row1355
 
-rows1355:
+rows1356:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1356
+	JLT     partial1357
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1358
+	JMP     stored1359
 
-partial1356:
+partial1357:
 	CMPQ         R11, $0x02
-	JLT          single1357
+	JLT          single1358
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1358
+	JEQ          stored1359
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1358
+	JMP          stored1359
 
-single1357:
+single1358:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1358:
-	JMP done1318
+stored1359:
+	JMP done1319
 
-wider1353:
+wider1354:
 	CMPQ    R11, $0x00000018
-	JGT     wider1359
+	JGT     wider1360
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22836,9 +22871,9 @@ wider1353:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1361
+	JLT     rows1362
 
-row1360:
+row1361:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -22851,37 +22886,37 @@ row1360:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1360
+	JGE          row1361
 
-rows1361:
+rows1362:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1362
+	JLT     partial1363
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1364
+	JMP     stored1365
 
-partial1362:
+partial1363:
 	CMPQ         R11, $0x02
-	JLT          single1363
+	JLT          single1364
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1364
+	JEQ          stored1365
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1364
+	JMP          stored1365
 
-single1363:
+single1364:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1364:
-	JMP done1318
+stored1365:
+	JMP done1319
 
-wider1359:
+wider1360:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1365
+	JGT     wider1366
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22898,9 +22933,9 @@ wider1359:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1367
+	JLT     rows1368
 
-row1366:
+row1367:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -22914,9 +22949,9 @@ row1366:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1366
+	JGE          row1367
 
-rows1367:
+rows1368:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -22924,26 +22959,26 @@ rows1367:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1368
+	JLT     partial1369
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1370
+	JMP     stored1371
 
-partial1368:
+partial1369:
 	CMPQ         R11, $0x02
-	JLT          single1369
+	JLT          single1370
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1370
+	JEQ          stored1371
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1370
+	JMP          stored1371
 
-single1369:
+single1370:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1370:
-	JMP done1318
+stored1371:
+	JMP done1319
 
-wider1365:
+wider1366:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22961,9 +22996,9 @@ wider1365:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1373
+	JLT     rows1374
 
-row1372:
+row1373:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -22978,9 +23013,9 @@ row1372:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1372
+	JGE          row1373
 
-rows1373:
+rows1374:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -22989,24 +23024,24 @@ rows1373:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1374
+	JLT     partial1375
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1376
+	JMP     stored1377
 
-partial1374:
+partial1375:
 	CMPQ         R11, $0x02
-	JLT          single1375
+	JLT          single1376
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1376
+	JEQ          stored1377
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1376
+	JMP          stored1377
 
-single1375:
+single1376:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1376:
-done1318:
+stored1377:
+done1319:
 	VZEROUPPER
 	RET
 
@@ -23024,9 +23059,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1378
+	JLT  rest1379
 
-block1377:
+block1378:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -23040,9 +23075,9 @@ block1377:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1382
+	JLT    rest1383
 
-whole1381:
+whole1382:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -23057,11 +23092,11 @@ whole1381:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1381
+	JGE         whole1382
 
-rest1382:
+rest1383:
 	TESTQ       R14, R14
-	JZ          done1384
+	JZ          done1385
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -23083,7 +23118,7 @@ rest1382:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1384:
+done1385:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -23108,11 +23143,11 @@ done1384:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1377
+	JGE        block1378
 
-rest1378:
+rest1379:
 	TESTQ  CX, CX
-	JZ     done1380
+	JZ     done1381
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -23125,44 +23160,44 @@ rest1378:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1387
+	JLT    rest1388
 
-whole1386:
+whole1387:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1388
+	JLE         column1389
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1388
+	JLE         column1389
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1388
+	JLE         column1389
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1388
+	JLE         column1389
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1388
+	JLE         column1389
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1388
+	JLE         column1389
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1388
+	JLE         column1389
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1388:
+column1389:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1386
+	JGE  whole1387
 
-rest1387:
+rest1388:
 	TESTQ       BX, BX
-	JZ          done1389
+	JZ          done1390
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -23170,36 +23205,36 @@ rest1387:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1390
+	JLE         column1391
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1390
+	JLE         column1391
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1390
+	JLE         column1391
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1390
+	JLE         column1391
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1390
+	JLE         column1391
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1390
+	JLE         column1391
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1390
+	JLE         column1391
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1390:
-done1389:
+column1391:
+done1390:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -23219,32 +23254,32 @@ done1389:
 	VPERM2F128 $0x20, Y6, Y4, Y4
 	VADDPD     Y1, Y4, Y4
 	CMPQ       CX, $0x00000004
-	JLE        few1379
+	JLE        few1380
 	VMOVUPD    Y0, (AX)
 	VMOVAPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1379:
+few1380:
 	CMPQ    CX, $0x04
-	JLT     partial1391
+	JLT     partial1392
 	VMOVUPD Y0, (AX)
-	JMP     stored1393
+	JMP     stored1394
 
-partial1391:
+partial1392:
 	CMPQ         CX, $0x02
-	JLT          single1392
+	JLT          single1393
 	VMOVUPD      X0, (AX)
-	JEQ          stored1393
+	JEQ          stored1394
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1393
+	JMP          stored1394
 
-single1392:
+single1393:
 	VMOVSD X0, (AX)
 
-stored1393:
-done1380:
+stored1394:
+done1381:
 	VZEROUPPER
 	RET
 
@@ -23261,9 +23296,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1395
+	JLT  rest1396
 
-panel1394:
+panel1395:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -23276,9 +23311,9 @@ panel1394:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1398
+	JLT     rows1399
 
-row1397:
+row1398:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -23308,19 +23343,19 @@ row1397:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1397
+	JGE          row1398
 
-rows1398:
+rows1399:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1394
+	JGE  panel1395
 
-rest1395:
+rest1396:
 	TESTQ      R10, R10
-	JZ         done1396
+	JZ         done1397
 	CMPQ       R10, $0x00000004
-	JGT        wider1399
+	JGT        wider1400
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -23330,50 +23365,50 @@ rest1395:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1401
+	JLT        rows1402
 
-row1400:
+row1401:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1402
+	JLT          partial1403
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1404
+	JMP          added1405
 
-partial1402:
+partial1403:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1403
+	JLT          single1404
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1404
+	JEQ          added1405
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1404
+	JMP          added1405
 
-single1403:
+single1404:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1404:
+added1405:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1400
+	JGE  row1401
 
-rows1401:
-	JMP done1396
+rows1402:
+	JMP done1397
 
-wider1399:
+wider1400:
 	CMPQ       R10, $0x00000008
-	JGT        wider1405
+	JGT        wider1406
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23385,53 +23420,53 @@ wider1399:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1407
+	JLT        rows1408
 
-row1406:
+row1407:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1408
+	JLT          partial1409
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1410
+	JMP          added1411
 
-partial1408:
+partial1409:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1409
+	JLT          single1410
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1410
+	JEQ          added1411
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1410
+	JMP          added1411
 
-single1409:
+single1410:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1410:
+added1411:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1406
+	JGE  row1407
 
-rows1407:
-	JMP done1396
+rows1408:
+	JMP done1397
 
-wider1405:
+wider1406:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1411
+	JGT        wider1412
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23444,9 +23479,9 @@ wider1405:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1413
+	JLT        rows1414
 
-row1412:
+row1413:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -23455,45 +23490,45 @@ row1412:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1414
+	JLT          partial1415
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1416
+	JMP          added1417
 
-partial1414:
+partial1415:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1415
+	JLT          single1416
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1416
+	JEQ          added1417
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1416
+	JMP          added1417
 
-single1415:
+single1416:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1416:
+added1417:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1412
+	JGE  row1413
 
-rows1413:
-	JMP done1396
+rows1414:
+	JMP done1397
 
-wider1411:
+wider1412:
 	CMPQ       R10, $0x00000010
-	JGT        wider1417
+	JGT        wider1418
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23507,9 +23542,9 @@ wider1411:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1419
+	JLT        rows1420
 
-row1418:
+row1419:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -23521,45 +23556,45 @@ row1418:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1420
+	JLT          partial1421
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1422
+	JMP          added1423
 
-partial1420:
+partial1421:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1421
+	JLT          single1422
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1422
+	JEQ          added1423
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1422
+	JMP          added1423
 
-single1421:
+single1422:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1422:
+added1423:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1418
+	JGE  row1419
 
-rows1419:
-	JMP done1396
+rows1420:
+	JMP done1397
 
-wider1417:
+wider1418:
 	CMPQ       R10, $0x00000014
-	JGT        wider1423
+	JGT        wider1424
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23574,9 +23609,9 @@ wider1417:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1425
+	JLT        rows1426
 
-row1424:
+row1425:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -23591,45 +23626,45 @@ row1424:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1426
+	JLT          partial1427
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1428
+	JMP          added1429
 
-partial1426:
+partial1427:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1427
+	JLT          single1428
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1428
+	JEQ          added1429
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1428
+	JMP          added1429
 
-single1427:
+single1428:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1428:
+added1429:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1424
+	JGE  row1425
 
-rows1425:
-	JMP done1396
+rows1426:
+	JMP done1397
 
-wider1423:
+wider1424:
 	CMPQ       R10, $0x00000018
-	JGT        wider1429
+	JGT        wider1430
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23645,9 +23680,9 @@ wider1423:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1431
+	JLT        rows1432
 
-row1430:
+row1431:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -23665,45 +23700,45 @@ row1430:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1432
+	JLT          partial1433
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1434
+	JMP          added1435
 
-partial1432:
+partial1433:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1433
+	JLT          single1434
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1434
+	JEQ          added1435
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1434
+	JMP          added1435
 
-single1433:
+single1434:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1434:
+added1435:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1430
+	JGE  row1431
 
-rows1431:
-	JMP done1396
+rows1432:
+	JMP done1397
 
-wider1429:
+wider1430:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1435
+	JGT        wider1436
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23720,9 +23755,9 @@ wider1429:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1437
+	JLT        rows1438
 
-row1436:
+row1437:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -23743,43 +23778,43 @@ row1436:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1438
+	JLT          partial1439
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1440
+	JMP          added1441
 
-partial1438:
+partial1439:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1439
+	JLT          single1440
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1440
+	JEQ          added1441
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1440
+	JMP          added1441
 
-single1439:
+single1440:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1440:
+added1441:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1436
+	JGE  row1437
 
-rows1437:
-	JMP done1396
+rows1438:
+	JMP done1397
 
-wider1435:
+wider1436:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23797,9 +23832,9 @@ wider1435:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1443
+	JLT        rows1444
 
-row1442:
+row1443:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -23823,41 +23858,41 @@ row1442:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1444
+	JLT          partial1445
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1446
+	JMP          added1447
 
-partial1444:
+partial1445:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1445
+	JLT          single1446
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1446
+	JEQ          added1447
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1446
+	JMP          added1447
 
-single1445:
+single1446:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1446:
+added1447:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1442
+	JGE  row1443
 
-rows1443:
-done1396:
+rows1444:
+done1397:
 	VZEROUPPER
 	RET
 
@@ -23876,9 +23911,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1448
+	JLT    rest1449
 
-panel1447:
+panel1448:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -23892,9 +23927,9 @@ panel1447:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1451
+	JLT     rows1452
 
-row1450:
+row1451:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -23934,13 +23969,13 @@ row1450:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1450
+	JGE          row1451
 
-rows1451:
+rows1452:
 	CMPQ R13, $0x00000001
-	JLT  rows1453
+	JLT  rows1454
 
-row1452:
+row1453:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -23963,9 +23998,9 @@ row1452:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1452
+	JGE          row1453
 
-rows1453:
+rows1454:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -23973,13 +24008,13 @@ rows1453:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1447
+	JGE    panel1448
 
-rest1448:
+rest1449:
 	TESTQ      R12, R12
-	JZ         done1449
+	JZ         done1450
 	CMPQ       R12, $0x00000004
-	JGT        wider1454
+	JGT        wider1455
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -23992,31 +24027,31 @@ rest1448:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1456
+	JLT        rows1457
 
-row1455:
+row1456:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1457
+	JLT          partial1458
 	VMOVUPD      Y5, (R11)
-	JMP          stored1459
+	JMP          stored1460
 
-partial1457:
+partial1458:
 	CMPQ         R12, $0x02
-	JLT          single1458
+	JLT          single1459
 	VMOVUPD      X5, (R11)
-	JEQ          stored1459
+	JEQ          stored1460
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1459
+	JMP          stored1460
 
-single1458:
+single1459:
 	VMOVSD X5, (R11)
 
-stored1459:
+stored1460:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -24024,23 +24059,23 @@ stored1459:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1460
+	JLT          partial1461
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1462
+	JMP          stored1463
 
-partial1460:
+partial1461:
 	CMPQ         R12, $0x02
-	JLT          single1461
+	JLT          single1462
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1462
+	JEQ          stored1463
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1462
+	JMP          stored1463
 
-single1461:
+single1462:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1462:
+stored1463:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -24048,35 +24083,35 @@ stored1462:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1455
+	JGE    row1456
 
-rows1456:
+rows1457:
 	CMPQ AX, $0x00000001
-	JLT  rows1464
+	JLT  rows1465
 
-row1463:
+row1464:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1465
+	JLT          partial1466
 	VMOVUPD      Y5, (R11)
-	JMP          stored1467
+	JMP          stored1468
 
-partial1465:
+partial1466:
 	CMPQ         R12, $0x02
-	JLT          single1466
+	JLT          single1467
 	VMOVUPD      X5, (R11)
-	JEQ          stored1467
+	JEQ          stored1468
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1467
+	JMP          stored1468
 
-single1466:
+single1467:
 	VMOVSD X5, (R11)
 
-stored1467:
+stored1468:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -24084,16 +24119,16 @@ stored1467:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1463
+	JGE    row1464
 
-rows1464:
+rows1465:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1449
+	JMP    done1450
 
-wider1454:
+wider1455:
 	CMPQ       R12, $0x00000008
-	JGT        wider1468
+	JGT        wider1469
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -24108,9 +24143,9 @@ wider1454:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1470
+	JLT        rows1471
 
-row1469:
+row1470:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -24120,23 +24155,23 @@ row1469:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1471
+	JLT          partial1472
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1473
+	JMP          stored1474
 
-partial1471:
+partial1472:
 	CMPQ         R12, $0x02
-	JLT          single1472
+	JLT          single1473
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1473
+	JEQ          stored1474
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1473
+	JMP          stored1474
 
-single1472:
+single1473:
 	VMOVSD X6, 32(R11)
 
-stored1473:
+stored1474:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -24148,23 +24183,23 @@ stored1473:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1474
+	JLT          partial1475
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1476
+	JMP          stored1477
 
-partial1474:
+partial1475:
 	CMPQ         R12, $0x02
-	JLT          single1475
+	JLT          single1476
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1476
+	JEQ          stored1477
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1476
+	JMP          stored1477
 
-single1475:
+single1476:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1476:
+stored1477:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -24172,13 +24207,13 @@ stored1476:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1469
+	JGE    row1470
 
-rows1470:
+rows1471:
 	CMPQ AX, $0x00000001
-	JLT  rows1478
+	JLT  rows1479
 
-row1477:
+row1478:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -24188,23 +24223,23 @@ row1477:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1479
+	JLT          partial1480
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1481
+	JMP          stored1482
 
-partial1479:
+partial1480:
 	CMPQ         R12, $0x02
-	JLT          single1480
+	JLT          single1481
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1481
+	JEQ          stored1482
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1481
+	JMP          stored1482
 
-single1480:
+single1481:
 	VMOVSD X6, 32(R11)
 
-stored1481:
+stored1482:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -24212,16 +24247,16 @@ stored1481:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1477
+	JGE    row1478
 
-rows1478:
+rows1479:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1449
+	JMP    done1450
 
-wider1468:
+wider1469:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1482
+	JGT        wider1483
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -24238,9 +24273,9 @@ wider1468:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1484
+	JLT        rows1485
 
-row1483:
+row1484:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -24254,23 +24289,23 @@ row1483:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1485
+	JLT          partial1486
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1487
+	JMP          stored1488
 
-partial1485:
+partial1486:
 	CMPQ         R12, $0x02
-	JLT          single1486
+	JLT          single1487
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1487
+	JEQ          stored1488
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1487
+	JMP          stored1488
 
-single1486:
+single1487:
 	VMOVSD X8, 64(R11)
 
-stored1487:
+stored1488:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -24286,23 +24321,23 @@ stored1487:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1488
+	JLT          partial1489
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1490
+	JMP          stored1491
 
-partial1488:
+partial1489:
 	CMPQ         R12, $0x02
-	JLT          single1489
+	JLT          single1490
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1490
+	JEQ          stored1491
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1490
+	JMP          stored1491
 
-single1489:
+single1490:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1490:
+stored1491:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -24310,13 +24345,13 @@ stored1490:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1483
+	JGE    row1484
 
-rows1484:
+rows1485:
 	CMPQ AX, $0x00000001
-	JLT  rows1492
+	JLT  rows1493
 
-row1491:
+row1492:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -24330,23 +24365,23 @@ row1491:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1493
+	JLT          partial1494
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1495
+	JMP          stored1496
 
-partial1493:
+partial1494:
 	CMPQ         R12, $0x02
-	JLT          single1494
+	JLT          single1495
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1495
+	JEQ          stored1496
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1495
+	JMP          stored1496
 
-single1494:
+single1495:
 	VMOVSD X8, 64(R11)
 
-stored1495:
+stored1496:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -24354,15 +24389,15 @@ stored1495:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1491
+	JGE    row1492
 
-rows1492:
+rows1493:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1449
+	JMP    done1450
 
-wider1482:
+wider1483:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -24381,9 +24416,9 @@ wider1482:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1498
+	JLT        rows1499
 
-row1497:
+row1498:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -24401,23 +24436,23 @@ row1497:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1499
+	JLT          partial1500
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1501
+	JMP          stored1502
 
-partial1499:
+partial1500:
 	CMPQ         R12, $0x02
-	JLT          single1500
+	JLT          single1501
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1501
+	JEQ          stored1502
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1501
+	JMP          stored1502
 
-single1500:
+single1501:
 	VMOVSD X10, 96(R11)
 
-stored1501:
+stored1502:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -24437,23 +24472,23 @@ stored1501:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1502
+	JLT          partial1503
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1504
+	JMP          stored1505
 
-partial1502:
+partial1503:
 	CMPQ         R12, $0x02
-	JLT          single1503
+	JLT          single1504
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1504
+	JEQ          stored1505
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1504
+	JMP          stored1505
 
-single1503:
+single1504:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1504:
+stored1505:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -24461,13 +24496,13 @@ stored1504:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1497
+	JGE    row1498
 
-rows1498:
+rows1499:
 	CMPQ AX, $0x00000001
-	JLT  rows1506
+	JLT  rows1507
 
-row1505:
+row1506:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -24485,23 +24520,23 @@ row1505:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1507
+	JLT          partial1508
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1509
+	JMP          stored1510
 
-partial1507:
+partial1508:
 	CMPQ         R12, $0x02
-	JLT          single1508
+	JLT          single1509
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1509
+	JEQ          stored1510
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1509
+	JMP          stored1510
 
-single1508:
+single1509:
 	VMOVSD X10, 96(R11)
 
-stored1509:
+stored1510:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -24509,15 +24544,15 @@ stored1509:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1505
+	JGE    row1506
 
-rows1506:
+rows1507:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1449:
+done1450:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -24540,9 +24575,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1511
+	JLT     rest1512
 
-whole1510:
+whole1511:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -24553,11 +24588,11 @@ whole1510:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1510
+	JGE       whole1511
 
-rest1511:
+rest1512:
 	TESTQ      SI, SI
-	JZ         done1512
+	JZ         done1513
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -24570,7 +24605,7 @@ rest1511:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1512:
+done1513:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -24581,7 +24616,7 @@ done1512:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1514
+	JNZ          nan1515
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1968(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
@@ -24592,14 +24627,14 @@ done1512:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1513
+	JNZ          unsafe1514
 	VMOVUPD      constants<>+2256(SB), Y1
 	VMOVUPD      constants<>+2000(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1516
+	JLT          rest1517
 
-whole1515:
+whole1516:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -24671,13 +24706,13 @@ whole1515:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1515
+	JGE          whole1516
 
-rest1516:
+rest1517:
 	CMPQ DX, $0x00000004
-	JLT  rest1518
+	JLT  rest1519
 
-whole1517:
+whole1518:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -24715,11 +24750,11 @@ whole1517:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1517
+	JGE          whole1518
 
-rest1518:
+rest1519:
 	TESTQ        DX, DX
-	JZ           done1519
+	JZ           done1520
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -24758,34 +24793,34 @@ rest1518:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y2, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1520
+	JLT          partial1521
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1522
+	JMP          stored1523
 
-partial1520:
+partial1521:
 	CMPQ         DX, $0x02
-	JLT          single1521
+	JLT          single1522
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1522
+	JEQ          stored1523
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1522
+	JMP          stored1523
 
-single1521:
+single1522:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1522:
-done1519:
+stored1523:
+done1520:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1514:
+nan1515:
 	VMOVUPD constants<>+1840(SB), Y0
 
-unsafe1513:
+unsafe1514:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -24807,20 +24842,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1524
+	JLT          rest1525
 
-whole1523:
+whole1524:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1525
+	JBE       undamped1526
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1525:
+undamped1526:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1968(SB), Y5, Y5
@@ -24834,11 +24869,11 @@ undamped1525:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1523
+	JGE         whole1524
 
-rest1524:
+rest1525:
 	TESTQ      BX, BX
-	JZ         done1526
+	JZ         done1527
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -24846,14 +24881,14 @@ rest1524:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1527
+	JBE        undamped1528
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1527:
+undamped1528:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1968(SB), Y2, Y2
@@ -24861,44 +24896,44 @@ undamped1527:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1528
+	JLT       partial1529
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1530
+	JMP       stored1531
 
-partial1528:
+partial1529:
 	CMPQ         BX, $0x02
-	JLT          single1529
+	JLT          single1530
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1530
+	JEQ          stored1531
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1530
+	JMP          stored1531
 
-single1529:
+single1530:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1530:
+stored1531:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1531
+	JLT         partial1532
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1533
+	JMP         stored1534
 
-partial1531:
+partial1532:
 	CMPQ         BX, $0x02
-	JLT          single1532
+	JLT          single1533
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1533
+	JEQ          stored1534
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1533
+	JMP          stored1534
 
-single1532:
+single1533:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1533:
-done1526:
+stored1534:
+done1527:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -24927,9 +24962,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1536
+	JLT     rest1537
 
-whole1535:
+whole1536:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -24940,11 +24975,11 @@ whole1535:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1535
+	JGE       whole1536
 
-rest1536:
+rest1537:
 	TESTQ      R12, R12
-	JZ         done1537
+	JZ         done1538
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -24957,7 +24992,7 @@ rest1536:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1537:
+done1538:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -24967,9 +25002,9 @@ done1537:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1539
+	JLT        rest1540
 
-whole1538:
+whole1539:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -24980,11 +25015,11 @@ whole1538:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1538
+	JGE       whole1539
 
-rest1539:
+rest1540:
 	TESTQ      DX, DX
-	JZ         done1540
+	JZ         done1541
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -24997,14 +25032,14 @@ rest1539:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1540:
+done1541:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1541:
+vector1542:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -25044,10 +25079,10 @@ vector1541:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1541
+	JLT          vector1542
 	XORQ         CX, CX
 
-vector1542:
+vector1543:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -25087,7 +25122,7 @@ vector1542:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1542
+	JLT          vector1543
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -25096,9 +25131,9 @@ vector1542:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1544
+	JLT          rest1545
 
-panel1543:
+panel1544:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -25111,9 +25146,9 @@ panel1543:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1547
+	JLT    rows1548
 
-row1546:
+row1547:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -25132,9 +25167,9 @@ row1546:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1546
+	JGE          row1547
 
-rows1547:
+rows1548:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -25150,13 +25185,13 @@ rows1547:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1543
+	JGE         panel1544
 
-rest1544:
+rest1545:
 	TESTQ   R11, R11
-	JZ      done1545
+	JZ      done1546
 	CMPQ    R11, $0x00000004
-	JGT     wider1548
+	JGT     wider1549
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -25167,9 +25202,9 @@ rest1544:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1550
+	JLT     rows1551
 
-row1549:
+row1550:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -25179,17 +25214,17 @@ row1549:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1549
+	JGE          row1550
 
-rows1550:
+rows1551:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1545
+	JMP         done1546
 
-wider1548:
+wider1549:
 	CMPQ    R11, $0x00000008
-	JGT     wider1551
+	JGT     wider1552
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -25203,9 +25238,9 @@ wider1548:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1553
+	JLT     rows1554
 
-row1552:
+row1553:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -25218,20 +25253,20 @@ row1552:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1552
+	JGE          row1553
 
-rows1553:
+rows1554:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1545
+	JMP         done1546
 
-wider1551:
+wider1552:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1554
+	JGT     wider1555
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -25247,9 +25282,9 @@ wider1551:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1556
+	JLT     rows1557
 
-row1555:
+row1556:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -25265,9 +25300,9 @@ row1555:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1555
+	JGE          row1556
 
-rows1556:
+rows1557:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -25277,9 +25312,9 @@ rows1556:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1545
+	JMP         done1546
 
-wider1554:
+wider1555:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -25297,9 +25332,9 @@ wider1554:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1559
+	JLT     rows1560
 
-row1558:
+row1559:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -25318,9 +25353,9 @@ row1558:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1558
+	JGE          row1559
 
-rows1559:
+rows1560:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -25334,7 +25369,7 @@ rows1559:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1545:
+done1546:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -25344,10 +25379,10 @@ done1545:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe1534
+	JCS         unsafe1535
 	VMOVUPD     constants<>+1936(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1534
+	JCS         unsafe1535
 	VMOVUPD     constants<>+2000(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -25357,7 +25392,7 @@ done1545:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JZ          quick1560
+	JZ          quick1561
 	VMOVAPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
 	VMULPD      constants<>+2448(SB), Y1, Y4
@@ -25400,9 +25435,9 @@ done1545:
 	VBLENDVPD   Y5, constants<>+1808(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
-	JMP         done1561
+	JMP         done1562
 
-quick1560:
+quick1561:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2608(SB), Y2, Y2
@@ -25433,7 +25468,7 @@ quick1560:
 	VFMSUB132PD constants<>+2352(SB), Y9, Y2
 	VMOVAPD     Y2, Y1
 
-done1561:
+done1562:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -25442,15 +25477,15 @@ done1561:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1562:
+row1563:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1564
+	JLT          rest1565
 
-whole1563:
+whole1564:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -25458,11 +25493,11 @@ whole1563:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1563
+	JGE     whole1564
 
-rest1564:
+rest1565:
 	TESTQ      R11, R11
-	JZ         done1565
+	JZ         done1566
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -25472,42 +25507,42 @@ rest1564:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1566
+	JGT        pieces1567
 	VMOVUPD    Y1, (R8)
-	JMP        written1567
+	JMP        written1568
 
-pieces1566:
+pieces1567:
 	CMPQ    R11, $0x04
-	JLT     partial1568
+	JLT     partial1569
 	VMOVUPD Y1, (R8)
-	JMP     stored1570
+	JMP     stored1571
 
-partial1568:
+partial1569:
 	CMPQ         R11, $0x02
-	JLT          single1569
+	JLT          single1570
 	VMOVUPD      X1, (R8)
-	JEQ          stored1570
+	JEQ          stored1571
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1570
+	JMP          stored1571
 
-single1569:
+single1570:
 	VMOVSD X1, (R8)
 
-stored1570:
-written1567:
-done1565:
+stored1571:
+written1568:
+done1566:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1562
+	JNZ  row1563
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1534:
+unsafe1535:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -25524,17 +25559,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1572
+	JLT  rest1573
 
-panel1571:
+panel1572:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1575
+	JLT  tiles1576
 
-tile1574:
+tile1575:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -25551,9 +25586,9 @@ tile1574:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1577
+	JLE    done1578
 
-again1576:
+again1577:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -25583,9 +25618,9 @@ again1576:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1576
+	JNZ          again1577
 
-done1577:
+done1578:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -25609,13 +25644,13 @@ done1577:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1574
+	JGE     tile1575
 
-tiles1575:
+tiles1576:
 	CMPQ R10, $0x00000002
-	JLT  tiles1579
+	JLT  tiles1580
 
-tile1578:
+tile1579:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -25624,9 +25659,9 @@ tile1578:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1581
+	JLE    done1582
 
-again1580:
+again1581:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -25640,9 +25675,9 @@ again1580:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1580
+	JNZ          again1581
 
-done1581:
+done1582:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -25654,22 +25689,22 @@ done1581:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1578
+	JGE     tile1579
 
-tiles1579:
+tiles1580:
 	CMPQ R10, $0x00000001
-	JLT  tiles1583
+	JLT  tiles1584
 
-tile1582:
+tile1583:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1585
+	JLE    done1586
 
-again1584:
+again1585:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -25679,27 +25714,27 @@ again1584:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1584
+	JNZ          again1585
 
-done1585:
+done1586:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1582
+	JGE     tile1583
 
-tiles1583:
+tiles1584:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1571
+	JGE  panel1572
 
-rest1572:
+rest1573:
 	TESTQ   R9, R9
-	JZ      done1573
+	JZ      done1574
 	CMPQ    R9, $0x00000004
-	JGT     wider1586
+	JGT     wider1587
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -25709,9 +25744,9 @@ rest1572:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1588
+	JLT     tiles1589
 
-tile1587:
+tile1588:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -25722,9 +25757,9 @@ tile1587:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1590
+	JLE    done1591
 
-again1589:
+again1590:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -25747,144 +25782,144 @@ again1589:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1589
+	JNZ          again1590
 
-done1590:
+done1591:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1591
+	JLT     partial1592
 	VMOVUPD Y1, (DI)
-	JMP     stored1593
+	JMP     stored1594
 
-partial1591:
+partial1592:
 	CMPQ         R9, $0x02
-	JLT          single1592
+	JLT          single1593
 	VMOVUPD      X1, (DI)
-	JEQ          stored1593
+	JEQ          stored1594
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1593
+	JMP          stored1594
 
-single1592:
+single1593:
 	VMOVSD X1, (DI)
 
-stored1593:
+stored1594:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1594
+	JLT     partial1595
 	VMOVUPD Y2, (DI)
-	JMP     stored1596
+	JMP     stored1597
 
-partial1594:
+partial1595:
 	CMPQ         R9, $0x02
-	JLT          single1595
+	JLT          single1596
 	VMOVUPD      X2, (DI)
-	JEQ          stored1596
+	JEQ          stored1597
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1596
+	JMP          stored1597
 
-single1595:
+single1596:
 	VMOVSD X2, (DI)
 
-stored1596:
+stored1597:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1597
+	JLT     partial1598
 	VMOVUPD Y3, (DI)
-	JMP     stored1599
+	JMP     stored1600
 
-partial1597:
+partial1598:
 	CMPQ         R9, $0x02
-	JLT          single1598
+	JLT          single1599
 	VMOVUPD      X3, (DI)
-	JEQ          stored1599
+	JEQ          stored1600
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1599
+	JMP          stored1600
 
-single1598:
+single1599:
 	VMOVSD X3, (DI)
 
-stored1599:
+stored1600:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1600
+	JLT     partial1601
 	VMOVUPD Y4, (DI)
-	JMP     stored1602
+	JMP     stored1603
 
-partial1600:
+partial1601:
 	CMPQ         R9, $0x02
-	JLT          single1601
+	JLT          single1602
 	VMOVUPD      X4, (DI)
-	JEQ          stored1602
+	JEQ          stored1603
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1602
+	JMP          stored1603
 
-single1601:
+single1602:
 	VMOVSD X4, (DI)
 
-stored1602:
+stored1603:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1603
+	JLT     partial1604
 	VMOVUPD Y5, (DI)
-	JMP     stored1605
+	JMP     stored1606
 
-partial1603:
+partial1604:
 	CMPQ         R9, $0x02
-	JLT          single1604
+	JLT          single1605
 	VMOVUPD      X5, (DI)
-	JEQ          stored1605
+	JEQ          stored1606
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1605
+	JMP          stored1606
 
-single1604:
+single1605:
 	VMOVSD X5, (DI)
 
-stored1605:
+stored1606:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1606
+	JLT     partial1607
 	VMOVUPD Y6, (DI)
-	JMP     stored1608
+	JMP     stored1609
 
-partial1606:
+partial1607:
 	CMPQ         R9, $0x02
-	JLT          single1607
+	JLT          single1608
 	VMOVUPD      X6, (DI)
-	JEQ          stored1608
+	JEQ          stored1609
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1608
+	JMP          stored1609
 
-single1607:
+single1608:
 	VMOVSD X6, (DI)
 
-stored1608:
+stored1609:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1587
+	JGE  tile1588
 
-tiles1588:
+tiles1589:
 	CMPQ R10, $0x00000002
-	JLT  tiles1610
+	JLT  tiles1611
 
-tile1609:
+tile1610:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1612
+	JLE    done1613
 
-again1611:
+again1612:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -25895,67 +25930,67 @@ again1611:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1611
+	JNZ          again1612
 
-done1612:
+done1613:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1613
+	JLT     partial1614
 	VMOVUPD Y1, (DI)
-	JMP     stored1615
+	JMP     stored1616
 
-partial1613:
+partial1614:
 	CMPQ         R9, $0x02
-	JLT          single1614
+	JLT          single1615
 	VMOVUPD      X1, (DI)
-	JEQ          stored1615
+	JEQ          stored1616
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1615
+	JMP          stored1616
 
-single1614:
+single1615:
 	VMOVSD X1, (DI)
 
-stored1615:
+stored1616:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1616
+	JLT     partial1617
 	VMOVUPD Y2, (DI)
-	JMP     stored1618
+	JMP     stored1619
 
-partial1616:
+partial1617:
 	CMPQ         R9, $0x02
-	JLT          single1617
+	JLT          single1618
 	VMOVUPD      X2, (DI)
-	JEQ          stored1618
+	JEQ          stored1619
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1618
+	JMP          stored1619
 
-single1617:
+single1618:
 	VMOVSD X2, (DI)
 
-stored1618:
+stored1619:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1609
+	JGE  tile1610
 
-tiles1610:
+tiles1611:
 	CMPQ R10, $0x00000001
-	JLT  tiles1620
+	JLT  tiles1621
 
-tile1619:
+tile1620:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1622
+	JLE    done1623
 
-again1621:
+again1622:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -25963,36 +25998,36 @@ again1621:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1621
+	JNZ          again1622
 
-done1622:
+done1623:
 	CMPQ    R9, $0x04
-	JLT     partial1623
+	JLT     partial1624
 	VMOVUPD Y1, (DI)
-	JMP     stored1625
+	JMP     stored1626
 
-partial1623:
+partial1624:
 	CMPQ         R9, $0x02
-	JLT          single1624
+	JLT          single1625
 	VMOVUPD      X1, (DI)
-	JEQ          stored1625
+	JEQ          stored1626
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1625
+	JMP          stored1626
 
-single1624:
+single1625:
 	VMOVSD X1, (DI)
 
-stored1625:
+stored1626:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1619
+	JGE  tile1620
 
-tiles1620:
-	JMP done1573
+tiles1621:
+	JMP done1574
 
-wider1586:
+wider1587:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -26003,9 +26038,9 @@ wider1586:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1628
+	JLT     tiles1629
 
-tile1627:
+tile1628:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -26022,9 +26057,9 @@ tile1627:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1630
+	JLE    done1631
 
-again1629:
+again1630:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -26054,141 +26089,141 @@ again1629:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1629
+	JNZ          again1630
 
-done1630:
+done1631:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1631
+	JLT     partial1632
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1633
+	JMP     stored1634
 
-partial1631:
+partial1632:
 	CMPQ         R9, $0x02
-	JLT          single1632
+	JLT          single1633
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1633
+	JEQ          stored1634
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1633
+	JMP          stored1634
 
-single1632:
+single1633:
 	VMOVSD X2, 32(DI)
 
-stored1633:
+stored1634:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1634
+	JLT     partial1635
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1636
+	JMP     stored1637
 
-partial1634:
+partial1635:
 	CMPQ         R9, $0x02
-	JLT          single1635
+	JLT          single1636
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1636
+	JEQ          stored1637
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1636
+	JMP          stored1637
 
-single1635:
+single1636:
 	VMOVSD X4, 32(DI)
 
-stored1636:
+stored1637:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1637
+	JLT     partial1638
 	VMOVUPD Y6, 32(DI)
-	JMP     stored1639
+	JMP     stored1640
 
-partial1637:
+partial1638:
 	CMPQ         R9, $0x02
-	JLT          single1638
+	JLT          single1639
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1639
+	JEQ          stored1640
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1639
+	JMP          stored1640
 
-single1638:
+single1639:
 	VMOVSD X6, 32(DI)
 
-stored1639:
+stored1640:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1640
+	JLT     partial1641
 	VMOVUPD Y8, 32(DI)
-	JMP     stored1642
+	JMP     stored1643
 
-partial1640:
+partial1641:
 	CMPQ         R9, $0x02
-	JLT          single1641
+	JLT          single1642
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1642
+	JEQ          stored1643
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1642
+	JMP          stored1643
 
-single1641:
+single1642:
 	VMOVSD X8, 32(DI)
 
-stored1642:
+stored1643:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1643
+	JLT     partial1644
 	VMOVUPD Y10, 32(DI)
-	JMP     stored1645
+	JMP     stored1646
 
-partial1643:
+partial1644:
 	CMPQ         R9, $0x02
-	JLT          single1644
+	JLT          single1645
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1645
+	JEQ          stored1646
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1645
+	JMP          stored1646
 
-single1644:
+single1645:
 	VMOVSD X10, 32(DI)
 
-stored1645:
+stored1646:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1646
+	JLT     partial1647
 	VMOVUPD Y12, 32(DI)
-	JMP     stored1648
+	JMP     stored1649
 
-partial1646:
+partial1647:
 	CMPQ         R9, $0x02
-	JLT          single1647
+	JLT          single1648
 	VMOVUPD      X12, 32(DI)
-	JEQ          stored1648
+	JEQ          stored1649
 	VEXTRACTF128 $0x01, Y12, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1648
+	JMP          stored1649
 
-single1647:
+single1648:
 	VMOVSD X12, 32(DI)
 
-stored1648:
+stored1649:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1627
+	JGE  tile1628
 
-tiles1628:
+tiles1629:
 	CMPQ R10, $0x00000002
-	JLT  tiles1650
+	JLT  tiles1651
 
-tile1649:
+tile1650:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -26197,9 +26232,9 @@ tile1649:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1652
+	JLE    done1653
 
-again1651:
+again1652:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -26213,70 +26248,70 @@ again1651:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1651
+	JNZ          again1652
 
-done1652:
+done1653:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1653
+	JLT     partial1654
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1655
+	JMP     stored1656
 
-partial1653:
+partial1654:
 	CMPQ         R9, $0x02
-	JLT          single1654
+	JLT          single1655
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1655
+	JEQ          stored1656
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1655
+	JMP          stored1656
 
-single1654:
+single1655:
 	VMOVSD X2, 32(DI)
 
-stored1655:
+stored1656:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1656
+	JLT     partial1657
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1658
+	JMP     stored1659
 
-partial1656:
+partial1657:
 	CMPQ         R9, $0x02
-	JLT          single1657
+	JLT          single1658
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1658
+	JEQ          stored1659
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1658
+	JMP          stored1659
 
-single1657:
+single1658:
 	VMOVSD X4, 32(DI)
 
-stored1658:
+stored1659:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1649
+	JGE  tile1650
 
-tiles1650:
+tiles1651:
 	CMPQ R10, $0x00000001
-	JLT  tiles1660
+	JLT  tiles1661
 
-tile1659:
+tile1660:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1662
+	JLE    done1663
 
-again1661:
+again1662:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -26286,35 +26321,35 @@ again1661:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1661
+	JNZ          again1662
 
-done1662:
+done1663:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1663
+	JLT     partial1664
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1665
+	JMP     stored1666
 
-partial1663:
+partial1664:
 	CMPQ         R9, $0x02
-	JLT          single1664
+	JLT          single1665
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1665
+	JEQ          stored1666
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1665
+	JMP          stored1666
 
-single1664:
+single1665:
 	VMOVSD X2, 32(DI)
 
-stored1665:
+stored1666:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1659
+	JGE  tile1660
 
-tiles1660:
-done1573:
+tiles1661:
+done1574:
 	VZEROUPPER
 	RET
 
@@ -26329,17 +26364,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1667
+	JLT  rest1668
 
-panel1666:
+panel1667:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1670
+	JLT  tiles1671
 
-tile1669:
+tile1670:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -26355,9 +26390,9 @@ tile1669:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1672
+	JLE    done1673
 
-again1671:
+again1672:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -26378,9 +26413,9 @@ again1671:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1671
+	JNZ          again1672
 
-done1672:
+done1673:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -26419,13 +26454,13 @@ done1672:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1669
+	JGE     tile1670
 
-tiles1670:
+tiles1671:
 	CMPQ R10, $0x00000002
-	JLT  tiles1674
+	JLT  tiles1675
 
-tile1673:
+tile1674:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -26435,9 +26470,9 @@ tile1673:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1676
+	JLE    done1677
 
-again1675:
+again1676:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -26449,9 +26484,9 @@ again1675:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1675
+	JNZ          again1676
 
-done1676:
+done1677:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -26469,13 +26504,13 @@ done1676:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1673
+	JGE     tile1674
 
-tiles1674:
+tiles1675:
 	CMPQ R10, $0x00000001
-	JLT  tiles1678
+	JLT  tiles1679
 
-tile1677:
+tile1678:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -26483,9 +26518,9 @@ tile1677:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1680
+	JLE    done1681
 
-again1679:
+again1680:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -26494,9 +26529,9 @@ again1679:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1679
+	JNZ          again1680
 
-done1680:
+done1681:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -26507,19 +26542,19 @@ done1680:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1677
+	JGE     tile1678
 
-tiles1678:
+tiles1679:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1666
+	JGE  panel1667
 
-rest1667:
+rest1668:
 	TESTQ   R9, R9
-	JZ      done1668
+	JZ      done1669
 	CMPQ    R9, $0x00000004
-	JGT     wider1681
+	JGT     wider1682
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -26529,9 +26564,9 @@ rest1667:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1683
+	JLT     tiles1684
 
-tile1682:
+tile1683:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -26542,9 +26577,9 @@ tile1682:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1685
+	JLE    done1686
 
-again1684:
+again1685:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -26559,124 +26594,124 @@ again1684:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1684
+	JNZ          again1685
 
-done1685:
+done1686:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1686
+	JLT        partial1687
 	VMOVUPD    Y1, (DI)
-	JMP        stored1688
+	JMP        stored1689
 
-partial1686:
+partial1687:
 	CMPQ         R9, $0x02
-	JLT          single1687
+	JLT          single1688
 	VMOVUPD      X1, (DI)
-	JEQ          stored1688
+	JEQ          stored1689
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1688
+	JMP          stored1689
 
-single1687:
+single1688:
 	VMOVSD X1, (DI)
 
-stored1688:
+stored1689:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1689
+	JLT        partial1690
 	VMOVUPD    Y2, (DI)
-	JMP        stored1691
+	JMP        stored1692
 
-partial1689:
+partial1690:
 	CMPQ         R9, $0x02
-	JLT          single1690
+	JLT          single1691
 	VMOVUPD      X2, (DI)
-	JEQ          stored1691
+	JEQ          stored1692
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1691
+	JMP          stored1692
 
-single1690:
+single1691:
 	VMOVSD X2, (DI)
 
-stored1691:
+stored1692:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial1692
+	JLT        partial1693
 	VMOVUPD    Y3, (DI)
-	JMP        stored1694
+	JMP        stored1695
 
-partial1692:
+partial1693:
 	CMPQ         R9, $0x02
-	JLT          single1693
+	JLT          single1694
 	VMOVUPD      X3, (DI)
-	JEQ          stored1694
+	JEQ          stored1695
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1694
+	JMP          stored1695
 
-single1693:
+single1694:
 	VMOVSD X3, (DI)
 
-stored1694:
+stored1695:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1695
+	JLT        partial1696
 	VMOVUPD    Y4, (DI)
-	JMP        stored1697
+	JMP        stored1698
 
-partial1695:
+partial1696:
 	CMPQ         R9, $0x02
-	JLT          single1696
+	JLT          single1697
 	VMOVUPD      X4, (DI)
-	JEQ          stored1697
+	JEQ          stored1698
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1697
+	JMP          stored1698
 
-single1696:
+single1697:
 	VMOVSD X4, (DI)
 
-stored1697:
+stored1698:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial1698
+	JLT        partial1699
 	VMOVUPD    Y5, (DI)
-	JMP        stored1700
+	JMP        stored1701
 
-partial1698:
+partial1699:
 	CMPQ         R9, $0x02
-	JLT          single1699
+	JLT          single1700
 	VMOVUPD      X5, (DI)
-	JEQ          stored1700
+	JEQ          stored1701
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1700
+	JMP          stored1701
 
-single1699:
+single1700:
 	VMOVSD X5, (DI)
 
-stored1700:
+stored1701:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1682
+	JGE  tile1683
 
-tiles1683:
+tiles1684:
 	CMPQ R10, $0x00000002
-	JLT  tiles1702
+	JLT  tiles1703
 
-tile1701:
+tile1702:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -26684,9 +26719,9 @@ tile1701:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1704
+	JLE    done1705
 
-again1703:
+again1704:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -26695,109 +26730,109 @@ again1703:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1703
+	JNZ          again1704
 
-done1704:
+done1705:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1705
+	JLT        partial1706
 	VMOVUPD    Y1, (DI)
-	JMP        stored1707
+	JMP        stored1708
 
-partial1705:
+partial1706:
 	CMPQ         R9, $0x02
-	JLT          single1706
+	JLT          single1707
 	VMOVUPD      X1, (DI)
-	JEQ          stored1707
+	JEQ          stored1708
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1707
+	JMP          stored1708
 
-single1706:
+single1707:
 	VMOVSD X1, (DI)
 
-stored1707:
+stored1708:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1708
+	JLT        partial1709
 	VMOVUPD    Y2, (DI)
-	JMP        stored1710
+	JMP        stored1711
 
-partial1708:
+partial1709:
 	CMPQ         R9, $0x02
-	JLT          single1709
+	JLT          single1710
 	VMOVUPD      X2, (DI)
-	JEQ          stored1710
+	JEQ          stored1711
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1710
+	JMP          stored1711
 
-single1709:
+single1710:
 	VMOVSD X2, (DI)
 
-stored1710:
+stored1711:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1701
+	JGE  tile1702
 
-tiles1702:
+tiles1703:
 	CMPQ R10, $0x00000001
-	JLT  tiles1712
+	JLT  tiles1713
 
-tile1711:
+tile1712:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1714
+	JLE    done1715
 
-again1713:
+again1714:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1713
+	JNZ          again1714
 
-done1714:
+done1715:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1715
+	JLT        partial1716
 	VMOVUPD    Y1, (DI)
-	JMP        stored1717
+	JMP        stored1718
 
-partial1715:
+partial1716:
 	CMPQ         R9, $0x02
-	JLT          single1716
+	JLT          single1717
 	VMOVUPD      X1, (DI)
-	JEQ          stored1717
+	JEQ          stored1718
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1717
+	JMP          stored1718
 
-single1716:
+single1717:
 	VMOVSD X1, (DI)
 
-stored1717:
+stored1718:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1711
+	JGE  tile1712
 
-tiles1712:
-	JMP done1668
+tiles1713:
+	JMP done1669
 
-wider1681:
+wider1682:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -26808,9 +26843,9 @@ wider1681:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1720
+	JLT     tiles1721
 
-tile1719:
+tile1720:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -26826,9 +26861,9 @@ tile1719:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1722
+	JLE    done1723
 
-again1721:
+again1722:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -26849,32 +26884,32 @@ again1721:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1721
+	JNZ          again1722
 
-done1722:
+done1723:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1723
+	JLT        partial1724
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1725
+	JMP        stored1726
 
-partial1723:
+partial1724:
 	CMPQ         R9, $0x02
-	JLT          single1724
+	JLT          single1725
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1725
+	JEQ          stored1726
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1725
+	JMP          stored1726
 
-single1724:
+single1725:
 	VMOVSD X2, 32(DI)
 
-stored1725:
+stored1726:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -26882,23 +26917,23 @@ stored1725:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1726
+	JLT        partial1727
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1728
+	JMP        stored1729
 
-partial1726:
+partial1727:
 	CMPQ         R9, $0x02
-	JLT          single1727
+	JLT          single1728
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1728
+	JEQ          stored1729
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1728
+	JMP          stored1729
 
-single1727:
+single1728:
 	VMOVSD X4, 32(DI)
 
-stored1728:
+stored1729:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -26906,23 +26941,23 @@ stored1728:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1729
+	JLT        partial1730
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1731
+	JMP        stored1732
 
-partial1729:
+partial1730:
 	CMPQ         R9, $0x02
-	JLT          single1730
+	JLT          single1731
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1731
+	JEQ          stored1732
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1731
+	JMP          stored1732
 
-single1730:
+single1731:
 	VMOVSD X6, 32(DI)
 
-stored1731:
+stored1732:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -26930,23 +26965,23 @@ stored1731:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1732
+	JLT        partial1733
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1734
+	JMP        stored1735
 
-partial1732:
+partial1733:
 	CMPQ         R9, $0x02
-	JLT          single1733
+	JLT          single1734
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1734
+	JEQ          stored1735
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1734
+	JMP          stored1735
 
-single1733:
+single1734:
 	VMOVSD X8, 32(DI)
 
-stored1734:
+stored1735:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -26954,34 +26989,34 @@ stored1734:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1735
+	JLT        partial1736
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1737
+	JMP        stored1738
 
-partial1735:
+partial1736:
 	CMPQ         R9, $0x02
-	JLT          single1736
+	JLT          single1737
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1737
+	JEQ          stored1738
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1737
+	JMP          stored1738
 
-single1736:
+single1737:
 	VMOVSD X10, 32(DI)
 
-stored1737:
+stored1738:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1719
+	JGE  tile1720
 
-tiles1720:
+tiles1721:
 	CMPQ R10, $0x00000002
-	JLT  tiles1739
+	JLT  tiles1740
 
-tile1738:
+tile1739:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -26991,9 +27026,9 @@ tile1738:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1741
+	JLE    done1742
 
-again1740:
+again1741:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -27005,32 +27040,32 @@ again1740:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1740
+	JNZ          again1741
 
-done1741:
+done1742:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1742
+	JLT        partial1743
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1744
+	JMP        stored1745
 
-partial1742:
+partial1743:
 	CMPQ         R9, $0x02
-	JLT          single1743
+	JLT          single1744
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1744
+	JEQ          stored1745
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1744
+	JMP          stored1745
 
-single1743:
+single1744:
 	VMOVSD X2, 32(DI)
 
-stored1744:
+stored1745:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -27038,34 +27073,34 @@ stored1744:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1745
+	JLT        partial1746
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1747
+	JMP        stored1748
 
-partial1745:
+partial1746:
 	CMPQ         R9, $0x02
-	JLT          single1746
+	JLT          single1747
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1747
+	JEQ          stored1748
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1747
+	JMP          stored1748
 
-single1746:
+single1747:
 	VMOVSD X4, 32(DI)
 
-stored1747:
+stored1748:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1738
+	JGE  tile1739
 
-tiles1739:
+tiles1740:
 	CMPQ R10, $0x00000001
-	JLT  tiles1749
+	JLT  tiles1750
 
-tile1748:
+tile1749:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -27073,9 +27108,9 @@ tile1748:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1751
+	JLE    done1752
 
-again1750:
+again1751:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -27084,40 +27119,40 @@ again1750:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1750
+	JNZ          again1751
 
-done1751:
+done1752:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1752
+	JLT        partial1753
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1754
+	JMP        stored1755
 
-partial1752:
+partial1753:
 	CMPQ         R9, $0x02
-	JLT          single1753
+	JLT          single1754
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1754
+	JEQ          stored1755
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1754
+	JMP          stored1755
 
-single1753:
+single1754:
 	VMOVSD X2, 32(DI)
 
-stored1754:
+stored1755:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1748
+	JGE  tile1749
 
-tiles1749:
-done1668:
+tiles1750:
+done1669:
 	VZEROUPPER
 	RET
 
@@ -27131,9 +27166,9 @@ TEXT ·cavities256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done1756
+	JLE     done1757
 
-item1755:
+item1756:
 	MOVLQSX 40(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVQ    (BX), R8
@@ -27143,9 +27178,9 @@ item1755:
 	MOVLQSX 52(BX), R10
 	XORQ    R11, R11
 	CMPQ    R10, $0x00000004
-	JLT     rest1758
+	JLT     rest1759
 
-whole1757:
+whole1758:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -27155,11 +27190,11 @@ whole1757:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1757
+	JGE       whole1758
 
-rest1758:
+rest1759:
 	TESTQ      R10, R10
-	JZ         done1759
+	JZ         done1760
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -27170,12 +27205,12 @@ rest1758:
 	VBLENDVPD  Y3, Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)(R11*8)
 
-done1759:
+done1760:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1755
+	JNZ  item1756
 
-done1756:
+done1757:
 	VZEROUPPER
 	RET
 
@@ -27188,9 +27223,9 @@ TEXT ·products256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1762
+	JLE   done1763
 
-item1760:
+item1761:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 40(BX), R8
@@ -27200,10 +27235,10 @@ item1760:
 	MOVLQSX 52(BX), R10
 	MOVLQSX 56(BX), R11
 	CMPL    60(BX), $0x00
-	JNE     backward1763
+	JNE     backward1764
 	CMPQ    R11, $0x00000008
-	JLT     part1764
-	JG      done1762
+	JLT     part1765
+	JG      done1763
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -27211,9 +27246,9 @@ item1760:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1767
+	JLT     rows1768
 
-row1766:
+row1767:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -27224,13 +27259,13 @@ row1766:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1766
+	JGE          row1767
 
-rows1767:
+rows1768:
 	CMPQ R10, $0x00000001
-	JLT  rows1769
+	JLT  rows1770
 
-row1768:
+row1769:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -27238,19 +27273,19 @@ row1768:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1768
+	JGE          row1769
 
-rows1769:
+rows1770:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
-	JMP     next1761
+	JMP     next1762
 
-part1764:
+part1765:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1765
+	JLE     fewer1766
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -27261,9 +27296,9 @@ part1764:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1771
+	JLT     rows1772
 
-row1770:
+row1771:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -27276,13 +27311,13 @@ row1770:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1770
+	JGE          row1771
 
-rows1771:
+rows1772:
 	CMPQ R10, $0x00000001
-	JLT  rows1773
+	JLT  rows1774
 
-row1772:
+row1773:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -27291,26 +27326,26 @@ row1772:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1772
+	JGE          row1773
 
-rows1773:
+rows1774:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
-	JMP     next1761
+	JMP     next1762
 
-fewer1765:
+fewer1766:
 	CMPQ   R11, $0x00000004
-	JLT    part1774
+	JLT    part1775
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1777
+	JLT    rows1778
 
-row1776:
+row1777:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -27319,27 +27354,27 @@ row1776:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1776
+	JGE          row1777
 
-rows1777:
+rows1778:
 	CMPQ R10, $0x00000001
-	JLT  rows1779
+	JLT  rows1780
 
-row1778:
+row1779:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1778
+	JGE          row1779
 
-rows1779:
+rows1780:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
-	JMP     next1761
+	JMP     next1762
 
-part1774:
+part1775:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -27349,9 +27384,9 @@ part1774:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1781
+	JLT     rows1782
 
-row1780:
+row1781:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -27362,13 +27397,13 @@ row1780:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1780
+	JGE          row1781
 
-rows1781:
+rows1782:
 	CMPQ R10, $0x00000001
-	JLT  rows1783
+	JLT  rows1784
 
-row1782:
+row1783:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -27376,17 +27411,17 @@ row1782:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1782
+	JGE          row1783
 
-rows1783:
+rows1784:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
-	JMP     next1761
+	JMP     next1762
 
-backward1763:
+backward1764:
 	CMPQ    R10, $0x00000008
-	JLT     part1784
-	JG      done1762
+	JLT     part1785
+	JG      done1763
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
@@ -27394,9 +27429,9 @@ backward1763:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1787
+	JLT     few1788
 
-rows1786:
+rows1787:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -27423,11 +27458,11 @@ rows1786:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1786
+	JGE         rows1787
 	TESTQ       R9, R9
-	JZ          products1788
+	JZ          products1789
 
-few1787:
+few1788:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -27435,19 +27470,19 @@ few1787:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1790
+	JLE         end1791
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1790
+	JLE         end1791
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1790
+	JLE         end1791
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1790:
+end1791:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -27459,13 +27494,13 @@ end1790:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1788:
-	JMP next1761
+products1789:
+	JMP next1762
 
-part1784:
+part1785:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1785
+	JLE        fewer1786
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -27476,9 +27511,9 @@ part1784:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1792
+	JLT        few1793
 
-rows1791:
+rows1792:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -27509,11 +27544,11 @@ rows1791:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1791
+	JGE         rows1792
 	TESTQ       R9, R9
-	JZ          products1793
+	JZ          products1794
 
-few1792:
+few1793:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -27522,22 +27557,22 @@ few1792:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1795
+	JLE         end1796
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1795
+	JLE         end1796
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1795
+	JLE         end1796
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1795:
+end1796:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -27549,21 +27584,21 @@ end1795:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1793:
-	JMP next1761
+products1794:
+	JMP next1762
 
-fewer1785:
+fewer1786:
 	CMPQ    R10, $0x00000004
-	JLT     part1796
+	JLT     part1797
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1799
+	JLT     few1800
 
-rows1798:
+rows1799:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -27586,27 +27621,27 @@ rows1798:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1798
+	JGE        rows1799
 	TESTQ      R9, R9
-	JZ         products1800
+	JZ         products1801
 
-few1799:
+few1800:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1802
+	JLE    end1803
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1802
+	JLE    end1803
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1802
+	JLE    end1803
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1802:
+end1803:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -27618,10 +27653,10 @@ end1802:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1800:
-	JMP next1761
+products1801:
+	JMP next1762
 
-part1796:
+part1797:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -27632,9 +27667,9 @@ part1796:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1804
+	JLT        few1805
 
-rows1803:
+rows1804:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -27661,11 +27696,11 @@ rows1803:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1803
+	JGE         rows1804
 	TESTQ       R9, R9
-	JZ          products1805
+	JZ          products1806
 
-few1804:
+few1805:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -27673,19 +27708,19 @@ few1804:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1807
+	JLE         end1808
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1807
+	JLE         end1808
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1807
+	JLE         end1808
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1807:
+end1808:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -27697,13 +27732,13 @@ end1807:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1805:
-next1761:
+products1806:
+next1762:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1760
+	JNZ  item1761
 
-done1762:
+done1763:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -27724,9 +27759,9 @@ TEXT ·allSafe256(SB), $0-25
 	VMOVUPD constants<>+1872(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1809
+	JLT     rest1810
 
-whole1808:
+whole1809:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -27746,13 +27781,13 @@ whole1808:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1808
+	JGE     whole1809
 
-rest1809:
+rest1810:
 	CMPQ CX, $0x00000004
-	JLT  rest1811
+	JLT  rest1812
 
-whole1810:
+whole1811:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -27760,11 +27795,11 @@ whole1810:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1810
+	JGE     whole1811
 
-rest1811:
+rest1812:
 	TESTQ      CX, CX
-	JZ         done1812
+	JZ         done1813
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -27774,7 +27809,7 @@ rest1811:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1812:
+done1813:
 	VCMPPD    $0x1e, constants<>+1936(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
@@ -27789,13 +27824,13 @@ done1812:
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JZ        safe1813
+	JZ        safe1814
 	MOVB      $0x00, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1813:
+safe1814:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -27815,9 +27850,9 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1815
+	JLE          done1816
 
-item1814:
+item1815:
 	MOVQ    16(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 48(BX), R8
@@ -27829,19 +27864,19 @@ item1814:
 	XORQ    R11, R11
 	MOVQ    R10, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1817
+	JLT     rest1818
 
-whole1816:
+whole1817:
 	VMOVUPD (R9)(R11*8), Y5
 	VMAXPD  Y5, Y4, Y4
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R12
 	CMPQ    R12, $0x00000004
-	JGE     whole1816
+	JGE     whole1817
 
-rest1817:
+rest1818:
 	TESTQ      R12, R12
-	JZ         done1818
+	JZ         done1819
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y5
@@ -27850,7 +27885,7 @@ rest1817:
 	VBLENDVPD  Y5, Y6, Y7, Y6
 	VMAXPD     Y6, Y4, Y4
 
-done1818:
+done1819:
 	VPERM2F128   $0x01, Y4, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VPERMILPD    $0x05, Y4, Y5
@@ -27858,21 +27893,21 @@ done1818:
 	VBROADCASTSD 32(BX), Y5
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1820
+	JLT          rest1821
 
-whole1819:
+whole1820:
 	VMOVUPD   (R9)(R11*8), Y6
 	VMOVUPD   (DI)(R11*8), Y7
 	VSUBPD    Y4, Y6, Y6
 	VUCOMISD  X3, X0
-	JBE       undamped1821
+	JBE       undamped1822
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped1821:
+undamped1822:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1968(SB), Y7, Y7
@@ -27886,11 +27921,11 @@ undamped1821:
 	ADDQ        $0x00000004, R11
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole1819
+	JGE         whole1820
 
-rest1820:
+rest1821:
 	TESTQ      R10, R10
-	JZ         done1822
+	JZ         done1823
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -27900,14 +27935,14 @@ rest1820:
 	VSUBPD     Y4, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X3, X0
-	JBE        undamped1823
+	JBE        undamped1824
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y4
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y4, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped1823:
+undamped1824:
 	VCMPPD    $0x04, Y8, Y7, Y4
 	VSUBPD    Y8, Y7, Y8
 	VANDPD    constants<>+1968(SB), Y8, Y8
@@ -27915,49 +27950,49 @@ undamped1823:
 	VPCMPGTQ  Y2, Y8, Y4
 	VBLENDVPD Y4, Y8, Y2, Y2
 	CMPQ      R10, $0x04
-	JLT       partial1824
+	JLT       partial1825
 	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored1826
+	JMP       stored1827
 
-partial1824:
+partial1825:
 	CMPQ         R10, $0x02
-	JLT          single1825
+	JLT          single1826
 	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored1826
+	JEQ          stored1827
 	VEXTRACTF128 $0x01, Y7, X4
 	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored1826
+	JMP          stored1827
 
-single1825:
+single1826:
 	VMOVSD X7, (DI)(R11*8)
 
-stored1826:
+stored1827:
 	VMASKMOVPD  (R8)(R11*8), Y6, Y4
 	VFMADD231PD Y7, Y5, Y4
 	CMPQ        R10, $0x04
-	JLT         partial1827
+	JLT         partial1828
 	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored1829
+	JMP         stored1830
 
-partial1827:
+partial1828:
 	CMPQ         R10, $0x02
-	JLT          single1828
+	JLT          single1829
 	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored1829
+	JEQ          stored1830
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored1829
+	JMP          stored1830
 
-single1828:
+single1829:
 	VMOVSD X4, (R8)(R11*8)
 
-stored1829:
-done1822:
+stored1830:
+done1823:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1814
+	JNZ  item1815
 
-done1815:
+done1816:
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VPCMPGTQ   Y2, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y2, Y2
@@ -27975,9 +28010,9 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1831
+	JLE   done1832
 
-item1830:
+item1831:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
@@ -27986,9 +28021,9 @@ item1830:
 	XORQ    DI, DI
 	MOVQ    SI, R8
 	CMPQ    R8, $0x00000004
-	JLT     rest1833
+	JLT     rest1834
 
-whole1832:
+whole1833:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -27996,11 +28031,11 @@ whole1832:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1832
+	JGE     whole1833
 
-rest1833:
+rest1834:
 	TESTQ      R8, R8
-	JZ         done1834
+	JZ         done1835
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
@@ -28011,7 +28046,7 @@ rest1833:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1834:
+done1835:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
@@ -28021,13 +28056,13 @@ done1834:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1831
+	JNZ          done1832
 	VBROADCASTSD 8(CX), Y1
 	XORQ         DI, DI
 	CMPQ         SI, $0x00000004
-	JLT          rest1836
+	JLT          rest1837
 
-whole1835:
+whole1836:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -28035,11 +28070,11 @@ whole1835:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1835
+	JGE     whole1836
 
-rest1836:
+rest1837:
 	TESTQ      SI, SI
-	JZ         done1837
+	JZ         done1838
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -28048,29 +28083,29 @@ rest1836:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1838
+	JLT        partial1839
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1840
+	JMP        stored1841
 
-partial1838:
+partial1839:
 	CMPQ         SI, $0x02
-	JLT          single1839
+	JLT          single1840
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1840
+	JEQ          stored1841
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1840
+	JMP          stored1841
 
-single1839:
+single1840:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1840:
-done1837:
+stored1841:
+done1838:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1830
+	JNZ  item1831
 
-done1831:
+done1832:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -28083,35 +28118,35 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1842
+	JLE   done1843
 
-item1841:
+item1842:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x00000004
-	JLT     rest1844
+	JLT     rest1845
 
-whole1843:
+whole1844:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1843
+	JGE     whole1844
 
-rest1844:
+rest1845:
 	TESTQ      DI, DI
-	JZ         done1845
+	JZ         done1846
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1845:
+done1846:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -28120,9 +28155,9 @@ done1845:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1841
+	JNZ        item1842
 
-done1842:
+done1843:
 	VZEROUPPER
 	RET
 
@@ -28136,9 +28171,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1847
+	JLE    done1848
 
-item1846:
+item1847:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -28148,9 +28183,9 @@ item1846:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x00000004
-	JLT          rest1849
+	JLT          rest1850
 
-whole1848:
+whole1849:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -28164,11 +28199,11 @@ whole1848:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1848
+	JGE       whole1849
 
-rest1849:
+rest1850:
 	TESTQ      R9, R9
-	JZ         done1850
+	JZ         done1851
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -28184,29 +28219,29 @@ rest1849:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1851
+	JLT        partial1852
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1853
+	JMP        stored1854
 
-partial1851:
+partial1852:
 	CMPQ         R9, $0x02
-	JLT          single1852
+	JLT          single1853
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1853
+	JEQ          stored1854
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1853
+	JMP          stored1854
 
-single1852:
+single1853:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1853:
-done1850:
+stored1854:
+done1851:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1846
+	JNZ  item1847
 
-done1847:
+done1848:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -28228,17 +28263,17 @@ TEXT ·exponentials256(SB), $0-64
 	VMOVUPD constants<>+2000(SB), Y1
 	VMOVUPD constants<>+1968(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1855
+	JLE     done1856
 
-table1854:
+table1855:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1857
+	JLT          rest1858
 
-whole1856:
+whole1857:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -28252,13 +28287,13 @@ whole1856:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1856
+	JGE     whole1857
 
-rest1857:
+rest1858:
 	CMPQ DI, $0x00000004
-	JLT  rest1859
+	JLT  rest1860
 
-whole1858:
+whole1859:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -28267,11 +28302,11 @@ whole1858:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1858
+	JGE     whole1859
 
-rest1859:
+rest1860:
 	TESTQ      DI, DI
-	JZ         done1860
+	JZ         done1861
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -28281,16 +28316,16 @@ rest1859:
 	VCMPPD     $0x06, constants<>+1904(SB), Y5, Y5
 	VORPD      Y5, Y4, Y4
 
-done1860:
+done1861:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1855
+	JNZ       done1856
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1862
+	JLT       rest1863
 
-whole1861:
+whole1862:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2128(SB), Y6
@@ -28360,13 +28395,13 @@ whole1861:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1861
+	JGE          whole1862
 
-rest1862:
+rest1863:
 	CMPQ DI, $0x00000004
-	JLT  rest1864
+	JLT  rest1865
 
-whole1863:
+whole1864:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2128(SB), Y6
@@ -28403,11 +28438,11 @@ whole1863:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1863
+	JGE          whole1864
 
-rest1864:
+rest1865:
 	TESTQ        DI, DI
-	JZ           done1865
+	JZ           done1866
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -28445,30 +28480,30 @@ rest1864:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1866
+	JLT          partial1867
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1868
+	JMP          stored1869
 
-partial1866:
+partial1867:
 	CMPQ         DI, $0x02
-	JLT          single1867
+	JLT          single1868
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1868
+	JEQ          stored1869
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1868
+	JMP          stored1869
 
-single1867:
+single1868:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1868:
-done1865:
+stored1869:
+done1866:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1854
+	JNZ  table1855
 
-done1855:
+done1856:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -28491,9 +28526,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2672(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1870
+	JLT          rest1871
 
-whole1869:
+whole1870:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -28561,13 +28596,13 @@ whole1869:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole1869
+	JGE          whole1870
 
-rest1870:
+rest1871:
 	CMPQ DX, $0x00000010
-	JLT  rest1872
+	JLT  rest1873
 
-whole1871:
+whole1872:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -28587,11 +28622,11 @@ whole1871:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole1871
+	JGE          whole1872
 
-rest1872:
+rest1873:
 	TESTQ        DX, DX
-	JZ           done1873
+	JZ           done1874
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -28611,41 +28646,41 @@ rest1872:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial1874
+	JNZ          partial1875
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored1875
+	JMP          stored1876
 
-partial1874:
+partial1875:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1876
+	JZ         without1877
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1876:
+without1877:
 	TESTQ      $0x00000004, DX
-	JZ         without1877
+	JZ         without1878
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1877:
+without1878:
 	TESTQ     $0x00000002, DX
-	JZ        without1878
+	JZ        without1879
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1878:
+without1879:
 	TESTQ  $0x00000001, DX
-	JZ     without1879
+	JZ     without1880
 	VMOVSS X0, (AX)
 
-without1879:
-stored1875:
-done1873:
+without1880:
+stored1876:
+done1874:
 	VZEROUPPER
 	RET
 
@@ -28666,9 +28701,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2800(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1881
+	JLT          rest1882
 
-whole1880:
+whole1881:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -28748,13 +28783,13 @@ whole1880:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole1880
+	JGE         whole1881
 
-rest1881:
+rest1882:
 	CMPQ DX, $0x00000010
-	JLT  rest1883
+	JLT  rest1884
 
-whole1882:
+whole1883:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -28777,11 +28812,11 @@ whole1882:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1882
+	JGE         whole1883
 
-rest1883:
+rest1884:
 	TESTQ       DX, DX
-	JZ          done1884
+	JZ          done1885
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -28804,41 +28839,41 @@ rest1883:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial1885
+	JNZ         partial1886
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored1886
+	JMP         stored1887
 
-partial1885:
+partial1886:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1887
+	JZ         without1888
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1887:
+without1888:
 	TESTQ      $0x00000004, DX
-	JZ         without1888
+	JZ         without1889
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1888:
+without1889:
 	TESTQ     $0x00000002, DX
-	JZ        without1889
+	JZ        without1890
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1889:
+without1890:
 	TESTQ  $0x00000001, DX
-	JZ     without1890
+	JZ     without1891
 	VMOVSS X0, (AX)
 
-without1890:
-stored1886:
-done1884:
+without1891:
+stored1887:
+done1885:
 	VZEROUPPER
 	RET
 
@@ -28851,9 +28886,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3256(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest1892
+	JLT          rest1893
 
-whole1891:
+whole1892:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -28869,24 +28904,24 @@ whole1891:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole1891
+	JGE     whole1892
 
-rest1892:
+rest1893:
 	CMPQ CX, $0x00000010
-	JLT  rest1894
+	JLT  rest1895
 
-whole1893:
+whole1894:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1893
+	JGE     whole1894
 
-rest1894:
+rest1895:
 	TESTQ   CX, CX
-	JZ      done1895
+	JZ      done1896
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -28895,16 +28930,16 @@ rest1894:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done1895:
+done1896:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe1896
+	JZ           safe1897
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1896:
+safe1897:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -28919,9 +28954,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1898
+	JLE   done1899
 
-item1897:
+item1898:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -28931,7 +28966,7 @@ item1897:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1899
+	JNE          wide1900
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -28939,13 +28974,13 @@ item1897:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row1902
+	JMP          row1903
 
-wide1899:
+wide1900:
 	CMPQ R10, $0x08
-	JLE  rest1901
+	JLE  rest1902
 
-vector1900:
+vector1901:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -28956,9 +28991,9 @@ vector1900:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector1900
+	JG           vector1901
 
-rest1901:
+rest1902:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -28970,12 +29005,12 @@ rest1901:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row1902:
+row1903:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1897
+	JNZ  item1898
 
-done1898:
+done1899:
 	VZEROUPPER
 	RET
 
@@ -28993,9 +29028,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1904
+	JLT  rest1905
 
-panel1903:
+panel1904:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -29008,9 +29043,9 @@ panel1903:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1907
+	JLT    rows1908
 
-row1906:
+row1907:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -29025,13 +29060,13 @@ row1906:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row1906
+	JGE          row1907
 
-rows1907:
+rows1908:
 	CMPQ R12, $0x00000001
-	JLT  rows1909
+	JLT  rows1910
 
-row1908:
+row1909:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -29041,9 +29076,9 @@ row1908:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1908
+	JGE          row1909
 
-rows1909:
+rows1910:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -29055,13 +29090,13 @@ rows1909:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1903
+	JGE     panel1904
 
-rest1904:
+rest1905:
 	TESTQ  R11, R11
-	JZ     done1905
+	JZ     done1906
 	CMPQ   R11, $0x00000010
-	JGT    wider1910
+	JGT    wider1911
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -29073,9 +29108,9 @@ rest1904:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1912
+	JLT    rows1913
 
-row1911:
+row1912:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -29088,65 +29123,65 @@ row1911:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1911
+	JGE          row1912
 
-rows1912:
+rows1913:
 	CMPQ DX, $0x00000001
-	JLT  rows1914
+	JLT  rows1915
 
-row1913:
+row1914:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1913
+	JGE          row1914
 
-rows1914:
+rows1915:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1915
+	JNZ     partial1916
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored1916
+	JMP     stored1917
 
-partial1915:
+partial1916:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1917
+	JZ         without1918
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1917:
+without1918:
 	TESTQ      $0x00000004, R11
-	JZ         without1918
+	JZ         without1919
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1918:
+without1919:
 	TESTQ     $0x00000002, R11
-	JZ        without1919
+	JZ        without1920
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1919:
+without1920:
 	TESTQ  $0x00000001, R11
-	JZ     without1920
+	JZ     without1921
 	VMOVSS X0, (AX)
 
-without1920:
-stored1916:
-	JMP done1905
+without1921:
+stored1917:
+	JMP done1906
 
-wider1910:
+wider1911:
 	CMPQ   R11, $0x00000020
-	JGT    wider1921
+	JGT    wider1922
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -29163,9 +29198,9 @@ wider1910:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1923
+	JLT    rows1924
 
-row1922:
+row1923:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -29182,13 +29217,13 @@ row1922:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1922
+	JGE          row1923
 
-rows1923:
+rows1924:
 	CMPQ DX, $0x00000001
-	JLT  rows1925
+	JLT  rows1926
 
-row1924:
+row1925:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -29196,9 +29231,9 @@ row1924:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1924
+	JGE          row1925
 
-rows1925:
+rows1926:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -29207,45 +29242,45 @@ rows1925:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1926
+	JNZ     partial1927
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored1927
+	JMP     stored1928
 
-partial1926:
+partial1927:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1928
+	JZ         without1929
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1928:
+without1929:
 	TESTQ      $0x00000004, R11
-	JZ         without1929
+	JZ         without1930
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1929:
+without1930:
 	TESTQ     $0x00000002, R11
-	JZ        without1930
+	JZ        without1931
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1930:
+without1931:
 	TESTQ  $0x00000001, R11
-	JZ     without1931
+	JZ     without1932
 	VMOVSS X0, (AX)
 
-without1931:
-stored1927:
-	JMP done1905
+without1932:
+stored1928:
+	JMP done1906
 
-wider1921:
+wider1922:
 	CMPQ   R11, $0x00000030
-	JGT    wider1932
+	JGT    wider1933
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -29260,9 +29295,9 @@ wider1921:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1934
+	JLT    rows1935
 
-row1933:
+row1934:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -29275,13 +29310,13 @@ row1933:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1933
+	JGE          row1934
 
-rows1934:
+rows1935:
 	CMPQ DX, $0x00000001
-	JLT  rows1936
+	JLT  rows1937
 
-row1935:
+row1936:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -29290,52 +29325,52 @@ row1935:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1935
+	JGE          row1936
 
-rows1936:
+rows1937:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1937
+	JNZ     partial1938
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored1938
+	JMP     stored1939
 
-partial1937:
+partial1938:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1939
+	JZ         without1940
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1939:
+without1940:
 	TESTQ      $0x00000004, R11
-	JZ         without1940
+	JZ         without1941
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1940:
+without1941:
 	TESTQ     $0x00000002, R11
-	JZ        without1941
+	JZ        without1942
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1941:
+without1942:
 	TESTQ  $0x00000001, R11
-	JZ     without1942
+	JZ     without1943
 	VMOVSS X0, (AX)
 
-without1942:
-stored1938:
-	JMP done1905
+without1943:
+stored1939:
+	JMP done1906
 
-wider1932:
+wider1933:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -29352,9 +29387,9 @@ wider1932:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1945
+	JLT    rows1946
 
-row1944:
+row1945:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -29369,13 +29404,13 @@ row1944:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1944
+	JGE          row1945
 
-rows1945:
+rows1946:
 	CMPQ DX, $0x00000001
-	JLT  rows1947
+	JLT  rows1948
 
-row1946:
+row1947:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -29385,9 +29420,9 @@ row1946:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1946
+	JGE          row1947
 
-rows1947:
+rows1948:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -29396,41 +29431,41 @@ rows1947:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1948
+	JNZ     partial1949
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored1949
+	JMP     stored1950
 
-partial1948:
+partial1949:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1950
+	JZ         without1951
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1950:
+without1951:
 	TESTQ      $0x00000004, R11
-	JZ         without1951
+	JZ         without1952
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1951:
+without1952:
 	TESTQ     $0x00000002, R11
-	JZ        without1952
+	JZ        without1953
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1952:
+without1953:
 	TESTQ  $0x00000001, R11
-	JZ     without1953
+	JZ     without1954
 	VMOVSS X0, (AX)
 
-without1953:
-stored1949:
-done1905:
+without1954:
+stored1950:
+done1906:
 	VZEROUPPER
 	RET
 
@@ -29448,9 +29483,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1955
+	JLT  rest1956
 
-block1954:
+block1955:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29464,9 +29499,9 @@ block1954:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest1958
+	JLT    rest1959
 
-whole1957:
+whole1958:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -29481,11 +29516,11 @@ whole1957:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole1957
+	JGE         whole1958
 
-rest1958:
+rest1959:
 	TESTQ       R14, R14
-	JZ          done1960
+	JZ          done1961
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -29499,7 +29534,7 @@ rest1958:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done1960:
+done1961:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -29529,11 +29564,11 @@ done1960:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1954
+	JGE        block1955
 
-rest1955:
+rest1956:
 	TESTQ  CX, CX
-	JZ     done1956
+	JZ     done1957
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -29548,73 +29583,73 @@ rest1955:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest1963
+	JLT    rest1964
 
-whole1962:
+whole1963:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1964
+	JLE         column1965
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1964
+	JLE         column1965
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1964
+	JLE         column1965
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1964
+	JLE         column1965
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1964
+	JLE         column1965
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1964
+	JLE         column1965
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1964
+	JLE         column1965
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column1964:
+column1965:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole1962
+	JGE  whole1963
 
-rest1963:
+rest1964:
 	TESTQ       BX, BX
-	JZ          done1965
+	JZ          done1966
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1966
+	JLE         column1967
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1966
+	JLE         column1967
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1966
+	JLE         column1967
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1966
+	JLE         column1967
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1966
+	JLE         column1967
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1966
+	JLE         column1967
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1966
+	JLE         column1967
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column1966:
-done1965:
+column1967:
+done1966:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -29640,41 +29675,41 @@ done1965:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial1967
+	JNZ        partial1968
 	VMOVUPS    Z0, (AX)
-	JMP        stored1968
+	JMP        stored1969
 
-partial1967:
+partial1968:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without1969
+	JZ         without1970
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1969:
+without1970:
 	TESTQ      $0x00000004, CX
-	JZ         without1970
+	JZ         without1971
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1970:
+without1971:
 	TESTQ     $0x00000002, CX
-	JZ        without1971
+	JZ        without1972
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1971:
+without1972:
 	TESTQ  $0x00000001, CX
-	JZ     without1972
+	JZ     without1973
 	VMOVSS X0, (AX)
 
-without1972:
-stored1968:
-done1956:
+without1973:
+stored1969:
+done1957:
 	VZEROUPPER
 	RET
 
@@ -29694,9 +29729,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3056(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done1975
+	JLE     done1976
 
-item1973:
+item1974:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -29704,9 +29739,9 @@ item1973:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some1976
+	JNE           some1977
 	CMPL          60(BX), $0x00
-	JNE           backward1977
+	JNE           backward1978
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -29720,9 +29755,9 @@ item1973:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next1974
+	JMP           next1975
 
-backward1977:
+backward1978:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -29741,17 +29776,17 @@ backward1977:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next1974
+	JMP             next1975
 
-some1976:
+some1977:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done1975
+	JG           done1976
 	CMPQ         R12, $0x08
-	JG           done1975
+	JG           done1976
 	CMPL         60(BX), $0x00
-	JNE          fewBackward1978
+	JNE          fewBackward1979
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -29764,40 +29799,40 @@ some1976:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end1979
+	JLE          end1980
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end1979
+	JLE          end1980
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end1979
+	JLE          end1980
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end1979
+	JLE          end1980
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end1979
+	JLE          end1980
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end1979
+	JLE          end1980
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end1979
+	JLE          end1980
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end1979:
+end1980:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next1974
+	JMP     next1975
 
-fewBackward1978:
+fewBackward1979:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -29816,28 +29851,28 @@ fewBackward1978:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end1980
+	JLE       end1981
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end1980
+	JLE       end1981
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end1980
+	JLE       end1981
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end1980
+	JLE       end1981
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end1980
+	JLE       end1981
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end1980
+	JLE       end1981
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end1980
+	JLE       end1981
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end1980:
+end1981:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -29861,12 +29896,12 @@ end1980:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next1974:
+next1975:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1973
+	JNZ  item1974
 
-done1975:
+done1976:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -29885,9 +29920,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1982
+	JLE          done1983
 
-item1981:
+item1982:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -29898,25 +29933,25 @@ item1981:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1983
+	JNE          wide1984
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row1986
+	JMP          row1987
 
-wide1983:
+wide1984:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest1985
+	JLE  rest1986
 
-vector1984:
+vector1985:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector1984
+	JG        vector1985
 
-rest1985:
+rest1986:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -29925,7 +29960,7 @@ rest1985:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row1986:
+row1987:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -29935,18 +29970,18 @@ row1986:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1987
+	JNE          wide1988
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped1991
+	JBE          undamped1992
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped1991:
+undamped1992:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -29955,24 +29990,24 @@ undamped1991:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row1990
+	JMP         row1991
 
-wide1987:
+wide1988:
 	CMPQ R10, $0x08
-	JLE  rest1989
+	JLE  rest1990
 
-vector1988:
+vector1989:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped1992
+	JBE       undamped1993
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped1992:
+undamped1993:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -29984,9 +30019,9 @@ undamped1992:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector1988
+	JG          vector1989
 
-rest1989:
+rest1990:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -29994,79 +30029,79 @@ rest1989:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped1993
+	JBE         undamped1994
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped1993:
+undamped1994:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial1994
+	JNZ         partial1995
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored1997
+	JMP         stored1998
 
-partial1994:
+partial1995:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1995
+	JZ         noFour1996
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1995:
+noFour1996:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1996
+	JZ         noTwo1997
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1996:
+noTwo1997:
 	TESTQ  $0x00000001, R10
-	JZ     stored1997
+	JZ     stored1998
 	VMOVSD X4, (DI)
 
-stored1997:
+stored1998:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial1998
+	JNZ         partial1999
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored2001
+	JMP         stored2002
 
-partial1998:
+partial1999:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1999
+	JZ         noFour2000
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1999:
+noFour2000:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2000
+	JZ         noTwo2001
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo2000:
+noTwo2001:
 	TESTQ  $0x00000001, R10
-	JZ     stored2001
+	JZ     stored2002
 	VMOVSD X4, (DI)
 
-stored2001:
-row1990:
+stored2002:
+row1991:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1981
+	JNZ  item1982
 
-done1982:
+done1983:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -30097,18 +30132,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3288(SB), Z9
 	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done2003
+	JLE          done2004
 
-table2002:
+table2003:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest2005
+	JLT          rest2006
 
-whole2004:
+whole2005:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -30128,13 +30163,13 @@ whole2004:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole2004
+	JGE     whole2005
 
-rest2005:
+rest2006:
 	CMPQ DI, $0x00000010
-	JLT  rest2007
+	JLT  rest2008
 
-whole2006:
+whole2007:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -30142,11 +30177,11 @@ whole2006:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2006
+	JGE     whole2007
 
-rest2007:
+rest2008:
 	TESTQ     DI, DI
-	JZ        done2008
+	JZ        done2009
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -30156,16 +30191,16 @@ rest2007:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done2008:
+done2009:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done2003
+	JNZ      done2004
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest2010
+	JLT      rest2011
 
-whole2009:
+whole2010:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -30229,13 +30264,13 @@ whole2009:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole2009
+	JGE          whole2010
 
-rest2010:
+rest2011:
 	CMPQ DI, $0x00000010
-	JLT  rest2012
+	JLT  rest2013
 
-whole2011:
+whole2012:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -30254,11 +30289,11 @@ whole2011:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2011
+	JGE          whole2012
 
-rest2012:
+rest2013:
 	TESTQ        DI, DI
-	JZ           done2013
+	JZ           done2014
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -30277,47 +30312,47 @@ rest2012:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial2014
+	JNZ          partial2015
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored2015
+	JMP          stored2016
 
-partial2014:
+partial2015:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without2016
+	JZ         without2017
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without2016:
+without2017:
 	TESTQ      $0x00000004, DI
-	JZ         without2017
+	JZ         without2018
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without2017:
+without2018:
 	TESTQ     $0x00000002, DI
-	JZ        without2018
+	JZ        without2019
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without2018:
+without2019:
 	TESTQ  $0x00000001, DI
-	JZ     without2019
+	JZ     without2020
 	VMOVSS X11, (SI)
 
-without2019:
-stored2015:
-done2013:
+without2020:
+stored2016:
+done2014:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2002
+	JNZ  table2003
 
-done2003:
+done2004:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -30332,153 +30367,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2022
+	JLT  done2023
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2022
+	JLT  done2023
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done2022
+	JLT  done2023
 	MOVQ BX, 32(SI)
 
-chunk2020:
+chunk2021:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done2022
+	JZ   done2023
 	CMPQ BX, $0x40
-	JLE  whole2021
+	JLE  whole2022
 	MOVQ $0x00000040, BX
 
-whole2021:
+whole2022:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2023:
+pass2024:
 	CMPQ          R9, BX
-	JGE           passed2025
+	JGE           passed2026
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2024
+	JHI           stop2025
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -30724,13 +30759,13 @@ pass2023:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass2023
+	JMP           pass2024
 
-stop2024:
+stop2025:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2025:
+passed2026:
 	VBROADCASTSD constants<>+3304(SB), Z0
 	VBROADCASTSD constants<>+3336(SB), Z1
 	VMOVUPS      constants<>+2672(SB), Z2
@@ -30738,9 +30773,9 @@ passed2025:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass2026:
+pass2027:
 	CMPQ              R9, BX
-	JGE               passed2028
+	JGE               passed2029
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -30816,18 +30851,18 @@ pass2026:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass2026
+	JMP               pass2027
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2028:
+passed2029:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2029:
+pass2030:
 	CMPQ            R9, BX
-	JGE             passed2031
+	JGE             passed2032
 	VMOVUPS         constants<>+2864(SB), Z0
 	VMOVUPS         constants<>+2928(SB), Z1
 	VMOVUPS         constants<>+2992(SB), Z2
@@ -31181,26 +31216,26 @@ pass2029:
 	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop2030
+	JNZ             stop2031
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass2029
+	JMP             pass2030
 
-stop2030:
+stop2031:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2031:
+passed2032:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2032:
+pass2033:
 	CMPQ             R9, BX
-	JGE              passed2034
+	JGE              passed2035
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3264(SB), Y3
@@ -31248,18 +31283,18 @@ pass2032:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass2032
+	JMP              pass2033
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2034:
+passed2035:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2035:
+pass2036:
 	CMPQ            R9, BX
-	JGE             passed2037
+	JGE             passed2038
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -31289,17 +31324,17 @@ pass2035:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass2035
+	JMP             pass2036
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2037:
+passed2038:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk2020
+	JMP  chunk2021
 
-done2022:
+done2023:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -31320,9 +31355,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest2040
+	JLT          rest2041
 
-whole2039:
+whole2040:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -31333,11 +31368,11 @@ whole2039:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2039
+	JGE          whole2040
 
-rest2040:
+rest2041:
 	TESTQ        R11, R11
-	JZ           done2041
+	JZ           done2042
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -31349,7 +31384,7 @@ rest2040:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done2041:
+done2042:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -31362,7 +31397,7 @@ done2041:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2042:
+vector2043:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -31389,7 +31424,7 @@ vector2042:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2042
+	JLT               vector2043
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -31397,9 +31432,9 @@ vector2042:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2044
+	JLT               rest2045
 
-whole2043:
+whole2044:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -31410,11 +31445,11 @@ whole2043:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2043
+	JGE          whole2044
 
-rest2044:
+rest2045:
 	TESTQ        R11, R11
-	JZ           done2045
+	JZ           done2046
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -31426,7 +31461,7 @@ rest2044:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2045:
+done2046:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -31439,7 +31474,7 @@ done2045:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2046:
+vector2047:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -31466,7 +31501,7 @@ vector2046:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2046
+	JLT               vector2047
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -31475,9 +31510,9 @@ vector2046:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2048
+	JLT               rest2049
 
-panel2047:
+panel2048:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -31498,9 +31533,9 @@ panel2047:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2051
+	JLT    rows2052
 
-row2050:
+row2051:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -31529,13 +31564,13 @@ row2050:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2050
+	JGE              row2051
 
-rows2051:
+rows2052:
 	CMPQ R12, $0x00000001
-	JLT  rows2053
+	JLT  rows2054
 
-row2052:
+row2053:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -31552,9 +31587,9 @@ row2052:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2052
+	JGE              row2053
 
-rows2053:
+rows2054:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -31578,13 +31613,13 @@ rows2053:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2047
+	JGE         panel2048
 
-rest2048:
+rest2049:
 	TESTQ  R11, R11
-	JZ     done2049
+	JZ     done2050
 	CMPQ   R11, $0x00000010
-	JGT    wider2054
+	JGT    wider2055
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -31596,9 +31631,9 @@ rest2048:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2056
+	JLT    rows2057
 
-row2055:
+row2056:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -31609,13 +31644,13 @@ row2055:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2055
+	JGE              row2056
 
-rows2056:
+rows2057:
 	CMPQ R11, $0x00000001
-	JLT  rows2058
+	JLT  rows2059
 
-row2057:
+row2058:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -31623,19 +31658,19 @@ row2057:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2057
+	JGE              row2058
 
-rows2058:
+rows2059:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2049
+	JMP         done2050
 
-wider2054:
+wider2055:
 	CMPQ   R11, $0x00000020
-	JGT    wider2059
+	JGT    wider2060
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -31652,9 +31687,9 @@ wider2054:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2061
+	JLT    rows2062
 
-row2060:
+row2061:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -31671,13 +31706,13 @@ row2060:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2060
+	JGE              row2061
 
-rows2061:
+rows2062:
 	CMPQ R11, $0x00000001
-	JLT  rows2063
+	JLT  rows2064
 
-row2062:
+row2063:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -31688,9 +31723,9 @@ row2062:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2062
+	JGE              row2063
 
-rows2063:
+rows2064:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -31701,11 +31736,11 @@ rows2063:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2049
+	JMP         done2050
 
-wider2059:
+wider2060:
 	CMPQ   R11, $0x00000030
-	JGT    wider2064
+	JGT    wider2065
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -31726,9 +31761,9 @@ wider2059:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2066
+	JLT    rows2067
 
-row2065:
+row2066:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -31751,13 +31786,13 @@ row2065:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2065
+	JGE              row2066
 
-rows2066:
+rows2067:
 	CMPQ R11, $0x00000001
-	JLT  rows2068
+	JLT  rows2069
 
-row2067:
+row2068:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -31771,9 +31806,9 @@ row2067:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2067
+	JGE              row2068
 
-rows2068:
+rows2069:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -31789,9 +31824,9 @@ rows2068:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2049
+	JMP         done2050
 
-wider2064:
+wider2065:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -31816,9 +31851,9 @@ wider2064:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2071
+	JLT    rows2072
 
-row2070:
+row2071:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -31847,13 +31882,13 @@ row2070:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2070
+	JGE              row2071
 
-rows2071:
+rows2072:
 	CMPQ R11, $0x00000001
-	JLT  rows2073
+	JLT  rows2074
 
-row2072:
+row2073:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -31870,9 +31905,9 @@ row2072:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2072
+	JGE              row2073
 
-rows2073:
+rows2074:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -31894,7 +31929,7 @@ rows2073:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2049:
+done2050:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -31914,7 +31949,7 @@ done2049:
 	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe2038
+	JNZ              unsafe2039
 	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -31955,25 +31990,25 @@ done2049:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2074:
+vector2075:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2074
+	JLT     vector2075
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2075:
+row2076:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2077
+	JLT          rest2078
 
-whole2076:
+whole2077:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -31981,11 +32016,11 @@ whole2076:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2076
+	JGE     whole2077
 
-rest2077:
+rest2078:
 	TESTQ     R11, R11
-	JZ        done2078
+	JZ        done2079
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -31994,59 +32029,59 @@ rest2077:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2079
+	JGT       pieces2080
 	VMOVUPS   Z1, (R10)
-	JMP       written2080
+	JMP       written2081
 
-pieces2079:
+pieces2080:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2081
+	JNZ     partial2082
 	VMOVUPS Z1, (R10)
-	JMP     stored2082
+	JMP     stored2083
 
-partial2081:
+partial2082:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2083
+	JZ         without2084
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2083:
+without2084:
 	TESTQ      $0x00000004, R11
-	JZ         without2084
+	JZ         without2085
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2084:
+without2085:
 	TESTQ     $0x00000002, R11
-	JZ        without2085
+	JZ        without2086
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2085:
+without2086:
 	TESTQ  $0x00000001, R11
-	JZ     without2086
+	JZ     without2087
 	VMOVSS X0, (R10)
 
-without2086:
-stored2082:
-written2080:
-done2078:
+without2087:
+stored2083:
+written2081:
+done2079:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2075
+	JNZ  row2076
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2038:
+unsafe2039:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -32063,17 +32098,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2088
+	JLT  rest2089
 
-panel2087:
+panel2088:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2091
+	JLT  tiles2092
 
-tile2090:
+tile2091:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32102,9 +32137,9 @@ tile2090:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2093
+	JLE    done2094
 
-again2092:
+again2093:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -32148,9 +32183,9 @@ again2092:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2092
+	JNZ          again2093
 
-done2093:
+done2094:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -32186,13 +32221,13 @@ done2093:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2090
+	JGE     tile2091
 
-tiles2091:
+tiles2092:
 	CMPQ R10, $0x00000002
-	JLT  tiles2095
+	JLT  tiles2096
 
-tile2094:
+tile2095:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32205,9 +32240,9 @@ tile2094:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2097
+	JLE    done2098
 
-again2096:
+again2097:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -32227,9 +32262,9 @@ again2096:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2096
+	JNZ          again2097
 
-done2097:
+done2098:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -32245,13 +32280,13 @@ done2097:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2094
+	JGE     tile2095
 
-tiles2095:
+tiles2096:
 	CMPQ R10, $0x00000001
-	JLT  tiles2099
+	JLT  tiles2100
 
-tile2098:
+tile2099:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32260,9 +32295,9 @@ tile2098:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2101
+	JLE    done2102
 
-again2100:
+again2101:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -32276,9 +32311,9 @@ again2100:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2100
+	JNZ          again2101
 
-done2101:
+done2102:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -32286,19 +32321,19 @@ done2101:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2098
+	JGE     tile2099
 
-tiles2099:
+tiles2100:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2087
+	JGE  panel2088
 
-rest2088:
+rest2089:
 	TESTQ R9, R9
-	JZ    done2089
+	JZ    done2090
 	CMPQ  R9, $0x00000010
-	JGT   wider2102
+	JGT   wider2103
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -32307,9 +32342,9 @@ rest2088:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2104
+	JLT   tiles2105
 
-tile2103:
+tile2104:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32326,9 +32361,9 @@ tile2103:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2106
+	JLE    done2107
 
-again2105:
+again2106:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -32369,453 +32404,453 @@ again2105:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2105
+	JNZ          again2106
 
-done2106:
+done2107:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2107
+	JNZ     partial2108
 	VMOVUPS Z0, (DI)
-	JMP     stored2108
+	JMP     stored2109
 
-partial2107:
+partial2108:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2109
+	JZ         without2110
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2109:
+without2110:
 	TESTQ      $0x00000004, R9
-	JZ         without2110
+	JZ         without2111
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2110:
+without2111:
 	TESTQ     $0x00000002, R9
-	JZ        without2111
+	JZ        without2112
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2111:
+without2112:
 	TESTQ  $0x00000001, R9
-	JZ     without2112
+	JZ     without2113
 	VMOVSS X0, (BX)
 
-without2112:
-stored2108:
+without2113:
+stored2109:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2113
+	JNZ     partial2114
 	VMOVUPS Z1, (DI)
-	JMP     stored2114
+	JMP     stored2115
 
-partial2113:
+partial2114:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2115
+	JZ         without2116
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2115:
+without2116:
 	TESTQ      $0x00000004, R9
-	JZ         without2116
+	JZ         without2117
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2116:
+without2117:
 	TESTQ     $0x00000002, R9
-	JZ        without2117
+	JZ        without2118
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2117:
+without2118:
 	TESTQ  $0x00000001, R9
-	JZ     without2118
+	JZ     without2119
 	VMOVSS X0, (BX)
 
-without2118:
-stored2114:
+without2119:
+stored2115:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2119
+	JNZ     partial2120
 	VMOVUPS Z2, (DI)
-	JMP     stored2120
+	JMP     stored2121
 
-partial2119:
+partial2120:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2121
+	JZ         without2122
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2121:
+without2122:
 	TESTQ      $0x00000004, R9
-	JZ         without2122
+	JZ         without2123
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2122:
+without2123:
 	TESTQ     $0x00000002, R9
-	JZ        without2123
+	JZ        without2124
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2123:
+without2124:
 	TESTQ  $0x00000001, R9
-	JZ     without2124
+	JZ     without2125
 	VMOVSS X0, (BX)
 
-without2124:
-stored2120:
+without2125:
+stored2121:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2125
+	JNZ     partial2126
 	VMOVUPS Z3, (DI)
-	JMP     stored2126
+	JMP     stored2127
 
-partial2125:
+partial2126:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2127
+	JZ         without2128
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2127:
+without2128:
 	TESTQ      $0x00000004, R9
-	JZ         without2128
+	JZ         without2129
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2128:
+without2129:
 	TESTQ     $0x00000002, R9
-	JZ        without2129
+	JZ        without2130
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2129:
+without2130:
 	TESTQ  $0x00000001, R9
-	JZ     without2130
+	JZ     without2131
 	VMOVSS X0, (BX)
 
-without2130:
-stored2126:
+without2131:
+stored2127:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2131
+	JNZ     partial2132
 	VMOVUPS Z4, (DI)
-	JMP     stored2132
+	JMP     stored2133
 
-partial2131:
+partial2132:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2133
+	JZ         without2134
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2133:
+without2134:
 	TESTQ      $0x00000004, R9
-	JZ         without2134
+	JZ         without2135
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2134:
+without2135:
 	TESTQ     $0x00000002, R9
-	JZ        without2135
+	JZ        without2136
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2135:
+without2136:
 	TESTQ  $0x00000001, R9
-	JZ     without2136
+	JZ     without2137
 	VMOVSS X0, (BX)
 
-without2136:
-stored2132:
+without2137:
+stored2133:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2137
+	JNZ     partial2138
 	VMOVUPS Z5, (DI)
-	JMP     stored2138
+	JMP     stored2139
 
-partial2137:
+partial2138:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2139
+	JZ         without2140
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2139:
+without2140:
 	TESTQ      $0x00000004, R9
-	JZ         without2140
+	JZ         without2141
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2140:
+without2141:
 	TESTQ     $0x00000002, R9
-	JZ        without2141
+	JZ        without2142
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2141:
+without2142:
 	TESTQ  $0x00000001, R9
-	JZ     without2142
+	JZ     without2143
 	VMOVSS X0, (BX)
 
-without2142:
-stored2138:
+without2143:
+stored2139:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2143
+	JNZ     partial2144
 	VMOVUPS Z6, (DI)
-	JMP     stored2144
+	JMP     stored2145
 
-partial2143:
+partial2144:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2145
+	JZ         without2146
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2145:
+without2146:
 	TESTQ      $0x00000004, R9
-	JZ         without2146
+	JZ         without2147
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2146:
+without2147:
 	TESTQ     $0x00000002, R9
-	JZ        without2147
+	JZ        without2148
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2147:
+without2148:
 	TESTQ  $0x00000001, R9
-	JZ     without2148
+	JZ     without2149
 	VMOVSS X0, (BX)
 
-without2148:
-stored2144:
+without2149:
+stored2145:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2149
+	JNZ     partial2150
 	VMOVUPS Z7, (DI)
-	JMP     stored2150
+	JMP     stored2151
 
-partial2149:
+partial2150:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2151
+	JZ         without2152
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2151:
+without2152:
 	TESTQ      $0x00000004, R9
-	JZ         without2152
+	JZ         without2153
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2152:
+without2153:
 	TESTQ     $0x00000002, R9
-	JZ        without2153
+	JZ        without2154
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2153:
+without2154:
 	TESTQ  $0x00000001, R9
-	JZ     without2154
+	JZ     without2155
 	VMOVSS X0, (BX)
 
-without2154:
-stored2150:
+without2155:
+stored2151:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2155
+	JNZ     partial2156
 	VMOVUPS Z8, (DI)
-	JMP     stored2156
+	JMP     stored2157
 
-partial2155:
+partial2156:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2157
+	JZ         without2158
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2157:
+without2158:
 	TESTQ      $0x00000004, R9
-	JZ         without2158
+	JZ         without2159
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2158:
+without2159:
 	TESTQ     $0x00000002, R9
-	JZ        without2159
+	JZ        without2160
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2159:
+without2160:
 	TESTQ  $0x00000001, R9
-	JZ     without2160
+	JZ     without2161
 	VMOVSS X0, (BX)
 
-without2160:
-stored2156:
+without2161:
+stored2157:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2161
+	JNZ     partial2162
 	VMOVUPS Z9, (DI)
-	JMP     stored2162
+	JMP     stored2163
 
-partial2161:
+partial2162:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2163
+	JZ         without2164
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2163:
+without2164:
 	TESTQ      $0x00000004, R9
-	JZ         without2164
+	JZ         without2165
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2164:
+without2165:
 	TESTQ     $0x00000002, R9
-	JZ        without2165
+	JZ        without2166
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2165:
+without2166:
 	TESTQ  $0x00000001, R9
-	JZ     without2166
+	JZ     without2167
 	VMOVSS X0, (BX)
 
-without2166:
-stored2162:
+without2167:
+stored2163:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2167
+	JNZ     partial2168
 	VMOVUPS Z10, (DI)
-	JMP     stored2168
+	JMP     stored2169
 
-partial2167:
+partial2168:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2169
+	JZ         without2170
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2169:
+without2170:
 	TESTQ      $0x00000004, R9
-	JZ         without2170
+	JZ         without2171
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2170:
+without2171:
 	TESTQ     $0x00000002, R9
-	JZ        without2171
+	JZ        without2172
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2171:
+without2172:
 	TESTQ  $0x00000001, R9
-	JZ     without2172
+	JZ     without2173
 	VMOVSS X0, (BX)
 
-without2172:
-stored2168:
+without2173:
+stored2169:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2173
+	JNZ     partial2174
 	VMOVUPS Z11, (DI)
-	JMP     stored2174
+	JMP     stored2175
 
-partial2173:
+partial2174:
 	LEAQ       (DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2175
+	JZ         without2176
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2175:
+without2176:
 	TESTQ      $0x00000004, R9
-	JZ         without2176
+	JZ         without2177
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2176:
+without2177:
 	TESTQ     $0x00000002, R9
-	JZ        without2177
+	JZ        without2178
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2177:
+without2178:
 	TESTQ  $0x00000001, R9
-	JZ     without2178
+	JZ     without2179
 	VMOVSS X0, (BX)
 
-without2178:
-stored2174:
+without2179:
+stored2175:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile2103
+	JGE  tile2104
 
-tiles2104:
+tiles2105:
 	CMPQ R10, $0x00000004
-	JLT  tiles2180
+	JLT  tiles2181
 
-tile2179:
+tile2180:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32824,9 +32859,9 @@ tile2179:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2182
+	JLE    done2183
 
-again2181:
+again2182:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -32843,173 +32878,173 @@ again2181:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2181
+	JNZ          again2182
 
-done2182:
+done2183:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2183
+	JNZ     partial2184
 	VMOVUPS Z0, (DI)
-	JMP     stored2184
+	JMP     stored2185
 
-partial2183:
+partial2184:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2185
+	JZ         without2186
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2185:
+without2186:
 	TESTQ      $0x00000004, R9
-	JZ         without2186
+	JZ         without2187
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2186:
+without2187:
 	TESTQ     $0x00000002, R9
-	JZ        without2187
+	JZ        without2188
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2187:
+without2188:
 	TESTQ  $0x00000001, R9
-	JZ     without2188
+	JZ     without2189
 	VMOVSS X0, (BX)
 
-without2188:
-stored2184:
+without2189:
+stored2185:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2189
+	JNZ     partial2190
 	VMOVUPS Z1, (DI)
-	JMP     stored2190
+	JMP     stored2191
 
-partial2189:
+partial2190:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2191
+	JZ         without2192
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2191:
+without2192:
 	TESTQ      $0x00000004, R9
-	JZ         without2192
+	JZ         without2193
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2192:
+without2193:
 	TESTQ     $0x00000002, R9
-	JZ        without2193
+	JZ        without2194
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2193:
+without2194:
 	TESTQ  $0x00000001, R9
-	JZ     without2194
+	JZ     without2195
 	VMOVSS X0, (BX)
 
-without2194:
-stored2190:
+without2195:
+stored2191:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2195
+	JNZ     partial2196
 	VMOVUPS Z2, (DI)
-	JMP     stored2196
+	JMP     stored2197
 
-partial2195:
+partial2196:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2197
+	JZ         without2198
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2197:
+without2198:
 	TESTQ      $0x00000004, R9
-	JZ         without2198
+	JZ         without2199
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2198:
+without2199:
 	TESTQ     $0x00000002, R9
-	JZ        without2199
+	JZ        without2200
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2199:
+without2200:
 	TESTQ  $0x00000001, R9
-	JZ     without2200
+	JZ     without2201
 	VMOVSS X0, (BX)
 
-without2200:
-stored2196:
+without2201:
+stored2197:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2201
+	JNZ     partial2202
 	VMOVUPS Z3, (DI)
-	JMP     stored2202
+	JMP     stored2203
 
-partial2201:
+partial2202:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2203
+	JZ         without2204
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2203:
+without2204:
 	TESTQ      $0x00000004, R9
-	JZ         without2204
+	JZ         without2205
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2204:
+without2205:
 	TESTQ     $0x00000002, R9
-	JZ        without2205
+	JZ        without2206
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2205:
+without2206:
 	TESTQ  $0x00000001, R9
-	JZ     without2206
+	JZ     without2207
 	VMOVSS X0, (BX)
 
-without2206:
-stored2202:
+without2207:
+stored2203:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2179
+	JGE  tile2180
 
-tiles2180:
+tiles2181:
 	CMPQ R10, $0x00000001
-	JLT  tiles2208
+	JLT  tiles2209
 
-tile2207:
+tile2208:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2210
+	JLE    done2211
 
-again2209:
+again2210:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -33017,55 +33052,55 @@ again2209:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2209
+	JNZ          again2210
 
-done2210:
+done2211:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2211
+	JNZ     partial2212
 	VMOVUPS Z0, (DI)
-	JMP     stored2212
+	JMP     stored2213
 
-partial2211:
+partial2212:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2213
+	JZ         without2214
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2213:
+without2214:
 	TESTQ      $0x00000004, R9
-	JZ         without2214
+	JZ         without2215
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2214:
+without2215:
 	TESTQ     $0x00000002, R9
-	JZ        without2215
+	JZ        without2216
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2215:
+without2216:
 	TESTQ  $0x00000001, R9
-	JZ     without2216
+	JZ     without2217
 	VMOVSS X0, (CX)
 
-without2216:
-stored2212:
+without2217:
+stored2213:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2207
+	JGE  tile2208
 
-tiles2208:
-	JMP done2089
+tiles2209:
+	JMP done2090
 
-wider2102:
+wider2103:
 	CMPQ  R9, $0x00000020
-	JGT   wider2217
+	JGT   wider2218
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -33075,9 +33110,9 @@ wider2102:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2219
+	JLT   tiles2220
 
-tile2218:
+tile2219:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33098,9 +33133,9 @@ tile2218:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2221
+	JLE    done2222
 
-again2220:
+again2221:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -33138,317 +33173,317 @@ again2220:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2220
+	JNZ          again2221
 
-done2221:
+done2222:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2222
+	JNZ     partial2223
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2223
+	JMP     stored2224
 
-partial2222:
+partial2223:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2224
+	JZ         without2225
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2224:
+without2225:
 	TESTQ      $0x00000004, R9
-	JZ         without2225
+	JZ         without2226
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2225:
+without2226:
 	TESTQ     $0x00000002, R9
-	JZ        without2226
+	JZ        without2227
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2226:
+without2227:
 	TESTQ  $0x00000001, R9
-	JZ     without2227
+	JZ     without2228
 	VMOVSS X0, (BX)
 
-without2227:
-stored2223:
+without2228:
+stored2224:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2228
+	JNZ     partial2229
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2229
+	JMP     stored2230
 
-partial2228:
+partial2229:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2230
+	JZ         without2231
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2230:
+without2231:
 	TESTQ      $0x00000004, R9
-	JZ         without2231
+	JZ         without2232
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2231:
+without2232:
 	TESTQ     $0x00000002, R9
-	JZ        without2232
+	JZ        without2233
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2232:
+without2233:
 	TESTQ  $0x00000001, R9
-	JZ     without2233
+	JZ     without2234
 	VMOVSS X0, (BX)
 
-without2233:
-stored2229:
+without2234:
+stored2230:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2234
+	JNZ     partial2235
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2235
+	JMP     stored2236
 
-partial2234:
+partial2235:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2236
+	JZ         without2237
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2236:
+without2237:
 	TESTQ      $0x00000004, R9
-	JZ         without2237
+	JZ         without2238
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2237:
+without2238:
 	TESTQ     $0x00000002, R9
-	JZ        without2238
+	JZ        without2239
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2238:
+without2239:
 	TESTQ  $0x00000001, R9
-	JZ     without2239
+	JZ     without2240
 	VMOVSS X0, (BX)
 
-without2239:
-stored2235:
+without2240:
+stored2236:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2240
+	JNZ     partial2241
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2241
+	JMP     stored2242
 
-partial2240:
+partial2241:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2242
+	JZ         without2243
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2242:
+without2243:
 	TESTQ      $0x00000004, R9
-	JZ         without2243
+	JZ         without2244
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2243:
+without2244:
 	TESTQ     $0x00000002, R9
-	JZ        without2244
+	JZ        without2245
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2244:
+without2245:
 	TESTQ  $0x00000001, R9
-	JZ     without2245
+	JZ     without2246
 	VMOVSS X0, (BX)
 
-without2245:
-stored2241:
+without2246:
+stored2242:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2246
+	JNZ     partial2247
 	VMOVUPS Z9, 64(DI)
-	JMP     stored2247
+	JMP     stored2248
 
-partial2246:
+partial2247:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2248
+	JZ         without2249
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2248:
+without2249:
 	TESTQ      $0x00000004, R9
-	JZ         without2249
+	JZ         without2250
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2249:
+without2250:
 	TESTQ     $0x00000002, R9
-	JZ        without2250
+	JZ        without2251
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2250:
+without2251:
 	TESTQ  $0x00000001, R9
-	JZ     without2251
+	JZ     without2252
 	VMOVSS X0, (BX)
 
-without2251:
-stored2247:
+without2252:
+stored2248:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2252
+	JNZ     partial2253
 	VMOVUPS Z11, 64(DI)
-	JMP     stored2253
+	JMP     stored2254
 
-partial2252:
+partial2253:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2254
+	JZ         without2255
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2254:
+without2255:
 	TESTQ      $0x00000004, R9
-	JZ         without2255
+	JZ         without2256
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2255:
+without2256:
 	TESTQ     $0x00000002, R9
-	JZ        without2256
+	JZ        without2257
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2256:
+without2257:
 	TESTQ  $0x00000001, R9
-	JZ     without2257
+	JZ     without2258
 	VMOVSS X0, (BX)
 
-without2257:
-stored2253:
+without2258:
+stored2254:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2258
+	JNZ     partial2259
 	VMOVUPS Z13, 64(DI)
-	JMP     stored2259
+	JMP     stored2260
 
-partial2258:
+partial2259:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2260
+	JZ         without2261
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2260:
+without2261:
 	TESTQ      $0x00000004, R9
-	JZ         without2261
+	JZ         without2262
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2261:
+without2262:
 	TESTQ     $0x00000002, R9
-	JZ        without2262
+	JZ        without2263
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2262:
+without2263:
 	TESTQ  $0x00000001, R9
-	JZ     without2263
+	JZ     without2264
 	VMOVSS X0, (BX)
 
-without2263:
-stored2259:
+without2264:
+stored2260:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2264
+	JNZ     partial2265
 	VMOVUPS Z15, 64(DI)
-	JMP     stored2265
+	JMP     stored2266
 
-partial2264:
+partial2265:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2266
+	JZ         without2267
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2266:
+without2267:
 	TESTQ      $0x00000004, R9
-	JZ         without2267
+	JZ         without2268
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2267:
+without2268:
 	TESTQ     $0x00000002, R9
-	JZ        without2268
+	JZ        without2269
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2268:
+without2269:
 	TESTQ  $0x00000001, R9
-	JZ     without2269
+	JZ     without2270
 	VMOVSS X0, (BX)
 
-without2269:
-stored2265:
+without2270:
+stored2266:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2218
+	JGE  tile2219
 
-tiles2219:
+tiles2220:
 	CMPQ R10, $0x00000004
-	JLT  tiles2271
+	JLT  tiles2272
 
-tile2270:
+tile2271:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33461,9 +33496,9 @@ tile2270:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2273
+	JLE    done2274
 
-again2272:
+again2273:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -33485,178 +33520,178 @@ again2272:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2272
+	JNZ          again2273
 
-done2273:
+done2274:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2274
+	JNZ     partial2275
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2275
+	JMP     stored2276
 
-partial2274:
+partial2275:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2276
+	JZ         without2277
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2276:
+without2277:
 	TESTQ      $0x00000004, R9
-	JZ         without2277
+	JZ         without2278
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2277:
+without2278:
 	TESTQ     $0x00000002, R9
-	JZ        without2278
+	JZ        without2279
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2278:
+without2279:
 	TESTQ  $0x00000001, R9
-	JZ     without2279
+	JZ     without2280
 	VMOVSS X0, (BX)
 
-without2279:
-stored2275:
+without2280:
+stored2276:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2280
+	JNZ     partial2281
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2281
+	JMP     stored2282
 
-partial2280:
+partial2281:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2282
+	JZ         without2283
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2282:
+without2283:
 	TESTQ      $0x00000004, R9
-	JZ         without2283
+	JZ         without2284
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2283:
+without2284:
 	TESTQ     $0x00000002, R9
-	JZ        without2284
+	JZ        without2285
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2284:
+without2285:
 	TESTQ  $0x00000001, R9
-	JZ     without2285
+	JZ     without2286
 	VMOVSS X0, (BX)
 
-without2285:
-stored2281:
+without2286:
+stored2282:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2286
+	JNZ     partial2287
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2287
+	JMP     stored2288
 
-partial2286:
+partial2287:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2288
+	JZ         without2289
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2288:
+without2289:
 	TESTQ      $0x00000004, R9
-	JZ         without2289
+	JZ         without2290
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2289:
+without2290:
 	TESTQ     $0x00000002, R9
-	JZ        without2290
+	JZ        without2291
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2290:
+without2291:
 	TESTQ  $0x00000001, R9
-	JZ     without2291
+	JZ     without2292
 	VMOVSS X0, (BX)
 
-without2291:
-stored2287:
+without2292:
+stored2288:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2292
+	JNZ     partial2293
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2293
+	JMP     stored2294
 
-partial2292:
+partial2293:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2294
+	JZ         without2295
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2294:
+without2295:
 	TESTQ      $0x00000004, R9
-	JZ         without2295
+	JZ         without2296
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2295:
+without2296:
 	TESTQ     $0x00000002, R9
-	JZ        without2296
+	JZ        without2297
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2296:
+without2297:
 	TESTQ  $0x00000001, R9
-	JZ     without2297
+	JZ     without2298
 	VMOVSS X0, (BX)
 
-without2297:
-stored2293:
+without2298:
+stored2294:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2270
+	JGE  tile2271
 
-tiles2271:
+tiles2272:
 	CMPQ R10, $0x00000001
-	JLT  tiles2299
+	JLT  tiles2300
 
-tile2298:
+tile2299:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2301
+	JLE    done2302
 
-again2300:
+again2301:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -33666,56 +33701,56 @@ again2300:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2300
+	JNZ          again2301
 
-done2301:
+done2302:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2302
+	JNZ     partial2303
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2303
+	JMP     stored2304
 
-partial2302:
+partial2303:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2304
+	JZ         without2305
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2304:
+without2305:
 	TESTQ      $0x00000004, R9
-	JZ         without2305
+	JZ         without2306
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2305:
+without2306:
 	TESTQ     $0x00000002, R9
-	JZ        without2306
+	JZ        without2307
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2306:
+without2307:
 	TESTQ  $0x00000001, R9
-	JZ     without2307
+	JZ     without2308
 	VMOVSS X0, (CX)
 
-without2307:
-stored2303:
+without2308:
+stored2304:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2298
+	JGE  tile2299
 
-tiles2299:
-	JMP done2089
+tiles2300:
+	JMP done2090
 
-wider2217:
+wider2218:
 	CMPQ  R9, $0x00000030
-	JGT   wider2308
+	JGT   wider2309
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -33725,9 +33760,9 @@ wider2217:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2310
+	JLT   tiles2311
 
-tile2309:
+tile2310:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33756,9 +33791,9 @@ tile2309:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2312
+	JLE    done2313
 
-again2311:
+again2312:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -33805,325 +33840,325 @@ again2311:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2311
+	JNZ          again2312
 
-done2312:
+done2313:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2313
+	JNZ     partial2314
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2314
+	JMP     stored2315
 
-partial2313:
+partial2314:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2315
+	JZ         without2316
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2315:
+without2316:
 	TESTQ      $0x00000004, R9
-	JZ         without2316
+	JZ         without2317
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2316:
+without2317:
 	TESTQ     $0x00000002, R9
-	JZ        without2317
+	JZ        without2318
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2317:
+without2318:
 	TESTQ  $0x00000001, R9
-	JZ     without2318
+	JZ     without2319
 	VMOVSS X0, (BX)
 
-without2318:
-stored2314:
+without2319:
+stored2315:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2319
+	JNZ     partial2320
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2320
+	JMP     stored2321
 
-partial2319:
+partial2320:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2321
+	JZ         without2322
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2321:
+without2322:
 	TESTQ      $0x00000004, R9
-	JZ         without2322
+	JZ         without2323
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2322:
+without2323:
 	TESTQ     $0x00000002, R9
-	JZ        without2323
+	JZ        without2324
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2323:
+without2324:
 	TESTQ  $0x00000001, R9
-	JZ     without2324
+	JZ     without2325
 	VMOVSS X0, (BX)
 
-without2324:
-stored2320:
+without2325:
+stored2321:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2325
+	JNZ     partial2326
 	VMOVUPS Z8, 128(DI)
-	JMP     stored2326
+	JMP     stored2327
 
-partial2325:
+partial2326:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2327
+	JZ         without2328
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2327:
+without2328:
 	TESTQ      $0x00000004, R9
-	JZ         without2328
+	JZ         without2329
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2328:
+without2329:
 	TESTQ     $0x00000002, R9
-	JZ        without2329
+	JZ        without2330
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2329:
+without2330:
 	TESTQ  $0x00000001, R9
-	JZ     without2330
+	JZ     without2331
 	VMOVSS X0, (BX)
 
-without2330:
-stored2326:
+without2331:
+stored2327:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2331
+	JNZ     partial2332
 	VMOVUPS Z11, 128(DI)
-	JMP     stored2332
+	JMP     stored2333
 
-partial2331:
+partial2332:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2333
+	JZ         without2334
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2333:
+without2334:
 	TESTQ      $0x00000004, R9
-	JZ         without2334
+	JZ         without2335
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2334:
+without2335:
 	TESTQ     $0x00000002, R9
-	JZ        without2335
+	JZ        without2336
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2335:
+without2336:
 	TESTQ  $0x00000001, R9
-	JZ     without2336
+	JZ     without2337
 	VMOVSS X0, (BX)
 
-without2336:
-stored2332:
+without2337:
+stored2333:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2337
+	JNZ     partial2338
 	VMOVUPS Z14, 128(DI)
-	JMP     stored2338
+	JMP     stored2339
 
-partial2337:
+partial2338:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2339
+	JZ         without2340
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2339:
+without2340:
 	TESTQ      $0x00000004, R9
-	JZ         without2340
+	JZ         without2341
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2340:
+without2341:
 	TESTQ     $0x00000002, R9
-	JZ        without2341
+	JZ        without2342
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2341:
+without2342:
 	TESTQ  $0x00000001, R9
-	JZ     without2342
+	JZ     without2343
 	VMOVSS X0, (BX)
 
-without2342:
-stored2338:
+without2343:
+stored2339:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2343
+	JNZ     partial2344
 	VMOVUPS Z17, 128(DI)
-	JMP     stored2344
+	JMP     stored2345
 
-partial2343:
+partial2344:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2345
+	JZ         without2346
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2345:
+without2346:
 	TESTQ      $0x00000004, R9
-	JZ         without2346
+	JZ         without2347
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2346:
+without2347:
 	TESTQ     $0x00000002, R9
-	JZ        without2347
+	JZ        without2348
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2347:
+without2348:
 	TESTQ  $0x00000001, R9
-	JZ     without2348
+	JZ     without2349
 	VMOVSS X0, (BX)
 
-without2348:
-stored2344:
+without2349:
+stored2345:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2349
+	JNZ     partial2350
 	VMOVUPS Z20, 128(DI)
-	JMP     stored2350
+	JMP     stored2351
 
-partial2349:
+partial2350:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2351
+	JZ         without2352
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2351:
+without2352:
 	TESTQ      $0x00000004, R9
-	JZ         without2352
+	JZ         without2353
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2352:
+without2353:
 	TESTQ     $0x00000002, R9
-	JZ        without2353
+	JZ        without2354
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2353:
+without2354:
 	TESTQ  $0x00000001, R9
-	JZ     without2354
+	JZ     without2355
 	VMOVSS X0, (BX)
 
-without2354:
-stored2350:
+without2355:
+stored2351:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2355
+	JNZ     partial2356
 	VMOVUPS Z23, 128(DI)
-	JMP     stored2356
+	JMP     stored2357
 
-partial2355:
+partial2356:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2357
+	JZ         without2358
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2357:
+without2358:
 	TESTQ      $0x00000004, R9
-	JZ         without2358
+	JZ         without2359
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2358:
+without2359:
 	TESTQ     $0x00000002, R9
-	JZ        without2359
+	JZ        without2360
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2359:
+without2360:
 	TESTQ  $0x00000001, R9
-	JZ     without2360
+	JZ     without2361
 	VMOVSS X0, (BX)
 
-without2360:
-stored2356:
+without2361:
+stored2357:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2309
+	JGE  tile2310
 
-tiles2310:
+tiles2311:
 	CMPQ R10, $0x00000002
-	JLT  tiles2362
+	JLT  tiles2363
 
-tile2361:
+tile2362:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34134,9 +34169,9 @@ tile2361:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2364
+	JLE    done2365
 
-again2363:
+again2364:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -34153,97 +34188,97 @@ again2363:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2363
+	JNZ          again2364
 
-done2364:
+done2365:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2365
+	JNZ     partial2366
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2366
+	JMP     stored2367
 
-partial2365:
+partial2366:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2367
+	JZ         without2368
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2367:
+without2368:
 	TESTQ      $0x00000004, R9
-	JZ         without2368
+	JZ         without2369
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2368:
+without2369:
 	TESTQ     $0x00000002, R9
-	JZ        without2369
+	JZ        without2370
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2369:
+without2370:
 	TESTQ  $0x00000001, R9
-	JZ     without2370
+	JZ     without2371
 	VMOVSS X0, (BX)
 
-without2370:
-stored2366:
+without2371:
+stored2367:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2371
+	JNZ     partial2372
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2372
+	JMP     stored2373
 
-partial2371:
+partial2372:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2373
+	JZ         without2374
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2373:
+without2374:
 	TESTQ      $0x00000004, R9
-	JZ         without2374
+	JZ         without2375
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2374:
+without2375:
 	TESTQ     $0x00000002, R9
-	JZ        without2375
+	JZ        without2376
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2375:
+without2376:
 	TESTQ  $0x00000001, R9
-	JZ     without2376
+	JZ     without2377
 	VMOVSS X0, (BX)
 
-without2376:
-stored2372:
+without2377:
+stored2373:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2361
+	JGE  tile2362
 
-tiles2362:
+tiles2363:
 	CMPQ R10, $0x00000001
-	JLT  tiles2378
+	JLT  tiles2379
 
-tile2377:
+tile2378:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34251,9 +34286,9 @@ tile2377:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2380
+	JLE    done2381
 
-again2379:
+again2380:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -34265,55 +34300,55 @@ again2379:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2379
+	JNZ          again2380
 
-done2380:
+done2381:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2381
+	JNZ     partial2382
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2382
+	JMP     stored2383
 
-partial2381:
+partial2382:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2383
+	JZ         without2384
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2383:
+without2384:
 	TESTQ      $0x00000004, R9
-	JZ         without2384
+	JZ         without2385
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2384:
+without2385:
 	TESTQ     $0x00000002, R9
-	JZ        without2385
+	JZ        without2386
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2385:
+without2386:
 	TESTQ  $0x00000001, R9
-	JZ     without2386
+	JZ     without2387
 	VMOVSS X0, (CX)
 
-without2386:
-stored2382:
+without2387:
+stored2383:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2377
+	JGE  tile2378
 
-tiles2378:
-	JMP done2089
+tiles2379:
+	JMP done2090
 
-wider2308:
+wider2309:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -34323,9 +34358,9 @@ wider2308:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2389
+	JLT   tiles2390
 
-tile2388:
+tile2389:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34354,9 +34389,9 @@ tile2388:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2391
+	JLE    done2392
 
-again2390:
+again2391:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -34400,9 +34435,9 @@ again2390:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2390
+	JNZ          again2391
 
-done2391:
+done2392:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -34410,245 +34445,245 @@ done2391:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2392
+	JNZ     partial2393
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2393
+	JMP     stored2394
 
-partial2392:
+partial2393:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2394
+	JZ         without2395
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2394:
+without2395:
 	TESTQ      $0x00000004, R9
-	JZ         without2395
+	JZ         without2396
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2395:
+without2396:
 	TESTQ     $0x00000002, R9
-	JZ        without2396
+	JZ        without2397
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2396:
+without2397:
 	TESTQ  $0x00000001, R9
-	JZ     without2397
+	JZ     without2398
 	VMOVSS X0, (BX)
 
-without2397:
-stored2393:
+without2398:
+stored2394:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2398
+	JNZ     partial2399
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2399
+	JMP     stored2400
 
-partial2398:
+partial2399:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2400
+	JZ         without2401
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2400:
+without2401:
 	TESTQ      $0x00000004, R9
-	JZ         without2401
+	JZ         without2402
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2401:
+without2402:
 	TESTQ     $0x00000002, R9
-	JZ        without2402
+	JZ        without2403
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2402:
+without2403:
 	TESTQ  $0x00000001, R9
-	JZ     without2403
+	JZ     without2404
 	VMOVSS X0, (BX)
 
-without2403:
-stored2399:
+without2404:
+stored2400:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2404
+	JNZ     partial2405
 	VMOVUPS Z11, 192(DI)
-	JMP     stored2405
+	JMP     stored2406
 
-partial2404:
+partial2405:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2406
+	JZ         without2407
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2406:
+without2407:
 	TESTQ      $0x00000004, R9
-	JZ         without2407
+	JZ         without2408
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2407:
+without2408:
 	TESTQ     $0x00000002, R9
-	JZ        without2408
+	JZ        without2409
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2408:
+without2409:
 	TESTQ  $0x00000001, R9
-	JZ     without2409
+	JZ     without2410
 	VMOVSS X0, (BX)
 
-without2409:
-stored2405:
+without2410:
+stored2406:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2410
+	JNZ     partial2411
 	VMOVUPS Z15, 192(DI)
-	JMP     stored2411
+	JMP     stored2412
 
-partial2410:
+partial2411:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2412
+	JZ         without2413
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2412:
+without2413:
 	TESTQ      $0x00000004, R9
-	JZ         without2413
+	JZ         without2414
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2413:
+without2414:
 	TESTQ     $0x00000002, R9
-	JZ        without2414
+	JZ        without2415
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2414:
+without2415:
 	TESTQ  $0x00000001, R9
-	JZ     without2415
+	JZ     without2416
 	VMOVSS X0, (BX)
 
-without2415:
-stored2411:
+without2416:
+stored2412:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2416
+	JNZ     partial2417
 	VMOVUPS Z19, 192(DI)
-	JMP     stored2417
+	JMP     stored2418
 
-partial2416:
+partial2417:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2418
+	JZ         without2419
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2418:
+without2419:
 	TESTQ      $0x00000004, R9
-	JZ         without2419
+	JZ         without2420
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2419:
+without2420:
 	TESTQ     $0x00000002, R9
-	JZ        without2420
+	JZ        without2421
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2420:
+without2421:
 	TESTQ  $0x00000001, R9
-	JZ     without2421
+	JZ     without2422
 	VMOVSS X0, (BX)
 
-without2421:
-stored2417:
+without2422:
+stored2418:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2422
+	JNZ     partial2423
 	VMOVUPS Z23, 192(DI)
-	JMP     stored2423
+	JMP     stored2424
 
-partial2422:
+partial2423:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2424
+	JZ         without2425
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2424:
+without2425:
 	TESTQ      $0x00000004, R9
-	JZ         without2425
+	JZ         without2426
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2425:
+without2426:
 	TESTQ     $0x00000002, R9
-	JZ        without2426
+	JZ        without2427
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2426:
+without2427:
 	TESTQ  $0x00000001, R9
-	JZ     without2427
+	JZ     without2428
 	VMOVSS X0, (BX)
 
-without2427:
-stored2423:
+without2428:
+stored2424:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2388
+	JGE  tile2389
 
-tiles2389:
+tiles2390:
 	CMPQ R10, $0x00000002
-	JLT  tiles2429
+	JLT  tiles2430
 
-tile2428:
+tile2429:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34661,9 +34696,9 @@ tile2428:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2431
+	JLE    done2432
 
-again2430:
+again2431:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -34683,9 +34718,9 @@ again2430:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2430
+	JNZ          again2431
 
-done2431:
+done2432:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -34693,89 +34728,89 @@ done2431:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2432
+	JNZ     partial2433
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2433
+	JMP     stored2434
 
-partial2432:
+partial2433:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2434
+	JZ         without2435
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2434:
+without2435:
 	TESTQ      $0x00000004, R9
-	JZ         without2435
+	JZ         without2436
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2435:
+without2436:
 	TESTQ     $0x00000002, R9
-	JZ        without2436
+	JZ        without2437
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2436:
+without2437:
 	TESTQ  $0x00000001, R9
-	JZ     without2437
+	JZ     without2438
 	VMOVSS X0, (BX)
 
-without2437:
-stored2433:
+without2438:
+stored2434:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2438
+	JNZ     partial2439
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2439
+	JMP     stored2440
 
-partial2438:
+partial2439:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2440
+	JZ         without2441
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2440:
+without2441:
 	TESTQ      $0x00000004, R9
-	JZ         without2441
+	JZ         without2442
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2441:
+without2442:
 	TESTQ     $0x00000002, R9
-	JZ        without2442
+	JZ        without2443
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2442:
+without2443:
 	TESTQ  $0x00000001, R9
-	JZ     without2443
+	JZ     without2444
 	VMOVSS X0, (BX)
 
-without2443:
-stored2439:
+without2444:
+stored2440:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2428
+	JGE  tile2429
 
-tiles2429:
+tiles2430:
 	CMPQ R10, $0x00000001
-	JLT  tiles2445
+	JLT  tiles2446
 
-tile2444:
+tile2445:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34784,9 +34819,9 @@ tile2444:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2447
+	JLE    done2448
 
-again2446:
+again2447:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -34800,54 +34835,54 @@ again2446:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2446
+	JNZ          again2447
 
-done2447:
+done2448:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2448
+	JNZ     partial2449
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2449
+	JMP     stored2450
 
-partial2448:
+partial2449:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2450
+	JZ         without2451
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2450:
+without2451:
 	TESTQ      $0x00000004, R9
-	JZ         without2451
+	JZ         without2452
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2451:
+without2452:
 	TESTQ     $0x00000002, R9
-	JZ        without2452
+	JZ        without2453
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2452:
+without2453:
 	TESTQ  $0x00000001, R9
-	JZ     without2453
+	JZ     without2454
 	VMOVSS X0, (CX)
 
-without2453:
-stored2449:
+without2454:
+stored2450:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2444
+	JGE  tile2445
 
-tiles2445:
-done2089:
+tiles2446:
+done2090:
 	VZEROUPPER
 	RET
 
@@ -34864,18 +34899,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest2455
+	JLT  rest2456
 
-panel2454:
+panel2455:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2458
+	JLT  tiles2459
 
-tile2457:
+tile2458:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34901,9 +34936,9 @@ tile2457:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2460
+	JLE    done2461
 
-again2459:
+again2460:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -34936,9 +34971,9 @@ again2459:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2459
+	JNZ          again2460
 
-done2460:
+done2461:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35087,13 +35122,13 @@ done2460:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile2457
+	JGE           tile2458
 
-tiles2458:
+tiles2459:
 	CMPQ R11, $0x00000002
-	JLT  tiles2462
+	JLT  tiles2463
 
-tile2461:
+tile2462:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35107,9 +35142,9 @@ tile2461:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2464
+	JLE    done2465
 
-again2463:
+again2464:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -35127,9 +35162,9 @@ again2463:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2463
+	JNZ          again2464
 
-done2464:
+done2465:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35191,13 +35226,13 @@ done2464:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile2461
+	JGE           tile2462
 
-tiles2462:
+tiles2463:
 	CMPQ R11, $0x00000001
-	JLT  tiles2466
+	JLT  tiles2467
 
-tile2465:
+tile2466:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35207,9 +35242,9 @@ tile2465:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2468
+	JLE    done2469
 
-again2467:
+again2468:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -35222,9 +35257,9 @@ again2467:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2467
+	JNZ          again2468
 
-done2468:
+done2469:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35257,19 +35292,19 @@ done2468:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile2465
+	JGE           tile2466
 
-tiles2466:
+tiles2467:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel2454
+	JGE  panel2455
 
-rest2455:
+rest2456:
 	TESTQ R10, R10
-	JZ    done2456
+	JZ    done2457
 	CMPQ  R10, $0x00000010
-	JGT   wider2469
+	JGT   wider2470
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -35279,9 +35314,9 @@ rest2455:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles2471
+	JLT   tiles2472
 
-tile2470:
+tile2471:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35297,9 +35332,9 @@ tile2470:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2473
+	JLE    done2474
 
-again2472:
+again2473:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -35324,14 +35359,14 @@ again2472:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2472
+	JNZ          again2473
 
-done2473:
+done2474:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2474
+	JLE           few2475
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -35341,74 +35376,74 @@ done2473:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2476
+	JNZ           partial2477
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2479
+	JMP           stored2480
 
-partial2476:
+partial2477:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2477
+	JZ         noFour2478
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2477:
+noFour2478:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2478
+	JZ         noTwo2479
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2478:
+noTwo2479:
 	TESTQ  $0x00000001, SI
-	JZ     stored2479
+	JZ     stored2480
 	VMOVSD X0, (DI)
 
-stored2479:
-	JMP added2475
+stored2480:
+	JMP added2476
 
-few2474:
+few2475:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
-	JNZ       partial2480
+	JNZ       partial2481
 	VMOVUPD   Z10, (R8)
-	JMP       stored2483
+	JMP       stored2484
 
-partial2480:
+partial2481:
 	LEAQ       (R8), SI
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2481
+	JZ         noFour2482
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2481:
+noFour2482:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2482
+	JZ         noTwo2483
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2482:
+noTwo2483:
 	TESTQ  $0x00000001, R10
-	JZ     stored2483
+	JZ     stored2484
 	VMOVSD X0, (SI)
 
-stored2483:
-added2475:
+stored2484:
+added2476:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2484
+	JLE           few2485
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35418,74 +35453,74 @@ added2475:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2486
+	JNZ           partial2487
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2489
+	JMP           stored2490
 
-partial2486:
+partial2487:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2487
+	JZ         noFour2488
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2487:
+noFour2488:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2488
+	JZ         noTwo2489
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2488:
+noTwo2489:
 	TESTQ  $0x00000001, SI
-	JZ     stored2489
+	JZ     stored2490
 	VMOVSD X0, (DI)
 
-stored2489:
-	JMP added2485
+stored2490:
+	JMP added2486
 
-few2484:
+few2485:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2490
+	JNZ       partial2491
 	VMOVUPD   Z0, (R8)
-	JMP       stored2493
+	JMP       stored2494
 
-partial2490:
+partial2491:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2491
+	JZ         noFour2492
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2491:
+noFour2492:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2492
+	JZ         noTwo2493
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2492:
+noTwo2493:
 	TESTQ  $0x00000001, R10
-	JZ     stored2493
+	JZ     stored2494
 	VMOVSD X0, (SI)
 
-stored2493:
-added2485:
+stored2494:
+added2486:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2494
+	JLE           few2495
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35495,74 +35530,74 @@ added2485:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2496
+	JNZ           partial2497
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2499
+	JMP           stored2500
 
-partial2496:
+partial2497:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2497
+	JZ         noFour2498
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2497:
+noFour2498:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2498
+	JZ         noTwo2499
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2498:
+noTwo2499:
 	TESTQ  $0x00000001, SI
-	JZ     stored2499
+	JZ     stored2500
 	VMOVSD X0, (DI)
 
-stored2499:
-	JMP added2495
+stored2500:
+	JMP added2496
 
-few2494:
+few2495:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2500
+	JNZ       partial2501
 	VMOVUPD   Z0, (R8)
-	JMP       stored2503
+	JMP       stored2504
 
-partial2500:
+partial2501:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2501
+	JZ         noFour2502
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2501:
+noFour2502:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2502
+	JZ         noTwo2503
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2502:
+noTwo2503:
 	TESTQ  $0x00000001, R10
-	JZ     stored2503
+	JZ     stored2504
 	VMOVSD X0, (SI)
 
-stored2503:
-added2495:
+stored2504:
+added2496:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2504
+	JLE           few2505
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35572,74 +35607,74 @@ added2495:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2506
+	JNZ           partial2507
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2509
+	JMP           stored2510
 
-partial2506:
+partial2507:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2507
+	JZ         noFour2508
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2507:
+noFour2508:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2508
+	JZ         noTwo2509
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2508:
+noTwo2509:
 	TESTQ  $0x00000001, SI
-	JZ     stored2509
+	JZ     stored2510
 	VMOVSD X0, (DI)
 
-stored2509:
-	JMP added2505
+stored2510:
+	JMP added2506
 
-few2504:
+few2505:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2510
+	JNZ       partial2511
 	VMOVUPD   Z0, (R8)
-	JMP       stored2513
+	JMP       stored2514
 
-partial2510:
+partial2511:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2511
+	JZ         noFour2512
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2511:
+noFour2512:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2512
+	JZ         noTwo2513
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2512:
+noTwo2513:
 	TESTQ  $0x00000001, R10
-	JZ     stored2513
+	JZ     stored2514
 	VMOVSD X0, (SI)
 
-stored2513:
-added2505:
+stored2514:
+added2506:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2514
+	JLE           few2515
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35649,74 +35684,74 @@ added2505:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2516
+	JNZ           partial2517
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2519
+	JMP           stored2520
 
-partial2516:
+partial2517:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2517
+	JZ         noFour2518
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2517:
+noFour2518:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2518
+	JZ         noTwo2519
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2518:
+noTwo2519:
 	TESTQ  $0x00000001, SI
-	JZ     stored2519
+	JZ     stored2520
 	VMOVSD X0, (DI)
 
-stored2519:
-	JMP added2515
+stored2520:
+	JMP added2516
 
-few2514:
+few2515:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2520
+	JNZ       partial2521
 	VMOVUPD   Z0, (R8)
-	JMP       stored2523
+	JMP       stored2524
 
-partial2520:
+partial2521:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2521
+	JZ         noFour2522
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2521:
+noFour2522:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2522
+	JZ         noTwo2523
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2522:
+noTwo2523:
 	TESTQ  $0x00000001, R10
-	JZ     stored2523
+	JZ     stored2524
 	VMOVSD X0, (SI)
 
-stored2523:
-added2515:
+stored2524:
+added2516:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2524
+	JLE           few2525
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35726,74 +35761,74 @@ added2515:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2526
+	JNZ           partial2527
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2529
+	JMP           stored2530
 
-partial2526:
+partial2527:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2527
+	JZ         noFour2528
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2527:
+noFour2528:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2528
+	JZ         noTwo2529
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2528:
+noTwo2529:
 	TESTQ  $0x00000001, SI
-	JZ     stored2529
+	JZ     stored2530
 	VMOVSD X0, (DI)
 
-stored2529:
-	JMP added2525
+stored2530:
+	JMP added2526
 
-few2524:
+few2525:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2530
+	JNZ       partial2531
 	VMOVUPD   Z0, (R8)
-	JMP       stored2533
+	JMP       stored2534
 
-partial2530:
+partial2531:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2531
+	JZ         noFour2532
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2531:
+noFour2532:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2532
+	JZ         noTwo2533
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2532:
+noTwo2533:
 	TESTQ  $0x00000001, R10
-	JZ     stored2533
+	JZ     stored2534
 	VMOVSD X0, (SI)
 
-stored2533:
-added2525:
+stored2534:
+added2526:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2534
+	JLE           few2535
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35803,74 +35838,74 @@ added2525:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2536
+	JNZ           partial2537
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2539
+	JMP           stored2540
 
-partial2536:
+partial2537:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2537
+	JZ         noFour2538
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2537:
+noFour2538:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2538
+	JZ         noTwo2539
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2538:
+noTwo2539:
 	TESTQ  $0x00000001, SI
-	JZ     stored2539
+	JZ     stored2540
 	VMOVSD X0, (DI)
 
-stored2539:
-	JMP added2535
+stored2540:
+	JMP added2536
 
-few2534:
+few2535:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2540
+	JNZ       partial2541
 	VMOVUPD   Z0, (R8)
-	JMP       stored2543
+	JMP       stored2544
 
-partial2540:
+partial2541:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2541
+	JZ         noFour2542
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2541:
+noFour2542:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2542
+	JZ         noTwo2543
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2542:
+noTwo2543:
 	TESTQ  $0x00000001, R10
-	JZ     stored2543
+	JZ     stored2544
 	VMOVSD X0, (SI)
 
-stored2543:
-added2535:
+stored2544:
+added2536:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2544
+	JLE           few2545
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35880,74 +35915,74 @@ added2535:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2546
+	JNZ           partial2547
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2549
+	JMP           stored2550
 
-partial2546:
+partial2547:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2547
+	JZ         noFour2548
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2547:
+noFour2548:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2548
+	JZ         noTwo2549
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2548:
+noTwo2549:
 	TESTQ  $0x00000001, SI
-	JZ     stored2549
+	JZ     stored2550
 	VMOVSD X0, (DI)
 
-stored2549:
-	JMP added2545
+stored2550:
+	JMP added2546
 
-few2544:
+few2545:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2550
+	JNZ       partial2551
 	VMOVUPD   Z0, (R8)
-	JMP       stored2553
+	JMP       stored2554
 
-partial2550:
+partial2551:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2551
+	JZ         noFour2552
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2551:
+noFour2552:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2552
+	JZ         noTwo2553
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2552:
+noTwo2553:
 	TESTQ  $0x00000001, R10
-	JZ     stored2553
+	JZ     stored2554
 	VMOVSD X0, (SI)
 
-stored2553:
-added2545:
+stored2554:
+added2546:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2554
+	JLE           few2555
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35957,74 +35992,74 @@ added2545:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2556
+	JNZ           partial2557
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2559
+	JMP           stored2560
 
-partial2556:
+partial2557:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2557
+	JZ         noFour2558
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2557:
+noFour2558:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2558
+	JZ         noTwo2559
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2558:
+noTwo2559:
 	TESTQ  $0x00000001, SI
-	JZ     stored2559
+	JZ     stored2560
 	VMOVSD X0, (DI)
 
-stored2559:
-	JMP added2555
+stored2560:
+	JMP added2556
 
-few2554:
+few2555:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2560
+	JNZ       partial2561
 	VMOVUPD   Z0, (R8)
-	JMP       stored2563
+	JMP       stored2564
 
-partial2560:
+partial2561:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2561
+	JZ         noFour2562
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2561:
+noFour2562:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2562
+	JZ         noTwo2563
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2562:
+noTwo2563:
 	TESTQ  $0x00000001, R10
-	JZ     stored2563
+	JZ     stored2564
 	VMOVSD X0, (SI)
 
-stored2563:
-added2555:
+stored2564:
+added2556:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2564
+	JLE           few2565
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36034,79 +36069,79 @@ added2555:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2566
+	JNZ           partial2567
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2569
+	JMP           stored2570
 
-partial2566:
+partial2567:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2567
+	JZ         noFour2568
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2567:
+noFour2568:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2568
+	JZ         noTwo2569
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2568:
+noTwo2569:
 	TESTQ  $0x00000001, SI
-	JZ     stored2569
+	JZ     stored2570
 	VMOVSD X0, (DI)
 
-stored2569:
-	JMP added2565
+stored2570:
+	JMP added2566
 
-few2564:
+few2565:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2570
+	JNZ       partial2571
 	VMOVUPD   Z0, (R8)
-	JMP       stored2573
+	JMP       stored2574
 
-partial2570:
+partial2571:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2571
+	JZ         noFour2572
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2571:
+noFour2572:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2572
+	JZ         noTwo2573
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2572:
+noTwo2573:
 	TESTQ  $0x00000001, R10
-	JZ     stored2573
+	JZ     stored2574
 	VMOVSD X0, (SI)
 
-stored2573:
-added2565:
+stored2574:
+added2566:
 	ADDQ DX, R8
 	ADDQ $0x00000028, BX
 	SUBQ $0x0000000a, R11
 	CMPQ R11, $0x0000000a
-	JGE  tile2470
+	JGE  tile2471
 
-tiles2471:
+tiles2472:
 	CMPQ R11, $0x00000005
-	JLT  tiles2575
+	JLT  tiles2576
 
-tile2574:
+tile2575:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36117,9 +36152,9 @@ tile2574:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2577
+	JLE    done2578
 
-again2576:
+again2577:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -36134,14 +36169,14 @@ again2576:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2576
+	JNZ          again2577
 
-done2577:
+done2578:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2578
+	JLE           few2579
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -36151,74 +36186,74 @@ done2577:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2580
+	JNZ           partial2581
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2583
+	JMP           stored2584
 
-partial2580:
+partial2581:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2581
+	JZ         noFour2582
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2581:
+noFour2582:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2582
+	JZ         noTwo2583
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2582:
+noTwo2583:
 	TESTQ  $0x00000001, SI
-	JZ     stored2583
+	JZ     stored2584
 	VMOVSD X0, (DI)
 
-stored2583:
-	JMP added2579
+stored2584:
+	JMP added2580
 
-few2578:
+few2579:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial2584
+	JNZ       partial2585
 	VMOVUPD   Z5, (R8)
-	JMP       stored2587
+	JMP       stored2588
 
-partial2584:
+partial2585:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2585
+	JZ         noFour2586
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2585:
+noFour2586:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2586
+	JZ         noTwo2587
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2586:
+noTwo2587:
 	TESTQ  $0x00000001, R10
-	JZ     stored2587
+	JZ     stored2588
 	VMOVSD X0, (SI)
 
-stored2587:
-added2579:
+stored2588:
+added2580:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2588
+	JLE           few2589
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36228,74 +36263,74 @@ added2579:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2590
+	JNZ           partial2591
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2593
+	JMP           stored2594
 
-partial2590:
+partial2591:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2591
+	JZ         noFour2592
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2591:
+noFour2592:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2592
+	JZ         noTwo2593
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2592:
+noTwo2593:
 	TESTQ  $0x00000001, SI
-	JZ     stored2593
+	JZ     stored2594
 	VMOVSD X0, (DI)
 
-stored2593:
-	JMP added2589
+stored2594:
+	JMP added2590
 
-few2588:
+few2589:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2594
+	JNZ       partial2595
 	VMOVUPD   Z0, (R8)
-	JMP       stored2597
+	JMP       stored2598
 
-partial2594:
+partial2595:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2595
+	JZ         noFour2596
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2595:
+noFour2596:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2596
+	JZ         noTwo2597
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2596:
+noTwo2597:
 	TESTQ  $0x00000001, R10
-	JZ     stored2597
+	JZ     stored2598
 	VMOVSD X0, (SI)
 
-stored2597:
-added2589:
+stored2598:
+added2590:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2598
+	JLE           few2599
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36305,74 +36340,74 @@ added2589:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2600
+	JNZ           partial2601
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2603
+	JMP           stored2604
 
-partial2600:
+partial2601:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2601
+	JZ         noFour2602
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2601:
+noFour2602:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2602
+	JZ         noTwo2603
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2602:
+noTwo2603:
 	TESTQ  $0x00000001, SI
-	JZ     stored2603
+	JZ     stored2604
 	VMOVSD X0, (DI)
 
-stored2603:
-	JMP added2599
+stored2604:
+	JMP added2600
 
-few2598:
+few2599:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2604
+	JNZ       partial2605
 	VMOVUPD   Z0, (R8)
-	JMP       stored2607
+	JMP       stored2608
 
-partial2604:
+partial2605:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2605
+	JZ         noFour2606
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2605:
+noFour2606:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2606
+	JZ         noTwo2607
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2606:
+noTwo2607:
 	TESTQ  $0x00000001, R10
-	JZ     stored2607
+	JZ     stored2608
 	VMOVSD X0, (SI)
 
-stored2607:
-added2599:
+stored2608:
+added2600:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2608
+	JLE           few2609
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36382,74 +36417,74 @@ added2599:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2610
+	JNZ           partial2611
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2613
+	JMP           stored2614
 
-partial2610:
+partial2611:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2611
+	JZ         noFour2612
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2611:
+noFour2612:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2612
+	JZ         noTwo2613
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2612:
+noTwo2613:
 	TESTQ  $0x00000001, SI
-	JZ     stored2613
+	JZ     stored2614
 	VMOVSD X0, (DI)
 
-stored2613:
-	JMP added2609
+stored2614:
+	JMP added2610
 
-few2608:
+few2609:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2614
+	JNZ       partial2615
 	VMOVUPD   Z0, (R8)
-	JMP       stored2617
+	JMP       stored2618
 
-partial2614:
+partial2615:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2615
+	JZ         noFour2616
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2615:
+noFour2616:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2616
+	JZ         noTwo2617
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2616:
+noTwo2617:
 	TESTQ  $0x00000001, R10
-	JZ     stored2617
+	JZ     stored2618
 	VMOVSD X0, (SI)
 
-stored2617:
-added2609:
+stored2618:
+added2610:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2618
+	JLE           few2619
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36459,79 +36494,79 @@ added2609:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2620
+	JNZ           partial2621
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2623
+	JMP           stored2624
 
-partial2620:
+partial2621:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2621
+	JZ         noFour2622
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2621:
+noFour2622:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2622
+	JZ         noTwo2623
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2622:
+noTwo2623:
 	TESTQ  $0x00000001, SI
-	JZ     stored2623
+	JZ     stored2624
 	VMOVSD X0, (DI)
 
-stored2623:
-	JMP added2619
+stored2624:
+	JMP added2620
 
-few2618:
+few2619:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2624
+	JNZ       partial2625
 	VMOVUPD   Z0, (R8)
-	JMP       stored2627
+	JMP       stored2628
 
-partial2624:
+partial2625:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2625
+	JZ         noFour2626
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2625:
+noFour2626:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2626
+	JZ         noTwo2627
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2626:
+noTwo2627:
 	TESTQ  $0x00000001, R10
-	JZ     stored2627
+	JZ     stored2628
 	VMOVSD X0, (SI)
 
-stored2627:
-added2619:
+stored2628:
+added2620:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2574
+	JGE  tile2575
 
-tiles2575:
+tiles2576:
 	CMPQ R11, $0x00000002
-	JLT  tiles2629
+	JLT  tiles2630
 
-tile2628:
+tile2629:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -36539,9 +36574,9 @@ tile2628:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2631
+	JLE    done2632
 
-again2630:
+again2631:
 	VMOVUPS.Z    (DI), K1, Z2
 	VBROADCASTSS (SI), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -36550,14 +36585,14 @@ again2630:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2630
+	JNZ          again2631
 
-done2631:
+done2632:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2632
+	JLE           few2633
 	VADDPD        (R8), Z2, Z2
 	VMOVUPD       Z2, (R8)
 	LEAQ          -8(R10), SI
@@ -36567,74 +36602,74 @@ done2631:
 	VMOVUPD.Z     64(R8), K2, Z2
 	VADDPD        Z2, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2634
+	JNZ           partial2635
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2637
+	JMP           stored2638
 
-partial2634:
+partial2635:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2635
+	JZ         noFour2636
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2635:
+noFour2636:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2636
+	JZ         noTwo2637
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2636:
+noTwo2637:
 	TESTQ  $0x00000001, SI
-	JZ     stored2637
+	JZ     stored2638
 	VMOVSD X0, (DI)
 
-stored2637:
-	JMP added2633
+stored2638:
+	JMP added2634
 
-few2632:
+few2633:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R10
-	JNZ       partial2638
+	JNZ       partial2639
 	VMOVUPD   Z2, (R8)
-	JMP       stored2641
+	JMP       stored2642
 
-partial2638:
+partial2639:
 	LEAQ       (R8), SI
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2639
+	JZ         noFour2640
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2639:
+noFour2640:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2640
+	JZ         noTwo2641
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2640:
+noTwo2641:
 	TESTQ  $0x00000001, R10
-	JZ     stored2641
+	JZ     stored2642
 	VMOVSD X0, (SI)
 
-stored2641:
-added2633:
+stored2642:
+added2634:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2642
+	JLE           few2643
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36644,102 +36679,102 @@ added2633:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2644
+	JNZ           partial2645
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2647
+	JMP           stored2648
 
-partial2644:
+partial2645:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2645
+	JZ         noFour2646
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2645:
+noFour2646:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2646
+	JZ         noTwo2647
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2646:
+noTwo2647:
 	TESTQ  $0x00000001, SI
-	JZ     stored2647
+	JZ     stored2648
 	VMOVSD X0, (DI)
 
-stored2647:
-	JMP added2643
+stored2648:
+	JMP added2644
 
-few2642:
+few2643:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2648
+	JNZ       partial2649
 	VMOVUPD   Z0, (R8)
-	JMP       stored2651
+	JMP       stored2652
 
-partial2648:
+partial2649:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2649
+	JZ         noFour2650
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2649:
+noFour2650:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2650
+	JZ         noTwo2651
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2650:
+noTwo2651:
 	TESTQ  $0x00000001, R10
-	JZ     stored2651
+	JZ     stored2652
 	VMOVSD X0, (SI)
 
-stored2651:
-added2643:
+stored2652:
+added2644:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2628
+	JGE  tile2629
 
-tiles2629:
+tiles2630:
 	CMPQ R11, $0x00000001
-	JLT  tiles2653
+	JLT  tiles2654
 
-tile2652:
+tile2653:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), DI
 	ADDQ   R9, DI
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2655
+	JLE    done2656
 
-again2654:
+again2655:
 	VMOVUPS.Z    (DI), K1, Z1
 	VBROADCASTSS (SI), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2654
+	JNZ          again2655
 
-done2655:
+done2656:
 	VCVTPS2PD     Y0, Z1
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2656
+	JLE           few2657
 	VADDPD        (R8), Z1, Z1
 	VMOVUPD       Z1, (R8)
 	LEAQ          -8(R10), SI
@@ -36749,80 +36784,80 @@ done2655:
 	VMOVUPD.Z     64(R8), K2, Z1
 	VADDPD        Z1, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2658
+	JNZ           partial2659
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2661
+	JMP           stored2662
 
-partial2658:
+partial2659:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2659
+	JZ         noFour2660
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2659:
+noFour2660:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2660
+	JZ         noTwo2661
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2660:
+noTwo2661:
 	TESTQ  $0x00000001, SI
-	JZ     stored2661
+	JZ     stored2662
 	VMOVSD X0, (DI)
 
-stored2661:
-	JMP added2657
+stored2662:
+	JMP added2658
 
-few2656:
+few2657:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R10
-	JNZ       partial2662
+	JNZ       partial2663
 	VMOVUPD   Z1, (R8)
-	JMP       stored2665
+	JMP       stored2666
 
-partial2662:
+partial2663:
 	LEAQ       (R8), SI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2663
+	JZ         noFour2664
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2663:
+noFour2664:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2664
+	JZ         noTwo2665
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2664:
+noTwo2665:
 	TESTQ  $0x00000001, R10
-	JZ     stored2665
+	JZ     stored2666
 	VMOVSD X0, (SI)
 
-stored2665:
-added2657:
+stored2666:
+added2658:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2652
+	JGE  tile2653
 
-tiles2653:
-	JMP done2456
+tiles2654:
+	JMP done2457
 
-wider2469:
+wider2470:
 	CMPQ  R10, $0x00000020
-	JGT   wider2666
+	JGT   wider2667
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -36833,9 +36868,9 @@ wider2469:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2668
+	JLT   tiles2669
 
-tile2667:
+tile2668:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36851,9 +36886,9 @@ tile2667:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2670
+	JLE    done2671
 
-again2669:
+again2670:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -36874,9 +36909,9 @@ again2669:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2669
+	JNZ          again2670
 
-done2670:
+done2671:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36888,7 +36923,7 @@ done2670:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2671
+	JLE           few2672
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -36898,68 +36933,68 @@ done2670:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2673
+	JNZ           partial2674
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2676
+	JMP           stored2677
 
-partial2673:
+partial2674:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2674
+	JZ         noFour2675
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2674:
+noFour2675:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2675
+	JZ         noTwo2676
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2675:
+noTwo2676:
 	TESTQ  $0x00000001, SI
-	JZ     stored2676
+	JZ     stored2677
 	VMOVSD X0, (DI)
 
-stored2676:
-	JMP added2672
+stored2677:
+	JMP added2673
 
-few2671:
+few2672:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2677
+	JNZ       partial2678
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2680
+	JMP       stored2681
 
-partial2677:
+partial2678:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2678
+	JZ         noFour2679
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2678:
+noFour2679:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2679
+	JZ         noTwo2680
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2679:
+noTwo2680:
 	TESTQ  $0x00000001, R10
-	JZ     stored2680
+	JZ     stored2681
 	VMOVSD X0, (SI)
 
-stored2680:
-added2672:
+stored2681:
+added2673:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -36972,7 +37007,7 @@ added2672:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2681
+	JLE           few2682
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -36982,68 +37017,68 @@ added2672:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2683
+	JNZ           partial2684
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2686
+	JMP           stored2687
 
-partial2683:
+partial2684:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2684
+	JZ         noFour2685
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2684:
+noFour2685:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2685
+	JZ         noTwo2686
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2685:
+noTwo2686:
 	TESTQ  $0x00000001, SI
-	JZ     stored2686
+	JZ     stored2687
 	VMOVSD X0, (DI)
 
-stored2686:
-	JMP added2682
+stored2687:
+	JMP added2683
 
-few2681:
+few2682:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2687
+	JNZ       partial2688
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2690
+	JMP       stored2691
 
-partial2687:
+partial2688:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2688
+	JZ         noFour2689
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2688:
+noFour2689:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2689
+	JZ         noTwo2690
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2689:
+noTwo2690:
 	TESTQ  $0x00000001, R10
-	JZ     stored2690
+	JZ     stored2691
 	VMOVSD X0, (SI)
 
-stored2690:
-added2682:
+stored2691:
+added2683:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -37056,7 +37091,7 @@ added2682:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2691
+	JLE           few2692
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -37066,68 +37101,68 @@ added2682:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2693
+	JNZ           partial2694
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2696
+	JMP           stored2697
 
-partial2693:
+partial2694:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2694
+	JZ         noFour2695
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2694:
+noFour2695:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2695
+	JZ         noTwo2696
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2695:
+noTwo2696:
 	TESTQ  $0x00000001, SI
-	JZ     stored2696
+	JZ     stored2697
 	VMOVSD X0, (DI)
 
-stored2696:
-	JMP added2692
+stored2697:
+	JMP added2693
 
-few2691:
+few2692:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2697
+	JNZ       partial2698
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2700
+	JMP       stored2701
 
-partial2697:
+partial2698:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2698
+	JZ         noFour2699
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2698:
+noFour2699:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2699
+	JZ         noTwo2700
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2699:
+noTwo2700:
 	TESTQ  $0x00000001, R10
-	JZ     stored2700
+	JZ     stored2701
 	VMOVSD X0, (SI)
 
-stored2700:
-added2692:
+stored2701:
+added2693:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -37140,7 +37175,7 @@ added2692:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2701
+	JLE           few2702
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -37150,68 +37185,68 @@ added2692:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2703
+	JNZ           partial2704
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2706
+	JMP           stored2707
 
-partial2703:
+partial2704:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2704
+	JZ         noFour2705
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2704:
+noFour2705:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2705
+	JZ         noTwo2706
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2705:
+noTwo2706:
 	TESTQ  $0x00000001, SI
-	JZ     stored2706
+	JZ     stored2707
 	VMOVSD X0, (DI)
 
-stored2706:
-	JMP added2702
+stored2707:
+	JMP added2703
 
-few2701:
+few2702:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2707
+	JNZ       partial2708
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2710
+	JMP       stored2711
 
-partial2707:
+partial2708:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2708
+	JZ         noFour2709
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2708:
+noFour2709:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2709
+	JZ         noTwo2710
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2709:
+noTwo2710:
 	TESTQ  $0x00000001, R10
-	JZ     stored2710
+	JZ     stored2711
 	VMOVSD X0, (SI)
 
-stored2710:
-added2702:
+stored2711:
+added2703:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -37224,7 +37259,7 @@ added2702:
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2711
+	JLE           few2712
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -37234,79 +37269,79 @@ added2702:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2713
+	JNZ           partial2714
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2716
+	JMP           stored2717
 
-partial2713:
+partial2714:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2714
+	JZ         noFour2715
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2714:
+noFour2715:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2715
+	JZ         noTwo2716
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2715:
+noTwo2716:
 	TESTQ  $0x00000001, SI
-	JZ     stored2716
+	JZ     stored2717
 	VMOVSD X0, (DI)
 
-stored2716:
-	JMP added2712
+stored2717:
+	JMP added2713
 
-few2711:
+few2712:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2717
+	JNZ       partial2718
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2720
+	JMP       stored2721
 
-partial2717:
+partial2718:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2718
+	JZ         noFour2719
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2718:
+noFour2719:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2719
+	JZ         noTwo2720
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2719:
+noTwo2720:
 	TESTQ  $0x00000001, R10
-	JZ     stored2720
+	JZ     stored2721
 	VMOVSD X0, (SI)
 
-stored2720:
-added2712:
+stored2721:
+added2713:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2667
+	JGE  tile2668
 
-tiles2668:
+tiles2669:
 	CMPQ R11, $0x00000002
-	JLT  tiles2722
+	JLT  tiles2723
 
-tile2721:
+tile2722:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -37316,9 +37351,9 @@ tile2721:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2724
+	JLE    done2725
 
-again2723:
+again2724:
 	VMOVUPS      (DI), Z4
 	VMOVUPS.Z    64(DI), K1, Z5
 	VBROADCASTSS (SI), Z6
@@ -37330,9 +37365,9 @@ again2723:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2723
+	JNZ          again2724
 
-done2724:
+done2725:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -37344,7 +37379,7 @@ done2724:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2725
+	JLE           few2726
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -37354,68 +37389,68 @@ done2724:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2727
+	JNZ           partial2728
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2730
+	JMP           stored2731
 
-partial2727:
+partial2728:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2728
+	JZ         noFour2729
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2728:
+noFour2729:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2729
+	JZ         noTwo2730
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2729:
+noTwo2730:
 	TESTQ  $0x00000001, SI
-	JZ     stored2730
+	JZ     stored2731
 	VMOVSD X0, (DI)
 
-stored2730:
-	JMP added2726
+stored2731:
+	JMP added2727
 
-few2725:
+few2726:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2731
+	JNZ       partial2732
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2734
+	JMP       stored2735
 
-partial2731:
+partial2732:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2732
+	JZ         noFour2733
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2732:
+noFour2733:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2733
+	JZ         noTwo2734
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2733:
+noTwo2734:
 	TESTQ  $0x00000001, R10
-	JZ     stored2734
+	JZ     stored2735
 	VMOVSD X0, (SI)
 
-stored2734:
-added2726:
+stored2735:
+added2727:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -37428,7 +37463,7 @@ added2726:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2735
+	JLE           few2736
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -37438,79 +37473,79 @@ added2726:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2737
+	JNZ           partial2738
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2740
+	JMP           stored2741
 
-partial2737:
+partial2738:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2738
+	JZ         noFour2739
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2738:
+noFour2739:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2739
+	JZ         noTwo2740
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2739:
+noTwo2740:
 	TESTQ  $0x00000001, SI
-	JZ     stored2740
+	JZ     stored2741
 	VMOVSD X0, (DI)
 
-stored2740:
-	JMP added2736
+stored2741:
+	JMP added2737
 
-few2735:
+few2736:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2741
+	JNZ       partial2742
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2744
+	JMP       stored2745
 
-partial2741:
+partial2742:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2742
+	JZ         noFour2743
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2742:
+noFour2743:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2743
+	JZ         noTwo2744
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2743:
+noTwo2744:
 	TESTQ  $0x00000001, R10
-	JZ     stored2744
+	JZ     stored2745
 	VMOVSD X0, (SI)
 
-stored2744:
-added2736:
+stored2745:
+added2737:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2721
+	JGE  tile2722
 
-tiles2722:
+tiles2723:
 	CMPQ R11, $0x00000001
-	JLT  tiles2746
+	JLT  tiles2747
 
-tile2745:
+tile2746:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), DI
@@ -37518,9 +37553,9 @@ tile2745:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2748
+	JLE    done2749
 
-again2747:
+again2748:
 	VMOVUPS      (DI), Z2
 	VMOVUPS.Z    64(DI), K1, Z3
 	VBROADCASTSS (SI), Z4
@@ -37529,9 +37564,9 @@ again2747:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2747
+	JNZ          again2748
 
-done2748:
+done2749:
 	VCVTPS2PD     Y0, Z2
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -37543,7 +37578,7 @@ done2748:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2749
+	JLE           few2750
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -37553,80 +37588,80 @@ done2748:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2751
+	JNZ           partial2752
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2754
+	JMP           stored2755
 
-partial2751:
+partial2752:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2752
+	JZ         noFour2753
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2752:
+noFour2753:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2753
+	JZ         noTwo2754
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2753:
+noTwo2754:
 	TESTQ  $0x00000001, SI
-	JZ     stored2754
+	JZ     stored2755
 	VMOVSD X0, (DI)
 
-stored2754:
-	JMP added2750
+stored2755:
+	JMP added2751
 
-few2749:
+few2750:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2755
+	JNZ       partial2756
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2758
+	JMP       stored2759
 
-partial2755:
+partial2756:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2756
+	JZ         noFour2757
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2756:
+noFour2757:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2757
+	JZ         noTwo2758
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2757:
+noTwo2758:
 	TESTQ  $0x00000001, R10
-	JZ     stored2758
+	JZ     stored2759
 	VMOVSD X0, (SI)
 
-stored2758:
-added2750:
+stored2759:
+added2751:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2745
+	JGE  tile2746
 
-tiles2746:
-	JMP done2456
+tiles2747:
+	JMP done2457
 
-wider2666:
+wider2667:
 	CMPQ  R10, $0x00000030
-	JGT   wider2759
+	JGT   wider2760
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -37637,9 +37672,9 @@ wider2666:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2761
+	JLT   tiles2762
 
-tile2760:
+tile2761:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -37660,9 +37695,9 @@ tile2760:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2763
+	JLE    done2764
 
-again2762:
+again2763:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -37689,9 +37724,9 @@ again2762:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2762
+	JNZ          again2763
 
-done2763:
+done2764:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -37710,7 +37745,7 @@ done2763:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2764
+	JLE           few2765
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37720,68 +37755,68 @@ done2763:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2766
+	JNZ           partial2767
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2769
+	JMP           stored2770
 
-partial2766:
+partial2767:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2767
+	JZ         noFour2768
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2767:
+noFour2768:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2768
+	JZ         noTwo2769
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2768:
+noTwo2769:
 	TESTQ  $0x00000001, SI
-	JZ     stored2769
+	JZ     stored2770
 	VMOVSD X0, (DI)
 
-stored2769:
-	JMP added2765
+stored2770:
+	JMP added2766
 
-few2764:
+few2765:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2770
+	JNZ       partial2771
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2773
+	JMP       stored2774
 
-partial2770:
+partial2771:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2771
+	JZ         noFour2772
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2771:
+noFour2772:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2772
+	JZ         noTwo2773
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2772:
+noTwo2773:
 	TESTQ  $0x00000001, R10
-	JZ     stored2773
+	JZ     stored2774
 	VMOVSD X0, (SI)
 
-stored2773:
-added2765:
+stored2774:
+added2766:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -37801,7 +37836,7 @@ added2765:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2774
+	JLE           few2775
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37811,68 +37846,68 @@ added2765:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2776
+	JNZ           partial2777
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2779
+	JMP           stored2780
 
-partial2776:
+partial2777:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2777
+	JZ         noFour2778
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2777:
+noFour2778:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2778
+	JZ         noTwo2779
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2778:
+noTwo2779:
 	TESTQ  $0x00000001, SI
-	JZ     stored2779
+	JZ     stored2780
 	VMOVSD X0, (DI)
 
-stored2779:
-	JMP added2775
+stored2780:
+	JMP added2776
 
-few2774:
+few2775:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2780
+	JNZ       partial2781
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2783
+	JMP       stored2784
 
-partial2780:
+partial2781:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2781
+	JZ         noFour2782
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2781:
+noFour2782:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2782
+	JZ         noTwo2783
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2782:
+noTwo2783:
 	TESTQ  $0x00000001, R10
-	JZ     stored2783
+	JZ     stored2784
 	VMOVSD X0, (SI)
 
-stored2783:
-added2775:
+stored2784:
+added2776:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -37892,7 +37927,7 @@ added2775:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2784
+	JLE           few2785
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37902,68 +37937,68 @@ added2775:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2786
+	JNZ           partial2787
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2789
+	JMP           stored2790
 
-partial2786:
+partial2787:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2787
+	JZ         noFour2788
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2787:
+noFour2788:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2788
+	JZ         noTwo2789
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2788:
+noTwo2789:
 	TESTQ  $0x00000001, SI
-	JZ     stored2789
+	JZ     stored2790
 	VMOVSD X0, (DI)
 
-stored2789:
-	JMP added2785
+stored2790:
+	JMP added2786
 
-few2784:
+few2785:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2790
+	JNZ       partial2791
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2793
+	JMP       stored2794
 
-partial2790:
+partial2791:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2791
+	JZ         noFour2792
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2791:
+noFour2792:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2792
+	JZ         noTwo2793
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2792:
+noTwo2793:
 	TESTQ  $0x00000001, R10
-	JZ     stored2793
+	JZ     stored2794
 	VMOVSD X0, (SI)
 
-stored2793:
-added2785:
+stored2794:
+added2786:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -37983,7 +38018,7 @@ added2785:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2794
+	JLE           few2795
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37993,68 +38028,68 @@ added2785:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2796
+	JNZ           partial2797
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2799
+	JMP           stored2800
 
-partial2796:
+partial2797:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2797
+	JZ         noFour2798
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2797:
+noFour2798:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2798
+	JZ         noTwo2799
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2798:
+noTwo2799:
 	TESTQ  $0x00000001, SI
-	JZ     stored2799
+	JZ     stored2800
 	VMOVSD X0, (DI)
 
-stored2799:
-	JMP added2795
+stored2800:
+	JMP added2796
 
-few2794:
+few2795:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2800
+	JNZ       partial2801
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2803
+	JMP       stored2804
 
-partial2800:
+partial2801:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2801
+	JZ         noFour2802
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2801:
+noFour2802:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2802
+	JZ         noTwo2803
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2802:
+noTwo2803:
 	TESTQ  $0x00000001, R10
-	JZ     stored2803
+	JZ     stored2804
 	VMOVSD X0, (SI)
 
-stored2803:
-added2795:
+stored2804:
+added2796:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -38074,7 +38109,7 @@ added2795:
 	VEXTRACTF64X4 $0x01, Z14, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2804
+	JLE           few2805
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -38084,79 +38119,79 @@ added2795:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2806
+	JNZ           partial2807
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2809
+	JMP           stored2810
 
-partial2806:
+partial2807:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2807
+	JZ         noFour2808
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2807:
+noFour2808:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2808
+	JZ         noTwo2809
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2808:
+noTwo2809:
 	TESTQ  $0x00000001, SI
-	JZ     stored2809
+	JZ     stored2810
 	VMOVSD X0, (DI)
 
-stored2809:
-	JMP added2805
+stored2810:
+	JMP added2806
 
-few2804:
+few2805:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2810
+	JNZ       partial2811
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2813
+	JMP       stored2814
 
-partial2810:
+partial2811:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2811
+	JZ         noFour2812
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2811:
+noFour2812:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2812
+	JZ         noTwo2813
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2812:
+noTwo2813:
 	TESTQ  $0x00000001, R10
-	JZ     stored2813
+	JZ     stored2814
 	VMOVSD X0, (SI)
 
-stored2813:
-added2805:
+stored2814:
+added2806:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2760
+	JGE  tile2761
 
-tiles2761:
+tiles2762:
 	CMPQ R11, $0x00000002
-	JLT  tiles2815
+	JLT  tiles2816
 
-tile2814:
+tile2815:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -38168,9 +38203,9 @@ tile2814:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2817
+	JLE    done2818
 
-again2816:
+again2817:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
 	VMOVUPS.Z    128(DI), K1, Z8
@@ -38185,9 +38220,9 @@ again2816:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2816
+	JNZ          again2817
 
-done2817:
+done2818:
 	VCVTPS2PD     Y0, Z6
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -38206,7 +38241,7 @@ done2817:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2818
+	JLE           few2819
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -38216,68 +38251,68 @@ done2817:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2820
+	JNZ           partial2821
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2823
+	JMP           stored2824
 
-partial2820:
+partial2821:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2821
+	JZ         noFour2822
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2821:
+noFour2822:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2822
+	JZ         noTwo2823
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2822:
+noTwo2823:
 	TESTQ  $0x00000001, SI
-	JZ     stored2823
+	JZ     stored2824
 	VMOVSD X0, (DI)
 
-stored2823:
-	JMP added2819
+stored2824:
+	JMP added2820
 
-few2818:
+few2819:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2824
+	JNZ       partial2825
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2827
+	JMP       stored2828
 
-partial2824:
+partial2825:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2825
+	JZ         noFour2826
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2825:
+noFour2826:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2826
+	JZ         noTwo2827
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2826:
+noTwo2827:
 	TESTQ  $0x00000001, R10
-	JZ     stored2827
+	JZ     stored2828
 	VMOVSD X0, (SI)
 
-stored2827:
-added2819:
+stored2828:
+added2820:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -38297,7 +38332,7 @@ added2819:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2828
+	JLE           few2829
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -38307,79 +38342,79 @@ added2819:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2830
+	JNZ           partial2831
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2833
+	JMP           stored2834
 
-partial2830:
+partial2831:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2831
+	JZ         noFour2832
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2831:
+noFour2832:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2832
+	JZ         noTwo2833
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2832:
+noTwo2833:
 	TESTQ  $0x00000001, SI
-	JZ     stored2833
+	JZ     stored2834
 	VMOVSD X0, (DI)
 
-stored2833:
-	JMP added2829
+stored2834:
+	JMP added2830
 
-few2828:
+few2829:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2834
+	JNZ       partial2835
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2837
+	JMP       stored2838
 
-partial2834:
+partial2835:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2835
+	JZ         noFour2836
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2835:
+noFour2836:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2836
+	JZ         noTwo2837
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2836:
+noTwo2837:
 	TESTQ  $0x00000001, R10
-	JZ     stored2837
+	JZ     stored2838
 	VMOVSD X0, (SI)
 
-stored2837:
-added2829:
+stored2838:
+added2830:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2814
+	JGE  tile2815
 
-tiles2815:
+tiles2816:
 	CMPQ R11, $0x00000001
-	JLT  tiles2839
+	JLT  tiles2840
 
-tile2838:
+tile2839:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -38388,9 +38423,9 @@ tile2838:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2841
+	JLE    done2842
 
-again2840:
+again2841:
 	VMOVUPS      (DI), Z3
 	VMOVUPS      64(DI), Z4
 	VMOVUPS.Z    128(DI), K1, Z5
@@ -38401,9 +38436,9 @@ again2840:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2840
+	JNZ          again2841
 
-done2841:
+done2842:
 	VCVTPS2PD     Y0, Z3
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -38422,7 +38457,7 @@ done2841:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2842
+	JLE           few2843
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -38432,78 +38467,78 @@ done2841:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2844
+	JNZ           partial2845
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2847
+	JMP           stored2848
 
-partial2844:
+partial2845:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2845
+	JZ         noFour2846
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2845:
+noFour2846:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2846
+	JZ         noTwo2847
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2846:
+noTwo2847:
 	TESTQ  $0x00000001, SI
-	JZ     stored2847
+	JZ     stored2848
 	VMOVSD X0, (DI)
 
-stored2847:
-	JMP added2843
+stored2848:
+	JMP added2844
 
-few2842:
+few2843:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2848
+	JNZ       partial2849
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2851
+	JMP       stored2852
 
-partial2848:
+partial2849:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2849
+	JZ         noFour2850
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2849:
+noFour2850:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2850
+	JZ         noTwo2851
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2850:
+noTwo2851:
 	TESTQ  $0x00000001, R10
-	JZ     stored2851
+	JZ     stored2852
 	VMOVSD X0, (SI)
 
-stored2851:
-added2843:
+stored2852:
+added2844:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2838
+	JGE  tile2839
 
-tiles2839:
-	JMP done2456
+tiles2840:
+	JMP done2457
 
-wider2759:
+wider2760:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -38514,9 +38549,9 @@ wider2759:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2854
+	JLT   tiles2855
 
-tile2853:
+tile2854:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -38542,9 +38577,9 @@ tile2853:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2856
+	JLE    done2857
 
-again2855:
+again2856:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -38577,9 +38612,9 @@ again2855:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2855
+	JNZ          again2856
 
-done2856:
+done2857:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -38605,7 +38640,7 @@ done2856:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2857
+	JLE           few2858
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38615,68 +38650,68 @@ done2856:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2859
+	JNZ           partial2860
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2862
+	JMP           stored2863
 
-partial2859:
+partial2860:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2860
+	JZ         noFour2861
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2860:
+noFour2861:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2861
+	JZ         noTwo2862
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2861:
+noTwo2862:
 	TESTQ  $0x00000001, SI
-	JZ     stored2862
+	JZ     stored2863
 	VMOVSD X0, (DI)
 
-stored2862:
-	JMP added2858
+stored2863:
+	JMP added2859
 
-few2857:
+few2858:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2863
+	JNZ       partial2864
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2866
+	JMP       stored2867
 
-partial2863:
+partial2864:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2864
+	JZ         noFour2865
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2864:
+noFour2865:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2865
+	JZ         noTwo2866
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2865:
+noTwo2866:
 	TESTQ  $0x00000001, R10
-	JZ     stored2866
+	JZ     stored2867
 	VMOVSD X0, (SI)
 
-stored2866:
-added2858:
+stored2867:
+added2859:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -38703,7 +38738,7 @@ added2858:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2867
+	JLE           few2868
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38713,68 +38748,68 @@ added2858:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2869
+	JNZ           partial2870
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2872
+	JMP           stored2873
 
-partial2869:
+partial2870:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2870
+	JZ         noFour2871
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2870:
+noFour2871:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2871
+	JZ         noTwo2872
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2871:
+noTwo2872:
 	TESTQ  $0x00000001, SI
-	JZ     stored2872
+	JZ     stored2873
 	VMOVSD X0, (DI)
 
-stored2872:
-	JMP added2868
+stored2873:
+	JMP added2869
 
-few2867:
+few2868:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2873
+	JNZ       partial2874
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2876
+	JMP       stored2877
 
-partial2873:
+partial2874:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2874
+	JZ         noFour2875
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2874:
+noFour2875:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2875
+	JZ         noTwo2876
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2875:
+noTwo2876:
 	TESTQ  $0x00000001, R10
-	JZ     stored2876
+	JZ     stored2877
 	VMOVSD X0, (SI)
 
-stored2876:
-added2868:
+stored2877:
+added2869:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -38801,7 +38836,7 @@ added2868:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2877
+	JLE           few2878
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38811,68 +38846,68 @@ added2868:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2879
+	JNZ           partial2880
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2882
+	JMP           stored2883
 
-partial2879:
+partial2880:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2880
+	JZ         noFour2881
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2880:
+noFour2881:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2881
+	JZ         noTwo2882
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2881:
+noTwo2882:
 	TESTQ  $0x00000001, SI
-	JZ     stored2882
+	JZ     stored2883
 	VMOVSD X0, (DI)
 
-stored2882:
-	JMP added2878
+stored2883:
+	JMP added2879
 
-few2877:
+few2878:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2883
+	JNZ       partial2884
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2886
+	JMP       stored2887
 
-partial2883:
+partial2884:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2884
+	JZ         noFour2885
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2884:
+noFour2885:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2885
+	JZ         noTwo2886
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2885:
+noTwo2886:
 	TESTQ  $0x00000001, R10
-	JZ     stored2886
+	JZ     stored2887
 	VMOVSD X0, (SI)
 
-stored2886:
-added2878:
+stored2887:
+added2879:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -38899,7 +38934,7 @@ added2878:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2887
+	JLE           few2888
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38909,68 +38944,68 @@ added2878:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2889
+	JNZ           partial2890
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2892
+	JMP           stored2893
 
-partial2889:
+partial2890:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2890
+	JZ         noFour2891
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2890:
+noFour2891:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2891
+	JZ         noTwo2892
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2891:
+noTwo2892:
 	TESTQ  $0x00000001, SI
-	JZ     stored2892
+	JZ     stored2893
 	VMOVSD X0, (DI)
 
-stored2892:
-	JMP added2888
+stored2893:
+	JMP added2889
 
-few2887:
+few2888:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2893
+	JNZ       partial2894
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2896
+	JMP       stored2897
 
-partial2893:
+partial2894:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2894
+	JZ         noFour2895
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2894:
+noFour2895:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2895
+	JZ         noTwo2896
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2895:
+noTwo2896:
 	TESTQ  $0x00000001, R10
-	JZ     stored2896
+	JZ     stored2897
 	VMOVSD X0, (SI)
 
-stored2896:
-added2888:
+stored2897:
+added2889:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -38997,7 +39032,7 @@ added2888:
 	VEXTRACTF64X4 $0x01, Z19, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2897
+	JLE           few2898
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -39007,79 +39042,79 @@ added2888:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2899
+	JNZ           partial2900
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2902
+	JMP           stored2903
 
-partial2899:
+partial2900:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2900
+	JZ         noFour2901
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2900:
+noFour2901:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2901
+	JZ         noTwo2902
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2901:
+noTwo2902:
 	TESTQ  $0x00000001, SI
-	JZ     stored2902
+	JZ     stored2903
 	VMOVSD X0, (DI)
 
-stored2902:
-	JMP added2898
+stored2903:
+	JMP added2899
 
-few2897:
+few2898:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2903
+	JNZ       partial2904
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2906
+	JMP       stored2907
 
-partial2903:
+partial2904:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2904
+	JZ         noFour2905
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2904:
+noFour2905:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2905
+	JZ         noTwo2906
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2905:
+noTwo2906:
 	TESTQ  $0x00000001, R10
-	JZ     stored2906
+	JZ     stored2907
 	VMOVSD X0, (SI)
 
-stored2906:
-added2898:
+stored2907:
+added2899:
 	ADDQ DX, R8
 	ADDQ $0x00000014, BX
 	SUBQ $0x00000005, R11
 	CMPQ R11, $0x00000005
-	JGE  tile2853
+	JGE  tile2854
 
-tiles2854:
+tiles2855:
 	CMPQ R11, $0x00000002
-	JLT  tiles2908
+	JLT  tiles2909
 
-tile2907:
+tile2908:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39093,9 +39128,9 @@ tile2907:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2910
+	JLE    done2911
 
-again2909:
+again2910:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -39113,9 +39148,9 @@ again2909:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2909
+	JNZ          again2910
 
-done2910:
+done2911:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -39141,7 +39176,7 @@ done2910:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2911
+	JLE           few2912
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -39151,68 +39186,68 @@ done2910:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2913
+	JNZ           partial2914
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2916
+	JMP           stored2917
 
-partial2913:
+partial2914:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2914
+	JZ         noFour2915
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2914:
+noFour2915:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2915
+	JZ         noTwo2916
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2915:
+noTwo2916:
 	TESTQ  $0x00000001, SI
-	JZ     stored2916
+	JZ     stored2917
 	VMOVSD X0, (DI)
 
-stored2916:
-	JMP added2912
+stored2917:
+	JMP added2913
 
-few2911:
+few2912:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2917
+	JNZ       partial2918
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2920
+	JMP       stored2921
 
-partial2917:
+partial2918:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2918
+	JZ         noFour2919
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2918:
+noFour2919:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2919
+	JZ         noTwo2920
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2919:
+noTwo2920:
 	TESTQ  $0x00000001, R10
-	JZ     stored2920
+	JZ     stored2921
 	VMOVSD X0, (SI)
 
-stored2920:
-added2912:
+stored2921:
+added2913:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -39239,7 +39274,7 @@ added2912:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2921
+	JLE           few2922
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -39249,79 +39284,79 @@ added2912:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2923
+	JNZ           partial2924
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2926
+	JMP           stored2927
 
-partial2923:
+partial2924:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2924
+	JZ         noFour2925
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2924:
+noFour2925:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2925
+	JZ         noTwo2926
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2925:
+noTwo2926:
 	TESTQ  $0x00000001, SI
-	JZ     stored2926
+	JZ     stored2927
 	VMOVSD X0, (DI)
 
-stored2926:
-	JMP added2922
+stored2927:
+	JMP added2923
 
-few2921:
+few2922:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2927
+	JNZ       partial2928
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2930
+	JMP       stored2931
 
-partial2927:
+partial2928:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2928
+	JZ         noFour2929
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2928:
+noFour2929:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2929
+	JZ         noTwo2930
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2929:
+noTwo2930:
 	TESTQ  $0x00000001, R10
-	JZ     stored2930
+	JZ     stored2931
 	VMOVSD X0, (SI)
 
-stored2930:
-added2922:
+stored2931:
+added2923:
 	ADDQ DX, R8
 	ADDQ $0x00000008, BX
 	SUBQ $0x00000002, R11
 	CMPQ R11, $0x00000002
-	JGE  tile2907
+	JGE  tile2908
 
-tiles2908:
+tiles2909:
 	CMPQ R11, $0x00000001
-	JLT  tiles2932
+	JLT  tiles2933
 
-tile2931:
+tile2932:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -39331,9 +39366,9 @@ tile2931:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2934
+	JLE    done2935
 
-again2933:
+again2934:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -39346,9 +39381,9 @@ again2933:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2933
+	JNZ          again2934
 
-done2934:
+done2935:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -39374,7 +39409,7 @@ done2934:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2935
+	JLE           few2936
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -39384,76 +39419,76 @@ done2934:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2937
+	JNZ           partial2938
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2940
+	JMP           stored2941
 
-partial2937:
+partial2938:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2938
+	JZ         noFour2939
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2938:
+noFour2939:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2939
+	JZ         noTwo2940
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2939:
+noTwo2940:
 	TESTQ  $0x00000001, SI
-	JZ     stored2940
+	JZ     stored2941
 	VMOVSD X0, (DI)
 
-stored2940:
-	JMP added2936
+stored2941:
+	JMP added2937
 
-few2935:
+few2936:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2941
+	JNZ       partial2942
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2944
+	JMP       stored2945
 
-partial2941:
+partial2942:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2942
+	JZ         noFour2943
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2942:
+noFour2943:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2943
+	JZ         noTwo2944
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2943:
+noTwo2944:
 	TESTQ  $0x00000001, R10
-	JZ     stored2944
+	JZ     stored2945
 	VMOVSD X0, (SI)
 
-stored2944:
-added2936:
+stored2945:
+added2937:
 	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2931
+	JGE  tile2932
 
-tiles2932:
-done2456:
+tiles2933:
+done2457:
 	VZEROUPPER
 	RET
 
@@ -39483,14 +39518,14 @@ TEXT ·regularProducts32x512(SB), $0-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few2945
+	JNE          few2946
 	MOVQ         536(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
 
-group2947:
+group2948:
 	CMPQ       408(DX), $0x00
-	JEQ        near2948
+	JEQ        near2949
 	LEAQ       12(AX), R8
 	CMPQ       R8, CX
 	CMOVQGT    CX, R8
@@ -39544,7 +39579,7 @@ group2947:
 	PREFETCHT0 128(R8)
 	PREFETCHT0 192(R8)
 
-near2948:
+near2949:
 	LEAQ          (AX), R8
 	CMPQ          R8, CX
 	CMOVQGT       CX, R8
@@ -39704,7 +39739,7 @@ near2948:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          (BX), R10
 	TESTB         $0x01, (SI)(R8*4)
-	JNZ           backward2949
+	JNZ           backward2950
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -39718,9 +39753,9 @@ near2948:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2950
+	JMP           product2951
 
-backward2949:
+backward2950:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -39740,7 +39775,7 @@ backward2949:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2950:
+product2951:
 	VMOVUPS       Y17, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -39755,7 +39790,7 @@ product2950:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          32(BX), R10
 	TESTB         $0x01, (SI)(R8*4)
-	JNZ           backward2951
+	JNZ           backward2952
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -39769,9 +39804,9 @@ product2950:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2952
+	JMP           product2953
 
-backward2951:
+backward2952:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -39791,7 +39826,7 @@ backward2951:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2952:
+product2953:
 	VMOVUPS       Y17, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -39806,7 +39841,7 @@ product2952:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          64(BX), R10
 	TESTB         $0x01, (SI)(R8*4)
-	JNZ           backward2953
+	JNZ           backward2954
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -39820,9 +39855,9 @@ product2952:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2954
+	JMP           product2955
 
-backward2953:
+backward2954:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -39842,7 +39877,7 @@ backward2953:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2954:
+product2955:
 	VMOVUPS       Y17, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
@@ -39857,7 +39892,7 @@ product2954:
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          96(BX), R10
 	TESTB         $0x01, (SI)(R8*4)
-	JNZ           backward2955
+	JNZ           backward2956
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -39871,9 +39906,9 @@ product2954:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2956
+	JMP           product2957
 
-backward2955:
+backward2956:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
@@ -39893,17 +39928,17 @@ backward2955:
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2956:
+product2957:
 	VMOVUPS     Y17, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y17, Y17
 	VPMAXUD     Y17, Y0, Y0
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x04, AX
 	CMPQ        AX, CX
-	JLE         group2947
-	JMP         done2946
+	JLE         group2948
+	JMP         done2947
 
-few2945:
+few2946:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -39912,9 +39947,9 @@ few2945:
 	MOVQ  264(DX), DI
 	MOVQ  48(DX), R8
 
-group2957:
+group2958:
 	CMPQ       408(DX), $0x00
-	JEQ        near2958
+	JEQ        near2959
 	LEAQ       12(AX), R9
 	CMPQ       R9, CX
 	CMOVQGT    CX, R9
@@ -39968,7 +40003,7 @@ group2957:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near2958:
+near2959:
 	LEAQ         (AX), R9
 	CMPQ         R9, CX
 	CMOVQGT      CX, R9
@@ -40133,7 +40168,7 @@ near2958:
 	LEAQ         (SI), R11
 	MOVQ         (DX), R12
 	TESTB        $0x01, (DI)(R9*4)
-	JNZ          backward2959
+	JNZ          backward2960
 	MOVQ         $-1, R9
 	BZHIQ        R12, R9, R9
 	KMOVB        R9, K2
@@ -40147,40 +40182,40 @@ near2958:
 	VBROADCASTSS (R11), Y13
 	VFMADD231PS  (R10), Y13, K2, Y11
 	CMPQ         R12, $0x00000001
-	JLE          end2961
+	JLE          end2962
 	VBROADCASTSS 4(R11), Y13
 	VFMADD231PS  (R10)(R9*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000002
-	JLE          end2961
+	JLE          end2962
 	VBROADCASTSS 8(R11), Y13
 	VFMADD231PS  (R10)(R9*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000003
-	JLE          end2961
+	JLE          end2962
 	VBROADCASTSS 12(R11), Y13
 	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000004
-	JLE          end2961
+	JLE          end2962
 	VBROADCASTSS 16(R11), Y13
 	VFMADD231PS  (R10)(R9*4), Y13, K2, Y11
 	CMPQ         R12, $0x00000005
-	JLE          end2961
+	JLE          end2962
 	VBROADCASTSS 20(R11), Y13
 	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
 	CMPQ         R12, $0x00000006
-	JLE          end2961
+	JLE          end2962
 	VBROADCASTSS 24(R11), Y13
 	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
 	CMPQ         R12, $0x00000007
-	JLE          end2961
+	JLE          end2962
 	VBROADCASTSS 28(R11), Y13
 	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
 
-end2961:
+end2962:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product2960
+	JMP     product2961
 
-backward2959:
+backward2960:
 	MOVQ      $-1, R9
 	BZHIQ     R12, R9, R9
 	KMOVB     R9, K2
@@ -40200,28 +40235,28 @@ backward2959:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end2962
+	JLE       end2963
 	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end2962
+	JLE       end2963
 	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end2962
+	JLE       end2963
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end2962
+	JLE       end2963
 	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end2962
+	JLE       end2963
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end2962
+	JLE       end2963
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end2962
+	JLE       end2963
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
 
-end2962:
+end2963:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -40245,7 +40280,7 @@ end2962:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product2960:
+product2961:
 	VMOVUPS       Y11, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -40261,7 +40296,7 @@ product2960:
 	LEAQ          32(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward2963
+	JNZ           backward2964
 	MOVQ          $-1, R9
 	BZHIQ         R12, R9, R9
 	KMOVB         R9, K2
@@ -40275,40 +40310,40 @@ product2960:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end2965
+	JLE           end2966
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R9*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end2965
+	JLE           end2966
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R9*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end2965
+	JLE           end2966
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end2965
+	JLE           end2966
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R9*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end2965
+	JLE           end2966
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end2965
+	JLE           end2966
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end2965
+	JLE           end2966
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 
-end2965:
+end2966:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product2964
+	JMP     product2965
 
-backward2963:
+backward2964:
 	MOVQ      $-1, R9
 	BZHIQ     R12, R9, R9
 	KMOVB     R9, K2
@@ -40328,28 +40363,28 @@ backward2963:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end2966
+	JLE       end2967
 	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end2966
+	JLE       end2967
 	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end2966
+	JLE       end2967
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end2966
+	JLE       end2967
 	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end2966
+	JLE       end2967
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end2966
+	JLE       end2967
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end2966
+	JLE       end2967
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
 
-end2966:
+end2967:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -40373,7 +40408,7 @@ end2966:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product2964:
+product2965:
 	VMOVUPS       Y11, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -40389,7 +40424,7 @@ product2964:
 	LEAQ          64(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward2967
+	JNZ           backward2968
 	MOVQ          $-1, R9
 	BZHIQ         R12, R9, R9
 	KMOVB         R9, K2
@@ -40403,40 +40438,40 @@ product2964:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end2969
+	JLE           end2970
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R9*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end2969
+	JLE           end2970
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R9*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end2969
+	JLE           end2970
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end2969
+	JLE           end2970
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R9*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end2969
+	JLE           end2970
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end2969
+	JLE           end2970
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end2969
+	JLE           end2970
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 
-end2969:
+end2970:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product2968
+	JMP     product2969
 
-backward2967:
+backward2968:
 	MOVQ      $-1, R9
 	BZHIQ     R12, R9, R9
 	KMOVB     R9, K2
@@ -40456,28 +40491,28 @@ backward2967:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end2970
+	JLE       end2971
 	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end2970
+	JLE       end2971
 	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end2970
+	JLE       end2971
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end2970
+	JLE       end2971
 	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end2970
+	JLE       end2971
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end2970
+	JLE       end2971
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end2970
+	JLE       end2971
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
 
-end2970:
+end2971:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -40501,7 +40536,7 @@ end2970:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product2968:
+product2969:
 	VMOVUPS       Y11, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
@@ -40517,7 +40552,7 @@ product2968:
 	LEAQ          96(SI), R11
 	MOVQ          (DX), R12
 	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward2971
+	JNZ           backward2972
 	MOVQ          $-1, R9
 	BZHIQ         R12, R9, R9
 	KMOVB         R9, K2
@@ -40531,40 +40566,40 @@ product2968:
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end2973
+	JLE           end2974
 	VBROADCASTSS  4(R11), Y13
 	VFMADD231PS   (R10)(R9*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000002
-	JLE           end2973
+	JLE           end2974
 	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R9*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000003
-	JLE           end2973
+	JLE           end2974
 	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000004
-	JLE           end2973
+	JLE           end2974
 	VBROADCASTSS  16(R11), Y13
 	VFMADD231PS   (R10)(R9*4), Y13, K2, Y11
 	CMPQ          R12, $0x00000005
-	JLE           end2973
+	JLE           end2974
 	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
 	CMPQ          R12, $0x00000006
-	JLE           end2973
+	JLE           end2974
 	VBROADCASTSS  24(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
 	CMPQ          R12, $0x00000007
-	JLE           end2973
+	JLE           end2974
 	VBROADCASTSS  28(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
 
-end2973:
+end2974:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product2972
+	JMP     product2973
 
-backward2971:
+backward2972:
 	MOVQ      $-1, R9
 	BZHIQ     R12, R9, R9
 	KMOVB     R9, K2
@@ -40584,28 +40619,28 @@ backward2971:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end2974
+	JLE       end2975
 	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end2974
+	JLE       end2975
 	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end2974
+	JLE       end2975
 	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end2974
+	JLE       end2975
 	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end2974
+	JLE       end2975
 	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end2974
+	JLE       end2975
 	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end2974
+	JLE       end2975
 	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
 
-end2974:
+end2975:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -40629,25 +40664,25 @@ end2974:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product2972:
+product2973:
 	VMOVUPS       Y11, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	ADDQ          $0x00000080, SI
 	ADDQ          $0x04, AX
 	CMPQ          AX, CX
-	JLE           group2957
+	JLE           group2958
 
-done2946:
+done2947:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe2975
+	JZ           safe2976
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe2975:
+safe2976:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -40677,13 +40712,13 @@ TEXT ·regularAbsorb32x512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few2976
+	JNE          few2977
 	MOVQ         536(DX), BX
 	MOVQ         336(DX), SI
 	CMPQ         CX, $0x04
-	JLT          rest2979
+	JLT          rest2980
 
-group2978:
+group2979:
 	VMOVUPS       (BX), Z13
 	VMOVUPS       64(BX), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -40749,13 +40784,13 @@ group2978:
 	VMOVUPD       (DI), Z21
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped2980
+	JBE           undamped2981
 	VCMPPD        $0x04, Z21, Z13, K1
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K1, Z13
 
-undamped2980:
+undamped2981:
 	VCMPPD      $0x04, Z21, Z13, K1
 	VSUBPD.Z    Z21, Z13, K1, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
@@ -40770,13 +40805,13 @@ undamped2980:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped2981
+	JBE         undamped2982
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z18
 	VADDPD      Z17, Z18, K1, Z14
 
-undamped2981:
+undamped2982:
 	VCMPPD      $0x04, Z13, Z14, K1
 	VSUBPD.Z    Z13, Z14, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -40791,13 +40826,13 @@ undamped2981:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z20, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped2982
+	JBE         undamped2983
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
 	VADDPD      Z14, Z17, K1, Z15
 
-undamped2982:
+undamped2983:
 	VCMPPD      $0x04, Z13, Z15, K1
 	VSUBPD.Z    Z13, Z15, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -40812,13 +40847,13 @@ undamped2982:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z19, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped2983
+	JBE         undamped2984
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
 	VADDPD      Z14, Z15, K1, Z16
 
-undamped2983:
+undamped2984:
 	VCMPPD      $0x04, Z13, Z16, K1
 	VSUBPD.Z    Z13, Z16, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -40830,13 +40865,13 @@ undamped2983:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group2978
+	JGE         group2979
 
-rest2979:
+rest2980:
 	CMPQ CX, $0x01
-	JLT  rest2985
+	JLT  rest2986
 
-group2984:
+group2985:
 	VMOVUPS     (BX), Y22
 	VGETMANTPS  $0x0b, Z22, Z13
 	VGETEXPPS   Z22, Z14
@@ -40871,13 +40906,13 @@ group2984:
 	VMOVUPD     (DI), Z15
 	VSUBPD      Z14, Z13, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped2986
+	JBE         undamped2987
 	VCMPPD      $0x04, Z15, Z13, K1
 	VMULPD      Z0, Z15, Z14
 	VMULPD      Z1, Z13, Z16
 	VADDPD      Z14, Z16, K1, Z13
 
-undamped2986:
+undamped2987:
 	VCMPPD      $0x04, Z15, Z13, K1
 	VSUBPD.Z    Z15, Z13, K1, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
@@ -40889,12 +40924,12 @@ undamped2986:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group2984
+	JGE         group2985
 
-rest2985:
-	JMP done2977
+rest2986:
+	JMP done2978
 
-few2976:
+few2977:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -40903,9 +40938,9 @@ few2976:
 	MOVQ  536(DX), DI
 	MOVQ  336(DX), R8
 	CMPQ  CX, $0x04
-	JLT   rest2988
+	JLT   rest2989
 
-group2987:
+group2988:
 	VMOVUPS       (DI), Z13
 	VMOVUPS       64(DI), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -40979,44 +41014,44 @@ group2987:
 	VMOVUPD.Z     (R9), K1, Z21
 	VSUBPD.Z      Z17, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped2989
+	JBE           undamped2990
 	VCMPPD        $0x04, Z21, Z13, K2
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K2, Z13
 
-undamped2989:
+undamped2990:
 	VCMPPD      $0x04, Z21, Z13, K2
 	VSUBPD.Z    Z21, Z13, K2, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
 	VPMAXUQ     Z17, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial2990
+	JNZ         partial2991
 	VMOVUPD     Z13, (R9)
-	JMP         stored2993
+	JMP         stored2994
 
-partial2990:
+partial2991:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z17
 	TESTQ      $0x00000004, BX
-	JZ         noFour2991
+	JZ         noFour2992
 	VMOVUPD    Y17, (R9)
 	VSHUFF64X2 $0x4e, Z17, Z17, Z17
 	ADDQ       $0x00000020, R9
 
-noFour2991:
+noFour2992:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo2992
+	JZ         noTwo2993
 	VMOVUPD    X17, (R9)
 	VSHUFF64X2 $0xb1, Z17, Z17, Z17
 	ADDQ       $0x00000010, R9
 
-noTwo2992:
+noTwo2993:
 	TESTQ  $0x00000001, BX
-	JZ     stored2993
+	JZ     stored2994
 	VMOVSD X17, (R9)
 
-stored2993:
+stored2994:
 	VMOVUPD   Z13, (R8)
 	LEAQ      1(AX), R9
 	MOVQ      264(DX), R10
@@ -41026,44 +41061,44 @@ stored2993:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z19, Z14, K1, Z14
 	VUCOMISD  X2, X0
-	JBE       undamped2994
+	JBE       undamped2995
 	VCMPPD    $0x04, Z13, Z14, K2
 	VMULPD    Z0, Z13, Z17
 	VMULPD    Z1, Z14, Z19
 	VADDPD    Z17, Z19, K2, Z14
 
-undamped2994:
+undamped2995:
 	VCMPPD      $0x04, Z13, Z14, K2
 	VSUBPD.Z    Z13, Z14, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial2995
+	JNZ         partial2996
 	VMOVUPD     Z14, (R9)
-	JMP         stored2998
+	JMP         stored2999
 
-partial2995:
+partial2996:
 	LEAQ       (R9), R9
 	VMOVAPD    Z14, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour2996
+	JZ         noFour2997
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour2996:
+noFour2997:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo2997
+	JZ         noTwo2998
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo2997:
+noTwo2998:
 	TESTQ  $0x00000001, BX
-	JZ     stored2998
+	JZ     stored2999
 	VMOVSD X13, (R9)
 
-stored2998:
+stored2999:
 	VMOVUPD   Z14, 64(R8)
 	LEAQ      2(AX), R9
 	MOVQ      264(DX), R10
@@ -41073,44 +41108,44 @@ stored2998:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z20, Z15, K1, Z15
 	VUCOMISD  X2, X0
-	JBE       undamped2999
+	JBE       undamped3000
 	VCMPPD    $0x04, Z13, Z15, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z15, Z17
 	VADDPD    Z14, Z17, K2, Z15
 
-undamped2999:
+undamped3000:
 	VCMPPD      $0x04, Z13, Z15, K2
 	VSUBPD.Z    Z13, Z15, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3000
+	JNZ         partial3001
 	VMOVUPD     Z15, (R9)
-	JMP         stored3003
+	JMP         stored3004
 
-partial3000:
+partial3001:
 	LEAQ       (R9), R9
 	VMOVAPD    Z15, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3001
+	JZ         noFour3002
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3001:
+noFour3002:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3002
+	JZ         noTwo3003
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3002:
+noTwo3003:
 	TESTQ  $0x00000001, BX
-	JZ     stored3003
+	JZ     stored3004
 	VMOVSD X13, (R9)
 
-stored3003:
+stored3004:
 	VMOVUPD   Z15, 128(R8)
 	LEAQ      3(AX), R9
 	MOVQ      264(DX), R10
@@ -41120,57 +41155,57 @@ stored3003:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z18, Z16, K1, Z16
 	VUCOMISD  X2, X0
-	JBE       undamped3004
+	JBE       undamped3005
 	VCMPPD    $0x04, Z13, Z16, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z16, Z15
 	VADDPD    Z14, Z15, K2, Z16
 
-undamped3004:
+undamped3005:
 	VCMPPD      $0x04, Z13, Z16, K2
 	VSUBPD.Z    Z13, Z16, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3005
+	JNZ         partial3006
 	VMOVUPD     Z16, (R9)
-	JMP         stored3008
+	JMP         stored3009
 
-partial3005:
+partial3006:
 	LEAQ       (R9), R9
 	VMOVAPD    Z16, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3006
+	JZ         noFour3007
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3006:
+noFour3007:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3007
+	JZ         noTwo3008
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3007:
+noTwo3008:
 	TESTQ  $0x00000001, BX
-	JZ     stored3008
+	JZ     stored3009
 	VMOVSD X13, (R9)
 
-stored3008:
+stored3009:
 	VMOVUPD Z16, 192(R8)
 	ADDQ    $0x00000080, DI
 	ADDQ    $0x00000100, R8
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group2987
+	JGE     group2988
 
-rest2988:
+rest2989:
 	CMPQ CX, $0x01
-	JLT  rest3010
+	JLT  rest3011
 
-group3009:
+group3010:
 	VMOVUPS      (DI), Y22
 	VGETMANTPS   $0x0b, Z22, Z13
 	VGETEXPPS    Z22, Z14
@@ -41207,54 +41242,54 @@ group3009:
 	VMOVUPD.Z    (R9), K1, Z15
 	VSUBPD.Z     Z14, Z13, K1, Z13
 	VUCOMISD     X2, X0
-	JBE          undamped3011
+	JBE          undamped3012
 	VCMPPD       $0x04, Z15, Z13, K2
 	VMULPD       Z0, Z15, Z14
 	VMULPD       Z1, Z13, Z16
 	VADDPD       Z14, Z16, K2, Z13
 
-undamped3011:
+undamped3012:
 	VCMPPD      $0x04, Z15, Z13, K2
 	VSUBPD.Z    Z15, Z13, K2, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
 	VPMAXUQ     Z14, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3012
+	JNZ         partial3013
 	VMOVUPD     Z13, (R9)
-	JMP         stored3015
+	JMP         stored3016
 
-partial3012:
+partial3013:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, BX
-	JZ         noFour3013
+	JZ         noFour3014
 	VMOVUPD    Y14, (R9)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, R9
 
-noFour3013:
+noFour3014:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3014
+	JZ         noTwo3015
 	VMOVUPD    X14, (R9)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, R9
 
-noTwo3014:
+noTwo3015:
 	TESTQ  $0x00000001, BX
-	JZ     stored3015
+	JZ     stored3016
 	VMOVSD X14, (R9)
 
-stored3015:
+stored3016:
 	VMOVUPD Z13, (R8)
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group3009
+	JGE     group3010
 
-rest3010:
-done2977:
+rest3011:
+done2978:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0

@@ -56,6 +56,7 @@ type regular struct {
 	nodes    func(u *Regular, dst, sum []float64, lo, hi int) (freeEnergy float64)
 	edges    func(u *Regular, dst, sum []float64, lo, hi int) (freeEnergy float64, safe bool)
 
+	list       func(u *Regular, list []Edge, lo, hi int)
 	products32 func(u *Regular, lo, hi int) (safe bool)
 	absorb32   func(u *Regular, lo, hi int) (residual float64)
 }
@@ -85,6 +86,10 @@ func (u *Regular) Shift(lo, hi int) (done int) { return min(active.regular.shift
 // Settle computes the beliefs of the nodes lo ≤ i < hi of Order from their Sums and
 // the logarithms of their totals, which are in Totals, and returns the residual.
 func (u *Regular) Settle(lo, hi int) (residual float64) { return active.regular.settle(u, lo, hi) }
+
+// List writes the edges lo ≤ q < hi of Edges to list, for EdgeBeliefs32. There is at
+// least one; len(list) ≥ hi−lo.
+func (u *Regular) List(list []Edge, lo, hi int) { active.regular.list(u, list[:hi-lo], lo, hi) }
 
 // Room returns how many entries are written for so many beliefs of one size: with
 // fewer than 8 states some follow that belong to none.

@@ -16,6 +16,9 @@ var regular512 = regular{
 	edges: func(u *Regular, dst, sum []float64, lo, hi int) (float64, bool) {
 		return regularEdges512(first(u), dst, sum, lo, hi)
 	},
+	list: func(u *Regular, list []Edge, lo, hi int) {
+		regularList(first(u), (*int)(unsafe.Pointer(unsafe.SliceData(list))), lo, hi)
+	},
 	products32: func(u *Regular, lo, hi int) bool { return regularProducts32x512(first(u), lo, hi) },
 	absorb32:   func(u *Regular, lo, hi int) float64 { return regularAbsorb32x512(first(u), lo, hi) },
 }

@@ -480,3 +480,18 @@ func (c *regularCase) edge(belief []float64, beliefU, messageU, beliefV, message
 	}
 	return logZ, product, logZ >= math.Log(1e-130) && logZ < 700 && plainMax(left) <= 60 && plainMax(right) <= 60
 }
+
+func TestRegularList(t *testing.T) {
+	eachRegular(t, 79, func(t *testing.T, what string, with regular, r *rand.Rand, c *regularCase) {
+		u, k := c.u, c.u.States
+		lo := r.IntN(len(u.Edges))
+		got := make([]Edge, len(u.Edges)-lo)
+		with.list(u, got, lo, len(u.Edges))
+		for i, e := range u.Edges[lo:] {
+			want := Edge{int(u.U[e]) * k, int(2*e+1) * k, int(u.V[e]) * k, int(2*e) * k, u.At[lo+i]}
+			if got[i] != want {
+				t.Fatalf("%s: edge %d is %+v, want %+v", what, i, got[i], want)
+			}
+		}
+	})
+}

@@ -50,6 +50,7 @@ func (g *generator) regular512() {
 	g.regularSettle512()
 	g.regularNodes512()
 	g.regularEdges512()
+	g.regularList()
 }
 
 // regular is what the kernels for it keep in registers.

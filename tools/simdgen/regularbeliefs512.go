@@ -374,3 +374,38 @@ func (l edgeLoop) tables(n int) {
 		g.VMOVUPD(z, operand.Mem{Base: l.sums, Disp: manySums + 64*row})
 	}
 }
+
+// regularList writes the list of edges that kernels without a Regular take. It has no
+// vectors.
+func (g *generator) regularList() {
+	g.function("regularList", "func(u, list *int, lo, hi int)", "is Regular.List.")
+	u, list, q, hi := g.intParam("u"), g.intParam("list"), g.intParam("lo"), g.intParam("hi")
+	k := g.GP64()
+	g.MOVQ(operand.Mem{Base: u, Disp: regularStates}, k)
+	r := regular{u: u, g: g}
+	r.hoist(regularEdges, regularU, regularV, regularAt)
+	again := g.label("edge")
+	g.Label(again)
+	e := r.number(regularEdges, q)
+	for _, part := range []struct {
+		field  int
+		number func() reg.Register
+	}{
+		{edgeBeliefU, func() reg.Register { return r.number(regularU, e) }},
+		{edgeBeliefV, func() reg.Register { return r.number(regularV, e) }},
+		{edgeMessageV, func() reg.Register { g.ADDQ(e, e); return r.plus(e, 0) }},
+		{edgeMessageU, func() reg.Register { return r.plus(e, 1) }},
+	} {
+		at := part.number()
+		g.IMULQ(k, at)
+		g.MOVQ(at, operand.Mem{Base: list, Disp: part.field})
+	}
+	at := g.GP64()
+	g.MOVQ(operand.Mem{Base: r.base(regularAt), Index: q, Scale: 8}, at)
+	g.MOVQ(at, operand.Mem{Base: list, Disp: edgeTable})
+	g.ADDQ(operand.U8(edgeSize), list)
+	g.INCQ(q)
+	g.CMPQ(q, hi)
+	g.JL(label(again))
+	g.RET()
+}
