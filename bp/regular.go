@@ -54,6 +54,11 @@ func (w *Workspace) beginRegular(damping float64) {
 	if !w.single.on && len(u.Tables) > nearTables || w.single.on && len(u.Tables32) > 2*nearTables {
 		u.Far = 1
 	}
+	u.Cold = 1
+	if w.swept && u.Far == 0 {
+		u.Cold = 0
+	}
+	w.swept = true
 }
 
 // updateRegular updates the nodes lo ≤ i < hi of a run.

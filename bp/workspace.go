@@ -46,6 +46,8 @@ type Workspace struct {
 	// wide: some table may have more than maxRange between two entries, or a
 	// forbidden one.
 	wide bool
+	// swept: there was a sweep over the block already.
+	swept bool
 	// logarithms: some table is kept as logarithms.
 	logarithms bool
 
@@ -170,7 +172,7 @@ func (w *Workspace) Prepare(net *Net, block *partition.Block) error {
 // begin forgets the block before.
 func (w *Workspace) begin(net *Net, block *partition.Block) error {
 	w.fit(net.maxCard)
-	w.forms, w.wide, w.logarithms, w.single.on = w.forms[:0], w.Potentials.Forbidding, false, false
+	w.forms, w.wide, w.logarithms, w.swept, w.single.on = w.forms[:0], w.Potentials.Forbidding, false, false, false
 	return w.checkNodes(block)
 }
 

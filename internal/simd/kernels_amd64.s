@@ -12054,7 +12054,7 @@ done1023:
 
 // func regularProducts512(u *int, lo int, hi int) (safe bool)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·regularProducts512(SB), $0-25
+TEXT ·regularProducts512(SB), $8-25
 	MOVQ         lo+8(FP), AX
 	MOVQ         hi+16(FP), CX
 	DECQ         CX
@@ -12079,192 +12079,165 @@ TEXT ·regularProducts512(SB), $0-25
 	MOVQ         336(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
+	LEAQ         -3(CX), R8
+	CMPQ         AX, R8
+	JG           rest1045
 
 group1044:
+	LEAQ       15(AX), R9
+	CMPQ       R9, CX
+	JG         none1048
+	CMPQ       560(DX), $0x00
+	JEQ        none1048
+	MOVLQSX    48(SI)(AX*4), R9
+	ANDQ       $-2, R9
+	SHLQ       $0x06, R9
+	PREFETCHT0 (DI)(R9*1)
+	PREFETCHT0 64(DI)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    48(R9)(AX*4), R9
+	SHLQ       $0x06, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	MOVLQSX    52(SI)(AX*4), R9
+	ANDQ       $-2, R9
+	SHLQ       $0x06, R9
+	PREFETCHT0 (DI)(R9*1)
+	PREFETCHT0 64(DI)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    52(R9)(AX*4), R9
+	SHLQ       $0x06, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	MOVLQSX    56(SI)(AX*4), R9
+	ANDQ       $-2, R9
+	SHLQ       $0x06, R9
+	PREFETCHT0 (DI)(R9*1)
+	PREFETCHT0 64(DI)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    56(R9)(AX*4), R9
+	SHLQ       $0x06, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	MOVLQSX    60(SI)(AX*4), R9
+	ANDQ       $-2, R9
+	SHLQ       $0x06, R9
+	PREFETCHT0 (DI)(R9*1)
+	PREFETCHT0 64(DI)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    60(R9)(AX*4), R9
+	SHLQ       $0x06, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near1045
-	LEAQ       12(AX), R8
-	CMPQ       R8, CX
-	CMOVQGT    CX, R8
+	JEQ        near1047
 	MOVQ       288(DX), R9
-	MOVLQSX    (R9)(R8*4), R8
-	MOVQ       96(DX), R9
-	MOVQ       (R9)(R8*8), R8
-	MOVQ       72(DX), R9
-	LEAQ       (R9)(R8*8), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	PREFETCHT0 128(R8)
-	PREFETCHT0 192(R8)
-	PREFETCHT0 256(R8)
-	PREFETCHT0 320(R8)
-	PREFETCHT0 384(R8)
-	PREFETCHT0 448(R8)
-	LEAQ       13(AX), R8
-	CMPQ       R8, CX
-	CMOVQGT    CX, R8
+	MOVLQSX    48(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	PREFETCHT0 256(R9)
+	PREFETCHT0 320(R9)
+	PREFETCHT0 384(R9)
+	PREFETCHT0 448(R9)
 	MOVQ       288(DX), R9
-	MOVLQSX    (R9)(R8*4), R8
-	MOVQ       96(DX), R9
-	MOVQ       (R9)(R8*8), R8
-	MOVQ       72(DX), R9
-	LEAQ       (R9)(R8*8), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	PREFETCHT0 128(R8)
-	PREFETCHT0 192(R8)
-	PREFETCHT0 256(R8)
-	PREFETCHT0 320(R8)
-	PREFETCHT0 384(R8)
-	PREFETCHT0 448(R8)
-	LEAQ       14(AX), R8
-	CMPQ       R8, CX
-	CMOVQGT    CX, R8
+	MOVLQSX    52(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	PREFETCHT0 256(R9)
+	PREFETCHT0 320(R9)
+	PREFETCHT0 384(R9)
+	PREFETCHT0 448(R9)
 	MOVQ       288(DX), R9
-	MOVLQSX    (R9)(R8*4), R8
-	MOVQ       96(DX), R9
-	MOVQ       (R9)(R8*8), R8
-	MOVQ       72(DX), R9
-	LEAQ       (R9)(R8*8), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	PREFETCHT0 128(R8)
-	PREFETCHT0 192(R8)
-	PREFETCHT0 256(R8)
-	PREFETCHT0 320(R8)
-	PREFETCHT0 384(R8)
-	PREFETCHT0 448(R8)
-	LEAQ       15(AX), R8
-	CMPQ       R8, CX
-	CMOVQGT    CX, R8
+	MOVLQSX    56(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	PREFETCHT0 256(R9)
+	PREFETCHT0 320(R9)
+	PREFETCHT0 384(R9)
+	PREFETCHT0 448(R9)
 	MOVQ       288(DX), R9
-	MOVLQSX    (R9)(R8*4), R8
-	MOVQ       96(DX), R9
-	MOVQ       (R9)(R8*8), R8
-	MOVQ       72(DX), R9
-	LEAQ       (R9)(R8*8), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	PREFETCHT0 128(R8)
-	PREFETCHT0 192(R8)
-	PREFETCHT0 256(R8)
-	PREFETCHT0 320(R8)
-	PREFETCHT0 384(R8)
-	PREFETCHT0 448(R8)
+	MOVLQSX    60(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	PREFETCHT0 256(R9)
+	PREFETCHT0 320(R9)
+	PREFETCHT0 384(R9)
+	PREFETCHT0 448(R9)
 
-near1045:
-	LEAQ             (AX), R8
-	CMPQ             R8, CX
-	CMOVQGT          CX, R8
-	LEAQ             12(AX), R9
-	CMPQ             R9, CX
-	CMOVQGT          CX, R9
-	MOVLQSX          (SI)(R9*4), R10
-	ANDQ             $-2, R10
-	SHLQ             $0x06, R10
-	PREFETCHT0       (DI)(R10*1)
-	PREFETCHT0       64(DI)(R10*1)
-	MOVQ             312(DX), R10
-	MOVLQSX          (R10)(R9*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(DX), R9
-	PREFETCHT0       (R9)
+near1047:
+none1048:
 	MOVQ             312(DX), R9
-	MOVLQSX          (R9)(R8*4), R9
+	MOVLQSX          (R9)(AX*4), R9
 	SHLQ             $0x06, R9
 	ADDQ             24(DX), R9
-	MOVLQSX          (SI)(R8*4), R8
-	XORQ             $0x01, R8
-	SHLQ             $0x06, R8
+	MOVLQSX          (SI)(AX*4), R10
+	XORQ             $0x01, R10
+	SHLQ             $0x06, R10
 	VBROADCASTSD     constants<>+704(SB), Z14
-	VMOVUPD          (DI)(R8*1), Z15
+	VMOVUPD          (DI)(R10*1), Z15
 	VCMPPD           $0x04, Z14, Z15, K1
 	VMOVUPD          (R9), Z16
 	VSUBPD           Z15, Z16, K1, Z14
 	VMAXPD           Z14, Z1, Z1
-	LEAQ             1(AX), R8
-	CMPQ             R8, CX
-	CMOVQGT          CX, R8
-	LEAQ             13(AX), R9
-	CMPQ             R9, CX
-	CMOVQGT          CX, R9
-	MOVLQSX          (SI)(R9*4), R10
-	ANDQ             $-2, R10
-	SHLQ             $0x06, R10
-	PREFETCHT0       (DI)(R10*1)
-	PREFETCHT0       64(DI)(R10*1)
-	MOVQ             312(DX), R10
-	MOVLQSX          (R10)(R9*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(DX), R9
-	PREFETCHT0       (R9)
 	MOVQ             312(DX), R9
-	MOVLQSX          (R9)(R8*4), R9
+	MOVLQSX          4(R9)(AX*4), R9
 	SHLQ             $0x06, R9
 	ADDQ             24(DX), R9
-	MOVLQSX          (SI)(R8*4), R8
-	XORQ             $0x01, R8
-	SHLQ             $0x06, R8
+	MOVLQSX          4(SI)(AX*4), R10
+	XORQ             $0x01, R10
+	SHLQ             $0x06, R10
 	VBROADCASTSD     constants<>+704(SB), Z15
-	VMOVUPD          (DI)(R8*1), Z16
+	VMOVUPD          (DI)(R10*1), Z16
 	VCMPPD           $0x04, Z15, Z16, K1
 	VMOVUPD          (R9), Z17
 	VSUBPD           Z16, Z17, K1, Z15
 	VMAXPD           Z15, Z1, Z1
-	LEAQ             2(AX), R8
-	CMPQ             R8, CX
-	CMOVQGT          CX, R8
-	LEAQ             14(AX), R9
-	CMPQ             R9, CX
-	CMOVQGT          CX, R9
-	MOVLQSX          (SI)(R9*4), R10
-	ANDQ             $-2, R10
-	SHLQ             $0x06, R10
-	PREFETCHT0       (DI)(R10*1)
-	PREFETCHT0       64(DI)(R10*1)
-	MOVQ             312(DX), R10
-	MOVLQSX          (R10)(R9*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(DX), R9
-	PREFETCHT0       (R9)
 	MOVQ             312(DX), R9
-	MOVLQSX          (R9)(R8*4), R9
+	MOVLQSX          8(R9)(AX*4), R9
 	SHLQ             $0x06, R9
 	ADDQ             24(DX), R9
-	MOVLQSX          (SI)(R8*4), R8
-	XORQ             $0x01, R8
-	SHLQ             $0x06, R8
+	MOVLQSX          8(SI)(AX*4), R10
+	XORQ             $0x01, R10
+	SHLQ             $0x06, R10
 	VBROADCASTSD     constants<>+704(SB), Z16
-	VMOVUPD          (DI)(R8*1), Z17
+	VMOVUPD          (DI)(R10*1), Z17
 	VCMPPD           $0x04, Z16, Z17, K1
 	VMOVUPD          (R9), Z18
 	VSUBPD           Z17, Z18, K1, Z16
 	VMAXPD           Z16, Z1, Z1
-	LEAQ             3(AX), R8
-	CMPQ             R8, CX
-	CMOVQGT          CX, R8
-	LEAQ             15(AX), R9
-	CMPQ             R9, CX
-	CMOVQGT          CX, R9
-	MOVLQSX          (SI)(R9*4), R10
-	ANDQ             $-2, R10
-	SHLQ             $0x06, R10
-	PREFETCHT0       (DI)(R10*1)
-	PREFETCHT0       64(DI)(R10*1)
-	MOVQ             312(DX), R10
-	MOVLQSX          (R10)(R9*4), R9
-	SHLQ             $0x06, R9
-	ADDQ             24(DX), R9
-	PREFETCHT0       (R9)
 	MOVQ             312(DX), R9
-	MOVLQSX          (R9)(R8*4), R9
+	MOVLQSX          12(R9)(AX*4), R9
 	SHLQ             $0x06, R9
 	ADDQ             24(DX), R9
-	MOVLQSX          (SI)(R8*4), R8
-	XORQ             $0x01, R8
-	SHLQ             $0x06, R8
+	MOVLQSX          12(SI)(AX*4), R10
+	XORQ             $0x01, R10
+	SHLQ             $0x06, R10
 	VBROADCASTSD     constants<>+704(SB), Z17
-	VMOVUPD          (DI)(R8*1), Z18
+	VMOVUPD          (DI)(R10*1), Z18
 	VCMPPD           $0x04, Z17, Z18, K1
 	VMOVUPD          (R9), Z19
 	VSUBPD           Z18, Z19, K1, Z17
@@ -12345,18 +12318,15 @@ near1045:
 	VMOVUPD          Z27, 64(BX)
 	VMOVUPD          Z28, 128(BX)
 	VMOVUPD          Z29, 192(BX)
-	LEAQ             (AX), R8
-	CMPQ             R8, CX
-	CMOVQGT          CX, R8
 	MOVQ             288(DX), R9
-	MOVLQSX          (R9)(R8*4), R9
+	MOVLQSX          (R9)(AX*4), R9
 	MOVQ             96(DX), R10
 	MOVQ             (R10)(R9*8), R9
 	MOVQ             72(DX), R10
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             (BX), R10
-	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward1046
+	TESTB            $0x01, (SI)(AX*4)
+	JNZ              backward1049
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -12377,9 +12347,9 @@ near1045:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product1047
+	JMP              product1050
 
-backward1046:
+backward1049:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -12412,22 +12382,19 @@ backward1046:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product1047:
+product1050:
 	VMOVUPD          Z14, (BX)
 	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
-	LEAQ             1(AX), R8
-	CMPQ             R8, CX
-	CMOVQGT          CX, R8
 	MOVQ             288(DX), R9
-	MOVLQSX          (R9)(R8*4), R9
+	MOVLQSX          4(R9)(AX*4), R9
 	MOVQ             96(DX), R10
 	MOVQ             (R10)(R9*8), R9
 	MOVQ             72(DX), R10
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             64(BX), R10
-	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward1048
+	TESTB            $0x01, 4(SI)(AX*4)
+	JNZ              backward1051
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -12448,9 +12415,9 @@ product1047:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product1049
+	JMP              product1052
 
-backward1048:
+backward1051:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -12483,22 +12450,19 @@ backward1048:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product1049:
+product1052:
 	VMOVUPD          Z14, 64(BX)
 	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
-	LEAQ             2(AX), R8
-	CMPQ             R8, CX
-	CMOVQGT          CX, R8
 	MOVQ             288(DX), R9
-	MOVLQSX          (R9)(R8*4), R9
+	MOVLQSX          8(R9)(AX*4), R9
 	MOVQ             96(DX), R10
 	MOVQ             (R10)(R9*8), R9
 	MOVQ             72(DX), R10
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             128(BX), R10
-	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward1050
+	TESTB            $0x01, 8(SI)(AX*4)
+	JNZ              backward1053
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -12519,9 +12483,9 @@ product1049:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product1051
+	JMP              product1054
 
-backward1050:
+backward1053:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -12554,22 +12518,19 @@ backward1050:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product1051:
+product1054:
 	VMOVUPD          Z14, 128(BX)
 	VPSUBQ.BCST      constants<>+728(SB), Z14, Z14
 	VPMAXUQ          Z14, Z0, Z0
-	LEAQ             3(AX), R8
-	CMPQ             R8, CX
-	CMOVQGT          CX, R8
 	MOVQ             288(DX), R9
-	MOVLQSX          (R9)(R8*4), R9
+	MOVLQSX          12(R9)(AX*4), R9
 	MOVQ             96(DX), R10
 	MOVQ             (R10)(R9*8), R9
 	MOVQ             72(DX), R10
 	LEAQ             (R10)(R9*8), R9
 	LEAQ             192(BX), R10
-	TESTB            $0x01, (SI)(R8*4)
-	JNZ              backward1052
+	TESTB            $0x01, 12(SI)(AX*4)
+	JNZ              backward1055
 	VMOVUPD          (R9), Z14
 	VMULPD.BCST      (R10), Z14, Z14
 	VMOVUPD          64(R9), Z15
@@ -12590,9 +12551,9 @@ product1051:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z15, Z14, Z14
 	VMOVAPD          Z14, Z14
-	JMP              product1053
+	JMP              product1056
 
-backward1052:
+backward1055:
 	VMOVUPD    (R10), Z14
 	VMULPD     (R9), Z14, Z15
 	VMULPD     64(R9), Z14, Z16
@@ -12625,15 +12586,552 @@ backward1052:
 	VADDPD     Z14, Z16, Z16
 	VMOVAPD    Z16, Z14
 
-product1053:
+product1056:
 	VMOVUPD     Z14, 192(BX)
 	VPSUBQ.BCST constants<>+728(SB), Z14, Z14
 	VPMAXUQ     Z14, Z0, Z0
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x04, AX
-	CMPQ        AX, CX
+	CMPQ        AX, R8
 	JLE         group1044
-	JMP         done1043
+
+rest1045:
+	CMPQ       AX, CX
+	JG         grouped1046
+	LEAQ       15(AX), R8
+	CMPQ       R8, CX
+	JG         none1058
+	CMPQ       560(DX), $0x00
+	JEQ        none1058
+	MOVLQSX    48(SI)(AX*4), R8
+	ANDQ       $-2, R8
+	SHLQ       $0x06, R8
+	PREFETCHT0 (DI)(R8*1)
+	PREFETCHT0 64(DI)(R8*1)
+	MOVQ       312(DX), R8
+	MOVLQSX    48(R8)(AX*4), R8
+	SHLQ       $0x06, R8
+	ADDQ       24(DX), R8
+	PREFETCHT0 (R8)
+	MOVLQSX    52(SI)(AX*4), R8
+	ANDQ       $-2, R8
+	SHLQ       $0x06, R8
+	PREFETCHT0 (DI)(R8*1)
+	PREFETCHT0 64(DI)(R8*1)
+	MOVQ       312(DX), R8
+	MOVLQSX    52(R8)(AX*4), R8
+	SHLQ       $0x06, R8
+	ADDQ       24(DX), R8
+	PREFETCHT0 (R8)
+	MOVLQSX    56(SI)(AX*4), R8
+	ANDQ       $-2, R8
+	SHLQ       $0x06, R8
+	PREFETCHT0 (DI)(R8*1)
+	PREFETCHT0 64(DI)(R8*1)
+	MOVQ       312(DX), R8
+	MOVLQSX    56(R8)(AX*4), R8
+	SHLQ       $0x06, R8
+	ADDQ       24(DX), R8
+	PREFETCHT0 (R8)
+	MOVLQSX    60(SI)(AX*4), R8
+	ANDQ       $-2, R8
+	SHLQ       $0x06, R8
+	PREFETCHT0 (DI)(R8*1)
+	PREFETCHT0 64(DI)(R8*1)
+	MOVQ       312(DX), R8
+	MOVLQSX    60(R8)(AX*4), R8
+	SHLQ       $0x06, R8
+	ADDQ       24(DX), R8
+	PREFETCHT0 (R8)
+	CMPQ       408(DX), $0x00
+	JEQ        near1057
+	MOVQ       288(DX), R8
+	MOVLQSX    48(R8)(AX*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       72(DX), R9
+	LEAQ       (R9)(R8*8), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	PREFETCHT0 256(R8)
+	PREFETCHT0 320(R8)
+	PREFETCHT0 384(R8)
+	PREFETCHT0 448(R8)
+	MOVQ       288(DX), R8
+	MOVLQSX    52(R8)(AX*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       72(DX), R9
+	LEAQ       (R9)(R8*8), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	PREFETCHT0 256(R8)
+	PREFETCHT0 320(R8)
+	PREFETCHT0 384(R8)
+	PREFETCHT0 448(R8)
+	MOVQ       288(DX), R8
+	MOVLQSX    56(R8)(AX*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       72(DX), R9
+	LEAQ       (R9)(R8*8), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	PREFETCHT0 256(R8)
+	PREFETCHT0 320(R8)
+	PREFETCHT0 384(R8)
+	PREFETCHT0 448(R8)
+	MOVQ       288(DX), R8
+	MOVLQSX    60(R8)(AX*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       72(DX), R9
+	LEAQ       (R9)(R8*8), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	PREFETCHT0 256(R8)
+	PREFETCHT0 320(R8)
+	PREFETCHT0 384(R8)
+	PREFETCHT0 448(R8)
+
+near1057:
+none1058:
+	LEAQ             (AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	MOVQ             312(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          (SI)(R8*4), R8
+	XORQ             $0x01, R8
+	SHLQ             $0x06, R8
+	VBROADCASTSD     constants<>+704(SB), Z14
+	VMOVUPD          (DI)(R8*1), Z15
+	VCMPPD           $0x04, Z14, Z15, K1
+	VMOVUPD          (R9), Z16
+	VSUBPD           Z15, Z16, K1, Z14
+	VMAXPD           Z14, Z1, Z1
+	LEAQ             1(AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	MOVQ             312(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          (SI)(R8*4), R8
+	XORQ             $0x01, R8
+	SHLQ             $0x06, R8
+	VBROADCASTSD     constants<>+704(SB), Z15
+	VMOVUPD          (DI)(R8*1), Z16
+	VCMPPD           $0x04, Z15, Z16, K1
+	VMOVUPD          (R9), Z17
+	VSUBPD           Z16, Z17, K1, Z15
+	VMAXPD           Z15, Z1, Z1
+	LEAQ             2(AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	MOVQ             312(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          (SI)(R8*4), R8
+	XORQ             $0x01, R8
+	SHLQ             $0x06, R8
+	VBROADCASTSD     constants<>+704(SB), Z16
+	VMOVUPD          (DI)(R8*1), Z17
+	VCMPPD           $0x04, Z16, Z17, K1
+	VMOVUPD          (R9), Z18
+	VSUBPD           Z17, Z18, K1, Z16
+	VMAXPD           Z16, Z1, Z1
+	LEAQ             3(AX), R8
+	CMPQ             R8, CX
+	CMOVQGT          CX, R8
+	MOVQ             312(DX), R9
+	MOVLQSX          (R9)(R8*4), R9
+	SHLQ             $0x06, R9
+	ADDQ             24(DX), R9
+	MOVLQSX          (SI)(R8*4), R8
+	XORQ             $0x01, R8
+	SHLQ             $0x06, R8
+	VBROADCASTSD     constants<>+704(SB), Z17
+	VMOVUPD          (DI)(R8*1), Z18
+	VCMPPD           $0x04, Z17, Z18, K1
+	VMOVUPD          (R9), Z19
+	VSUBPD           Z18, Z19, K1, Z17
+	VMAXPD           Z17, Z1, Z1
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K1
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z15, K2
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K3
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z17, K4
+	VMOVAPD          Z3, Z18
+	VFMADD231PD      Z2, Z14, Z18
+	VMOVAPD          Z3, Z19
+	VFMADD231PD      Z2, Z15, Z19
+	VMOVAPD          Z3, Z20
+	VFMADD231PD      Z2, Z16, Z20
+	VMOVAPD          Z3, Z21
+	VFMADD231PD      Z2, Z17, Z21
+	VSUBPD           Z3, Z18, Z2
+	VSUBPD           Z3, Z19, Z22
+	VSUBPD           Z3, Z20, Z23
+	VSUBPD           Z3, Z21, Z3
+	VFNMADD231PD     Z4, Z2, Z14
+	VFNMADD231PD     Z4, Z22, Z15
+	VFNMADD231PD     Z4, Z23, Z16
+	VFNMADD231PD     Z4, Z3, Z17
+	VFNMADD231PD     Z5, Z2, Z14
+	VFNMADD231PD     Z5, Z22, Z15
+	VFNMADD231PD     Z5, Z23, Z16
+	VFNMADD231PD     Z5, Z3, Z17
+	VMOVAPD          Z11, Z4
+	VMOVAPD          Z11, Z5
+	VMOVAPD          Z11, Z24
+	VMOVAPD          Z11, Z11
+	VFMADD213PD      Z10, Z14, Z4
+	VFMADD213PD      Z10, Z15, Z5
+	VFMADD213PD      Z10, Z16, Z24
+	VFMADD213PD      Z10, Z17, Z11
+	VFMADD213PD      Z9, Z14, Z4
+	VFMADD213PD      Z9, Z15, Z5
+	VFMADD213PD      Z9, Z16, Z24
+	VFMADD213PD      Z9, Z17, Z11
+	VFMADD213PD      Z8, Z14, Z4
+	VFMADD213PD      Z8, Z15, Z5
+	VFMADD213PD      Z8, Z16, Z24
+	VFMADD213PD      Z8, Z17, Z11
+	VFMADD213PD      Z7, Z14, Z4
+	VFMADD213PD      Z7, Z15, Z5
+	VFMADD213PD      Z7, Z16, Z24
+	VFMADD213PD      Z7, Z17, Z11
+	VFMADD213PD      Z6, Z14, Z4
+	VFMADD213PD      Z6, Z15, Z5
+	VFMADD213PD      Z6, Z16, Z24
+	VFMADD213PD      Z6, Z17, Z11
+	VFMADD213PD.BCST constants<>+784(SB), Z14, Z4
+	VFMADD213PD.BCST constants<>+784(SB), Z15, Z5
+	VFMADD213PD.BCST constants<>+784(SB), Z16, Z24
+	VFMADD213PD.BCST constants<>+784(SB), Z17, Z11
+	VMULPD           Z14, Z4, Z4
+	VMULPD           Z15, Z5, Z5
+	VMULPD           Z16, Z24, Z24
+	VMULPD           Z17, Z11, Z11
+	VPSLLQ           $0x30, Z18, Z2
+	VPERMI2PD        Z13, Z12, Z18
+	VPSLLQ           $0x30, Z19, Z22
+	VPERMI2PD        Z13, Z12, Z19
+	VPSLLQ           $0x30, Z20, Z23
+	VPERMI2PD        Z13, Z12, Z20
+	VPSLLQ           $0x30, Z21, Z3
+	VPERMI2PD        Z13, Z12, Z21
+	VPADDQ           Z2, Z18, Z18
+	VPADDQ           Z22, Z19, Z19
+	VPADDQ           Z23, Z20, Z20
+	VPADDQ           Z3, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K1, Z4
+	VFMADD213PD.Z    Z19, Z19, K2, Z5
+	VFMADD213PD.Z    Z20, Z20, K3, Z24
+	VFMADD213PD.Z    Z21, Z21, K4, Z11
+	VMOVUPD          Z4, (BX)
+	VMOVUPD          Z5, 64(BX)
+	VMOVUPD          Z24, 128(BX)
+	VMOVUPD          Z11, 192(BX)
+	LEAQ             (AX), DI
+	CMPQ             DI, CX
+	CMOVQGT          CX, DI
+	MOVQ             288(DX), R8
+	MOVLQSX          (R8)(DI*4), R8
+	MOVQ             96(DX), R9
+	MOVQ             (R9)(R8*8), R8
+	MOVQ             72(DX), R9
+	LEAQ             (R9)(R8*8), R8
+	LEAQ             (BX), R9
+	TESTB            $0x01, (SI)(DI*4)
+	JNZ              backward1059
+	VMOVUPD          (R8), Z2
+	VMULPD.BCST      (R9), Z2, Z2
+	VMOVUPD          64(R8), Z3
+	VMULPD.BCST      8(R9), Z3, Z3
+	VMOVUPD          128(R8), Z4
+	VMULPD.BCST      16(R9), Z4, Z4
+	VMOVUPD          192(R8), Z5
+	VMULPD.BCST      24(R9), Z5, Z5
+	VMOVUPD          256(R8), Z6
+	VFMADD231PD.BCST 32(R9), Z6, Z2
+	VMOVUPD          320(R8), Z6
+	VFMADD231PD.BCST 40(R9), Z6, Z3
+	VMOVUPD          384(R8), Z6
+	VFMADD231PD.BCST 48(R9), Z6, Z4
+	VMOVUPD          448(R8), Z6
+	VFMADD231PD.BCST 56(R9), Z6, Z5
+	VADDPD           Z4, Z2, Z2
+	VADDPD           Z5, Z3, Z3
+	VADDPD           Z3, Z2, Z2
+	VMOVAPD          Z2, Z2
+	JMP              product1060
+
+backward1059:
+	VMOVUPD    (R9), Z2
+	VMULPD     (R8), Z2, Z3
+	VMULPD     64(R8), Z2, Z4
+	VMULPD     128(R8), Z2, Z5
+	VMULPD     192(R8), Z2, Z6
+	VMULPD     256(R8), Z2, Z7
+	VMULPD     320(R8), Z2, Z8
+	VMULPD     384(R8), Z2, Z9
+	VMULPD     448(R8), Z2, Z2
+	VUNPCKLPD  Z4, Z3, Z10
+	VUNPCKHPD  Z4, Z3, Z3
+	VADDPD     Z3, Z10, Z10
+	VUNPCKLPD  Z6, Z5, Z3
+	VUNPCKHPD  Z6, Z5, Z4
+	VADDPD     Z4, Z3, Z3
+	VUNPCKLPD  Z8, Z7, Z4
+	VUNPCKHPD  Z8, Z7, Z5
+	VADDPD     Z5, Z4, Z4
+	VUNPCKLPD  Z2, Z9, Z5
+	VUNPCKHPD  Z2, Z9, Z2
+	VADDPD     Z2, Z5, Z5
+	VSHUFF64X2 $0x88, Z3, Z10, Z2
+	VSHUFF64X2 $0xdd, Z3, Z10, Z3
+	VADDPD     Z3, Z2, Z2
+	VSHUFF64X2 $0x88, Z5, Z4, Z3
+	VSHUFF64X2 $0xdd, Z5, Z4, Z4
+	VADDPD     Z4, Z3, Z3
+	VSHUFF64X2 $0x88, Z3, Z2, Z4
+	VSHUFF64X2 $0xdd, Z3, Z2, Z2
+	VADDPD     Z2, Z4, Z4
+	VMOVAPD    Z4, Z2
+
+product1060:
+	VMOVUPD          Z2, (BX)
+	VPSUBQ.BCST      constants<>+728(SB), Z2, Z2
+	VPMAXUQ          Z2, Z0, Z0
+	LEAQ             1(AX), DI
+	CMPQ             DI, CX
+	CMOVQGT          CX, DI
+	MOVQ             288(DX), R8
+	MOVLQSX          (R8)(DI*4), R8
+	MOVQ             96(DX), R9
+	MOVQ             (R9)(R8*8), R8
+	MOVQ             72(DX), R9
+	LEAQ             (R9)(R8*8), R8
+	LEAQ             64(BX), R9
+	TESTB            $0x01, (SI)(DI*4)
+	JNZ              backward1061
+	VMOVUPD          (R8), Z2
+	VMULPD.BCST      (R9), Z2, Z2
+	VMOVUPD          64(R8), Z3
+	VMULPD.BCST      8(R9), Z3, Z3
+	VMOVUPD          128(R8), Z4
+	VMULPD.BCST      16(R9), Z4, Z4
+	VMOVUPD          192(R8), Z5
+	VMULPD.BCST      24(R9), Z5, Z5
+	VMOVUPD          256(R8), Z6
+	VFMADD231PD.BCST 32(R9), Z6, Z2
+	VMOVUPD          320(R8), Z6
+	VFMADD231PD.BCST 40(R9), Z6, Z3
+	VMOVUPD          384(R8), Z6
+	VFMADD231PD.BCST 48(R9), Z6, Z4
+	VMOVUPD          448(R8), Z6
+	VFMADD231PD.BCST 56(R9), Z6, Z5
+	VADDPD           Z4, Z2, Z2
+	VADDPD           Z5, Z3, Z3
+	VADDPD           Z3, Z2, Z2
+	VMOVAPD          Z2, Z2
+	JMP              product1062
+
+backward1061:
+	VMOVUPD    (R9), Z2
+	VMULPD     (R8), Z2, Z3
+	VMULPD     64(R8), Z2, Z4
+	VMULPD     128(R8), Z2, Z5
+	VMULPD     192(R8), Z2, Z6
+	VMULPD     256(R8), Z2, Z7
+	VMULPD     320(R8), Z2, Z8
+	VMULPD     384(R8), Z2, Z9
+	VMULPD     448(R8), Z2, Z2
+	VUNPCKLPD  Z4, Z3, Z10
+	VUNPCKHPD  Z4, Z3, Z3
+	VADDPD     Z3, Z10, Z10
+	VUNPCKLPD  Z6, Z5, Z3
+	VUNPCKHPD  Z6, Z5, Z4
+	VADDPD     Z4, Z3, Z3
+	VUNPCKLPD  Z8, Z7, Z4
+	VUNPCKHPD  Z8, Z7, Z5
+	VADDPD     Z5, Z4, Z4
+	VUNPCKLPD  Z2, Z9, Z5
+	VUNPCKHPD  Z2, Z9, Z2
+	VADDPD     Z2, Z5, Z5
+	VSHUFF64X2 $0x88, Z3, Z10, Z2
+	VSHUFF64X2 $0xdd, Z3, Z10, Z3
+	VADDPD     Z3, Z2, Z2
+	VSHUFF64X2 $0x88, Z5, Z4, Z3
+	VSHUFF64X2 $0xdd, Z5, Z4, Z4
+	VADDPD     Z4, Z3, Z3
+	VSHUFF64X2 $0x88, Z3, Z2, Z4
+	VSHUFF64X2 $0xdd, Z3, Z2, Z2
+	VADDPD     Z2, Z4, Z4
+	VMOVAPD    Z4, Z2
+
+product1062:
+	VMOVUPD          Z2, 64(BX)
+	VPSUBQ.BCST      constants<>+728(SB), Z2, Z2
+	VPMAXUQ          Z2, Z0, Z0
+	LEAQ             2(AX), DI
+	CMPQ             DI, CX
+	CMOVQGT          CX, DI
+	MOVQ             288(DX), R8
+	MOVLQSX          (R8)(DI*4), R8
+	MOVQ             96(DX), R9
+	MOVQ             (R9)(R8*8), R8
+	MOVQ             72(DX), R9
+	LEAQ             (R9)(R8*8), R8
+	LEAQ             128(BX), R9
+	TESTB            $0x01, (SI)(DI*4)
+	JNZ              backward1063
+	VMOVUPD          (R8), Z2
+	VMULPD.BCST      (R9), Z2, Z2
+	VMOVUPD          64(R8), Z3
+	VMULPD.BCST      8(R9), Z3, Z3
+	VMOVUPD          128(R8), Z4
+	VMULPD.BCST      16(R9), Z4, Z4
+	VMOVUPD          192(R8), Z5
+	VMULPD.BCST      24(R9), Z5, Z5
+	VMOVUPD          256(R8), Z6
+	VFMADD231PD.BCST 32(R9), Z6, Z2
+	VMOVUPD          320(R8), Z6
+	VFMADD231PD.BCST 40(R9), Z6, Z3
+	VMOVUPD          384(R8), Z6
+	VFMADD231PD.BCST 48(R9), Z6, Z4
+	VMOVUPD          448(R8), Z6
+	VFMADD231PD.BCST 56(R9), Z6, Z5
+	VADDPD           Z4, Z2, Z2
+	VADDPD           Z5, Z3, Z3
+	VADDPD           Z3, Z2, Z2
+	VMOVAPD          Z2, Z2
+	JMP              product1064
+
+backward1063:
+	VMOVUPD    (R9), Z2
+	VMULPD     (R8), Z2, Z3
+	VMULPD     64(R8), Z2, Z4
+	VMULPD     128(R8), Z2, Z5
+	VMULPD     192(R8), Z2, Z6
+	VMULPD     256(R8), Z2, Z7
+	VMULPD     320(R8), Z2, Z8
+	VMULPD     384(R8), Z2, Z9
+	VMULPD     448(R8), Z2, Z2
+	VUNPCKLPD  Z4, Z3, Z10
+	VUNPCKHPD  Z4, Z3, Z3
+	VADDPD     Z3, Z10, Z10
+	VUNPCKLPD  Z6, Z5, Z3
+	VUNPCKHPD  Z6, Z5, Z4
+	VADDPD     Z4, Z3, Z3
+	VUNPCKLPD  Z8, Z7, Z4
+	VUNPCKHPD  Z8, Z7, Z5
+	VADDPD     Z5, Z4, Z4
+	VUNPCKLPD  Z2, Z9, Z5
+	VUNPCKHPD  Z2, Z9, Z2
+	VADDPD     Z2, Z5, Z5
+	VSHUFF64X2 $0x88, Z3, Z10, Z2
+	VSHUFF64X2 $0xdd, Z3, Z10, Z3
+	VADDPD     Z3, Z2, Z2
+	VSHUFF64X2 $0x88, Z5, Z4, Z3
+	VSHUFF64X2 $0xdd, Z5, Z4, Z4
+	VADDPD     Z4, Z3, Z3
+	VSHUFF64X2 $0x88, Z3, Z2, Z4
+	VSHUFF64X2 $0xdd, Z3, Z2, Z2
+	VADDPD     Z2, Z4, Z4
+	VMOVAPD    Z4, Z2
+
+product1064:
+	VMOVUPD          Z2, 128(BX)
+	VPSUBQ.BCST      constants<>+728(SB), Z2, Z2
+	VPMAXUQ          Z2, Z0, Z0
+	LEAQ             3(AX), AX
+	CMPQ             AX, CX
+	CMOVQGT          CX, AX
+	MOVQ             288(DX), CX
+	MOVLQSX          (CX)(AX*4), CX
+	MOVQ             96(DX), DI
+	MOVQ             (DI)(CX*8), CX
+	MOVQ             72(DX), DX
+	LEAQ             (DX)(CX*8), CX
+	LEAQ             192(BX), DX
+	TESTB            $0x01, (SI)(AX*4)
+	JNZ              backward1065
+	VMOVUPD          (CX), Z2
+	VMULPD.BCST      (DX), Z2, Z2
+	VMOVUPD          64(CX), Z3
+	VMULPD.BCST      8(DX), Z3, Z3
+	VMOVUPD          128(CX), Z4
+	VMULPD.BCST      16(DX), Z4, Z4
+	VMOVUPD          192(CX), Z5
+	VMULPD.BCST      24(DX), Z5, Z5
+	VMOVUPD          256(CX), Z6
+	VFMADD231PD.BCST 32(DX), Z6, Z2
+	VMOVUPD          320(CX), Z6
+	VFMADD231PD.BCST 40(DX), Z6, Z3
+	VMOVUPD          384(CX), Z6
+	VFMADD231PD.BCST 48(DX), Z6, Z4
+	VMOVUPD          448(CX), Z6
+	VFMADD231PD.BCST 56(DX), Z6, Z5
+	VADDPD           Z4, Z2, Z2
+	VADDPD           Z5, Z3, Z3
+	VADDPD           Z3, Z2, Z2
+	VMOVAPD          Z2, Z2
+	JMP              product1066
+
+backward1065:
+	VMOVUPD    (DX), Z2
+	VMULPD     (CX), Z2, Z3
+	VMULPD     64(CX), Z2, Z4
+	VMULPD     128(CX), Z2, Z5
+	VMULPD     192(CX), Z2, Z6
+	VMULPD     256(CX), Z2, Z7
+	VMULPD     320(CX), Z2, Z8
+	VMULPD     384(CX), Z2, Z9
+	VMULPD     448(CX), Z2, Z2
+	VUNPCKLPD  Z4, Z3, Z10
+	VUNPCKHPD  Z4, Z3, Z3
+	VADDPD     Z3, Z10, Z10
+	VUNPCKLPD  Z6, Z5, Z3
+	VUNPCKHPD  Z6, Z5, Z4
+	VADDPD     Z4, Z3, Z3
+	VUNPCKLPD  Z8, Z7, Z4
+	VUNPCKHPD  Z8, Z7, Z5
+	VADDPD     Z5, Z4, Z4
+	VUNPCKLPD  Z2, Z9, Z5
+	VUNPCKHPD  Z2, Z9, Z2
+	VADDPD     Z2, Z5, Z5
+	VSHUFF64X2 $0x88, Z3, Z10, Z2
+	VSHUFF64X2 $0xdd, Z3, Z10, Z3
+	VADDPD     Z3, Z2, Z2
+	VSHUFF64X2 $0x88, Z5, Z4, Z3
+	VSHUFF64X2 $0xdd, Z5, Z4, Z4
+	VADDPD     Z4, Z3, Z3
+	VSHUFF64X2 $0x88, Z3, Z2, Z4
+	VSHUFF64X2 $0xdd, Z3, Z2, Z2
+	VADDPD     Z2, Z4, Z4
+	VMOVAPD    Z4, Z2
+
+product1066:
+	VMOVUPD     Z2, 192(BX)
+	VPSUBQ.BCST constants<>+728(SB), Z2, Z2
+	VPMAXUQ     Z2, Z0, Z0
+	ADDQ        $0x00000100, BX
+
+grouped1046:
+	JMP done1043
 
 few1042:
 	MOVQ  $-1, SI
@@ -12643,203 +13141,176 @@ few1042:
 	MOVQ  336(DX), SI
 	MOVQ  264(DX), DI
 	MOVQ  48(DX), R8
+	LEAQ  -3(CX), R9
+	CMPQ  AX, R9
+	JG    rest1068
 
-group1054:
-	CMPQ    408(DX), $0x00
-	JEQ     near1055
-	LEAQ    12(AX), R9
-	CMPQ    R9, CX
-	CMOVQGT CX, R9
-	MOVQ    288(DX), R10
-	MOVLQSX (R10)(R9*4), R9
-	MOVQ    96(DX), R10
-	MOVQ    (R10)(R9*8), R9
-	MOVQ    72(DX), R10
-	LEAQ    (R10)(R9*8), R9
-	MOVQ    BX, R10
-	IMULQ   R10, R10
-	SHRQ    $0x03, R10
-	ADDQ    R9, R10
-
-ahead1056:
-	PREFETCHT0 (R9)
-	ADDQ       $0x40, R9
-	CMPQ       R9, R10
-	JL         ahead1056
-	LEAQ       13(AX), R9
-	CMPQ       R9, CX
-	CMOVQGT    CX, R9
+group1067:
+	LEAQ       15(AX), R10
+	CMPQ       R10, CX
+	JG         none1071
+	CMPQ       560(DX), $0x00
+	JEQ        none1071
+	MOVLQSX    48(DI)(AX*4), R10
+	ANDQ       $-2, R10
+	IMULQ      BX, R10
+	PREFETCHT0 (R8)(R10*1)
+	PREFETCHT0 64(R8)(R10*1)
+	MOVQ       312(DX), R10
+	MOVLQSX    48(R10)(AX*4), R10
+	IMULQ      BX, R10
+	ADDQ       24(DX), R10
+	PREFETCHT0 (R10)
+	MOVLQSX    52(DI)(AX*4), R10
+	ANDQ       $-2, R10
+	IMULQ      BX, R10
+	PREFETCHT0 (R8)(R10*1)
+	PREFETCHT0 64(R8)(R10*1)
+	MOVQ       312(DX), R10
+	MOVLQSX    52(R10)(AX*4), R10
+	IMULQ      BX, R10
+	ADDQ       24(DX), R10
+	PREFETCHT0 (R10)
+	MOVLQSX    56(DI)(AX*4), R10
+	ANDQ       $-2, R10
+	IMULQ      BX, R10
+	PREFETCHT0 (R8)(R10*1)
+	PREFETCHT0 64(R8)(R10*1)
+	MOVQ       312(DX), R10
+	MOVLQSX    56(R10)(AX*4), R10
+	IMULQ      BX, R10
+	ADDQ       24(DX), R10
+	PREFETCHT0 (R10)
+	MOVLQSX    60(DI)(AX*4), R10
+	ANDQ       $-2, R10
+	IMULQ      BX, R10
+	PREFETCHT0 (R8)(R10*1)
+	PREFETCHT0 64(R8)(R10*1)
+	MOVQ       312(DX), R10
+	MOVLQSX    60(R10)(AX*4), R10
+	IMULQ      BX, R10
+	ADDQ       24(DX), R10
+	PREFETCHT0 (R10)
+	CMPQ       408(DX), $0x00
+	JEQ        near1070
 	MOVQ       288(DX), R10
-	MOVLQSX    (R10)(R9*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       72(DX), R10
-	LEAQ       (R10)(R9*8), R9
-	MOVQ       BX, R10
-	IMULQ      R10, R10
-	SHRQ       $0x03, R10
-	ADDQ       R9, R10
+	MOVLQSX    48(R10)(AX*4), R10
+	MOVQ       96(DX), R11
+	MOVQ       (R11)(R10*8), R10
+	MOVQ       72(DX), R11
+	LEAQ       (R11)(R10*8), R10
+	MOVQ       BX, R11
+	IMULQ      R11, R11
+	SHRQ       $0x03, R11
+	ADDQ       R10, R11
 
-ahead1057:
-	PREFETCHT0 (R9)
-	ADDQ       $0x40, R9
-	CMPQ       R9, R10
-	JL         ahead1057
-	LEAQ       14(AX), R9
-	CMPQ       R9, CX
-	CMOVQGT    CX, R9
+ahead1072:
+	PREFETCHT0 (R10)
+	ADDQ       $0x40, R10
+	CMPQ       R10, R11
+	JL         ahead1072
 	MOVQ       288(DX), R10
-	MOVLQSX    (R10)(R9*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       72(DX), R10
-	LEAQ       (R10)(R9*8), R9
-	MOVQ       BX, R10
-	IMULQ      R10, R10
-	SHRQ       $0x03, R10
-	ADDQ       R9, R10
+	MOVLQSX    52(R10)(AX*4), R10
+	MOVQ       96(DX), R11
+	MOVQ       (R11)(R10*8), R10
+	MOVQ       72(DX), R11
+	LEAQ       (R11)(R10*8), R10
+	MOVQ       BX, R11
+	IMULQ      R11, R11
+	SHRQ       $0x03, R11
+	ADDQ       R10, R11
 
-ahead1058:
-	PREFETCHT0 (R9)
-	ADDQ       $0x40, R9
-	CMPQ       R9, R10
-	JL         ahead1058
-	LEAQ       15(AX), R9
-	CMPQ       R9, CX
-	CMOVQGT    CX, R9
+ahead1073:
+	PREFETCHT0 (R10)
+	ADDQ       $0x40, R10
+	CMPQ       R10, R11
+	JL         ahead1073
 	MOVQ       288(DX), R10
-	MOVLQSX    (R10)(R9*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       72(DX), R10
-	LEAQ       (R10)(R9*8), R9
-	MOVQ       BX, R10
-	IMULQ      R10, R10
-	SHRQ       $0x03, R10
-	ADDQ       R9, R10
+	MOVLQSX    56(R10)(AX*4), R10
+	MOVQ       96(DX), R11
+	MOVQ       (R11)(R10*8), R10
+	MOVQ       72(DX), R11
+	LEAQ       (R11)(R10*8), R10
+	MOVQ       BX, R11
+	IMULQ      R11, R11
+	SHRQ       $0x03, R11
+	ADDQ       R10, R11
 
-ahead1059:
-	PREFETCHT0 (R9)
-	ADDQ       $0x40, R9
-	CMPQ       R9, R10
-	JL         ahead1059
+ahead1074:
+	PREFETCHT0 (R10)
+	ADDQ       $0x40, R10
+	CMPQ       R10, R11
+	JL         ahead1074
+	MOVQ       288(DX), R10
+	MOVLQSX    60(R10)(AX*4), R10
+	MOVQ       96(DX), R11
+	MOVQ       (R11)(R10*8), R10
+	MOVQ       72(DX), R11
+	LEAQ       (R11)(R10*8), R10
+	MOVQ       BX, R11
+	IMULQ      R11, R11
+	SHRQ       $0x03, R11
+	ADDQ       R10, R11
 
-near1055:
-	LEAQ             (AX), R9
-	CMPQ             R9, CX
-	CMOVQGT          CX, R9
-	LEAQ             12(AX), R10
-	CMPQ             R10, CX
-	CMOVQGT          CX, R10
-	MOVLQSX          (DI)(R10*4), R11
-	ANDQ             $-2, R11
-	IMULQ            BX, R11
-	PREFETCHT0       (R8)(R11*1)
-	PREFETCHT0       64(R8)(R11*1)
-	MOVQ             312(DX), R11
-	MOVLQSX          (R11)(R10*4), R10
-	IMULQ            BX, R10
-	ADDQ             24(DX), R10
-	PREFETCHT0       (R10)
+ahead1075:
+	PREFETCHT0 (R10)
+	ADDQ       $0x40, R10
+	CMPQ       R10, R11
+	JL         ahead1075
+
+near1070:
+none1071:
 	MOVQ             312(DX), R10
-	MOVLQSX          (R10)(R9*4), R10
+	MOVLQSX          (R10)(AX*4), R10
 	IMULQ            BX, R10
 	ADDQ             24(DX), R10
-	MOVLQSX          (DI)(R9*4), R9
-	XORQ             $0x01, R9
-	IMULQ            BX, R9
+	MOVLQSX          (DI)(AX*4), R11
+	XORQ             $0x01, R11
+	IMULQ            BX, R11
 	VBROADCASTSD     constants<>+704(SB), Z14
-	VMOVUPD.Z        (R8)(R9*1), K1, Z15
+	VMOVUPD.Z        (R8)(R11*1), K1, Z15
 	VCMPPD           $0x04, Z14, Z15, K1, K2
 	VMOVUPD.Z        (R10), K1, Z16
 	VSUBPD           Z15, Z16, K2, Z14
 	VMOVAPD.Z        Z14, K1, Z14
 	VMAXPD           Z14, Z1, Z1
-	LEAQ             1(AX), R9
-	CMPQ             R9, CX
-	CMOVQGT          CX, R9
-	LEAQ             13(AX), R10
-	CMPQ             R10, CX
-	CMOVQGT          CX, R10
-	MOVLQSX          (DI)(R10*4), R11
-	ANDQ             $-2, R11
-	IMULQ            BX, R11
-	PREFETCHT0       (R8)(R11*1)
-	PREFETCHT0       64(R8)(R11*1)
-	MOVQ             312(DX), R11
-	MOVLQSX          (R11)(R10*4), R10
-	IMULQ            BX, R10
-	ADDQ             24(DX), R10
-	PREFETCHT0       (R10)
 	MOVQ             312(DX), R10
-	MOVLQSX          (R10)(R9*4), R10
+	MOVLQSX          4(R10)(AX*4), R10
 	IMULQ            BX, R10
 	ADDQ             24(DX), R10
-	MOVLQSX          (DI)(R9*4), R9
-	XORQ             $0x01, R9
-	IMULQ            BX, R9
+	MOVLQSX          4(DI)(AX*4), R11
+	XORQ             $0x01, R11
+	IMULQ            BX, R11
 	VBROADCASTSD     constants<>+704(SB), Z15
-	VMOVUPD.Z        (R8)(R9*1), K1, Z16
+	VMOVUPD.Z        (R8)(R11*1), K1, Z16
 	VCMPPD           $0x04, Z15, Z16, K1, K2
 	VMOVUPD.Z        (R10), K1, Z17
 	VSUBPD           Z16, Z17, K2, Z15
 	VMOVAPD.Z        Z15, K1, Z15
 	VMAXPD           Z15, Z1, Z1
-	LEAQ             2(AX), R9
-	CMPQ             R9, CX
-	CMOVQGT          CX, R9
-	LEAQ             14(AX), R10
-	CMPQ             R10, CX
-	CMOVQGT          CX, R10
-	MOVLQSX          (DI)(R10*4), R11
-	ANDQ             $-2, R11
-	IMULQ            BX, R11
-	PREFETCHT0       (R8)(R11*1)
-	PREFETCHT0       64(R8)(R11*1)
-	MOVQ             312(DX), R11
-	MOVLQSX          (R11)(R10*4), R10
-	IMULQ            BX, R10
-	ADDQ             24(DX), R10
-	PREFETCHT0       (R10)
 	MOVQ             312(DX), R10
-	MOVLQSX          (R10)(R9*4), R10
+	MOVLQSX          8(R10)(AX*4), R10
 	IMULQ            BX, R10
 	ADDQ             24(DX), R10
-	MOVLQSX          (DI)(R9*4), R9
-	XORQ             $0x01, R9
-	IMULQ            BX, R9
+	MOVLQSX          8(DI)(AX*4), R11
+	XORQ             $0x01, R11
+	IMULQ            BX, R11
 	VBROADCASTSD     constants<>+704(SB), Z16
-	VMOVUPD.Z        (R8)(R9*1), K1, Z17
+	VMOVUPD.Z        (R8)(R11*1), K1, Z17
 	VCMPPD           $0x04, Z16, Z17, K1, K2
 	VMOVUPD.Z        (R10), K1, Z18
 	VSUBPD           Z17, Z18, K2, Z16
 	VMOVAPD.Z        Z16, K1, Z16
 	VMAXPD           Z16, Z1, Z1
-	LEAQ             3(AX), R9
-	CMPQ             R9, CX
-	CMOVQGT          CX, R9
-	LEAQ             15(AX), R10
-	CMPQ             R10, CX
-	CMOVQGT          CX, R10
-	MOVLQSX          (DI)(R10*4), R11
-	ANDQ             $-2, R11
-	IMULQ            BX, R11
-	PREFETCHT0       (R8)(R11*1)
-	PREFETCHT0       64(R8)(R11*1)
-	MOVQ             312(DX), R11
-	MOVLQSX          (R11)(R10*4), R10
-	IMULQ            BX, R10
-	ADDQ             24(DX), R10
-	PREFETCHT0       (R10)
 	MOVQ             312(DX), R10
-	MOVLQSX          (R10)(R9*4), R10
+	MOVLQSX          12(R10)(AX*4), R10
 	IMULQ            BX, R10
 	ADDQ             24(DX), R10
-	MOVLQSX          (DI)(R9*4), R9
-	XORQ             $0x01, R9
-	IMULQ            BX, R9
+	MOVLQSX          12(DI)(AX*4), R11
+	XORQ             $0x01, R11
+	IMULQ            BX, R11
 	VBROADCASTSD     constants<>+704(SB), Z17
-	VMOVUPD.Z        (R8)(R9*1), K1, Z18
+	VMOVUPD.Z        (R8)(R11*1), K1, Z18
 	VCMPPD           $0x04, Z17, Z18, K1, K2
 	VMOVUPD.Z        (R10), K1, Z19
 	VSUBPD           Z18, Z19, K2, Z17
@@ -12921,75 +13392,72 @@ near1055:
 	VMOVUPD          Z27, 64(SI)
 	VMOVUPD          Z28, 128(SI)
 	VMOVUPD          Z29, 192(SI)
-	LEAQ             (AX), R9
-	CMPQ             R9, CX
-	CMOVQGT          CX, R9
 	MOVQ             288(DX), R10
-	MOVLQSX          (R10)(R9*4), R10
+	MOVLQSX          (R10)(AX*4), R10
 	MOVQ             96(DX), R11
 	MOVQ             (R11)(R10*8), R10
 	MOVQ             72(DX), R11
 	LEAQ             (R11)(R10*8), R10
 	LEAQ             (SI), R11
-	TESTB            $0x01, (DI)(R9*4)
-	JNZ              backward1060
-	MOVQ             (DX), R9
-	MOVQ             $-1, R12
-	BZHIQ            R9, R12, R12
-	KMOVB            R12, K2
-	MOVQ             R9, R12
-	SHLQ             $0x03, R12
-	LEAQ             (R12)(R12*2), R13
-	LEAQ             (R12)(R12*4), R14
-	LEAQ             (R13)(R12*4), R15
+	TESTB            $0x01, (DI)(AX*4)
+	JNZ              backward1076
+	MOVQ             (DX), R12
+	MOVQ             $-1, R13
+	BZHIQ            R12, R13, R13
+	KMOVB            R13, K2
+	MOVQ             R12, R13
+	SHLQ             $0x03, R13
+	LEAQ             (R13)(R13*2), R14
+	LEAQ             (R13)(R13*4), R15
+	LEAQ             (R14)(R13*4), BP
 	VXORPD           Z14, Z14, Z14
 	VXORPD           Z15, Z15, Z15
 	VBROADCASTSD     (R11), Z16
 	VFMADD231PD      (R10), Z16, K2, Z14
-	CMPQ             R9, $0x00000001
-	JLE              end1062
+	CMPQ             R12, $0x00000001
+	JLE              end1078
 	VBROADCASTSD     8(R11), Z16
-	VFMADD231PD      (R10)(R12*1), Z16, K2, Z15
-	CMPQ             R9, $0x00000002
-	JLE              end1062
-	VBROADCASTSD     16(R11), Z16
-	VFMADD231PD      (R10)(R12*2), Z16, K2, Z14
-	CMPQ             R9, $0x00000003
-	JLE              end1062
-	VBROADCASTSD     24(R11), Z16
 	VFMADD231PD      (R10)(R13*1), Z16, K2, Z15
-	CMPQ             R9, $0x00000004
-	JLE              end1062
-	VBROADCASTSD     32(R11), Z16
-	VFMADD231PD      (R10)(R12*4), Z16, K2, Z14
-	CMPQ             R9, $0x00000005
-	JLE              end1062
-	VBROADCASTSD     40(R11), Z16
-	VFMADD231PD      (R10)(R14*1), Z16, K2, Z15
-	CMPQ             R9, $0x00000006
-	JLE              end1062
-	VBROADCASTSD     48(R11), Z16
+	CMPQ             R12, $0x00000002
+	JLE              end1078
+	VBROADCASTSD     16(R11), Z16
 	VFMADD231PD      (R10)(R13*2), Z16, K2, Z14
-	CMPQ             R9, $0x00000007
-	JLE              end1062
-	VBROADCASTSD     56(R11), Z16
+	CMPQ             R12, $0x00000003
+	JLE              end1078
+	VBROADCASTSD     24(R11), Z16
+	VFMADD231PD      (R10)(R14*1), Z16, K2, Z15
+	CMPQ             R12, $0x00000004
+	JLE              end1078
+	VBROADCASTSD     32(R11), Z16
+	VFMADD231PD      (R10)(R13*4), Z16, K2, Z14
+	CMPQ             R12, $0x00000005
+	JLE              end1078
+	VBROADCASTSD     40(R11), Z16
 	VFMADD231PD      (R10)(R15*1), Z16, K2, Z15
+	CMPQ             R12, $0x00000006
+	JLE              end1078
+	VBROADCASTSD     48(R11), Z16
+	VFMADD231PD      (R10)(R14*2), Z16, K2, Z14
+	CMPQ             R12, $0x00000007
+	JLE              end1078
+	VBROADCASTSD     56(R11), Z16
+	VFMADD231PD      (R10)(BP*1), Z16, K2, Z15
 
-end1062:
+end1078:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1061
+	JMP     product1077
 
-backward1060:
-	MOVQ     (DX), R9
-	MOVQ     $-1, R12
-	BZHIQ    R9, R12, R12
-	KMOVB    R12, K2
-	MOVQ     R9, R12
-	SHLQ     $0x03, R12
-	LEAQ     (R12)(R12*2), R13
-	LEAQ     (R12)(R12*4), R14
-	LEAQ     (R13)(R12*4), R15
+backward1076:
+	MOVQ     (DX), R12
+	MOVQ     $-1, R13
+	BZHIQ    R12, R13, R13
+	KMOVB    R13, K2
+	MOVQ     R12, R13
+	SHLQ     $0x03, R13
+	LEAQ     (R13)(R13*2), R14
+	LEAQ     (R13)(R13*4), R15
+	LEAQ     (R14)(R13*4), BP
 	VMOVUPD  (R11), Z14
 	VXORPD   Z15, Z15, Z15
 	VXORPD   Z16, Z16, Z16
@@ -13000,29 +13468,29 @@ backward1060:
 	VXORPD   Z21, Z21, Z21
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
-	CMPQ     R9, $0x00000001
-	JLE      end1063
-	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
-	CMPQ     R9, $0x00000002
-	JLE      end1063
-	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
-	CMPQ     R9, $0x00000003
-	JLE      end1063
-	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
-	CMPQ     R9, $0x00000004
-	JLE      end1063
-	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
-	CMPQ     R9, $0x00000005
-	JLE      end1063
-	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
-	CMPQ     R9, $0x00000006
-	JLE      end1063
-	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
-	CMPQ     R9, $0x00000007
-	JLE      end1063
-	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
+	CMPQ     R12, $0x00000001
+	JLE      end1079
+	VMULPD.Z (R10)(R13*1), Z14, K2, Z16
+	CMPQ     R12, $0x00000002
+	JLE      end1079
+	VMULPD.Z (R10)(R13*2), Z14, K2, Z17
+	CMPQ     R12, $0x00000003
+	JLE      end1079
+	VMULPD.Z (R10)(R14*1), Z14, K2, Z18
+	CMPQ     R12, $0x00000004
+	JLE      end1079
+	VMULPD.Z (R10)(R13*4), Z14, K2, Z19
+	CMPQ     R12, $0x00000005
+	JLE      end1079
+	VMULPD.Z (R10)(R15*1), Z14, K2, Z20
+	CMPQ     R12, $0x00000006
+	JLE      end1079
+	VMULPD.Z (R10)(R14*2), Z14, K2, Z21
+	CMPQ     R12, $0x00000007
+	JLE      end1079
+	VMULPD.Z (R10)(BP*1), Z14, K2, Z22
 
-end1063:
+end1079:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -13046,79 +13514,76 @@ end1063:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1061:
+product1077:
 	VMOVUPD       Z14, (SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
-	LEAQ          1(AX), R9
-	CMPQ          R9, CX
-	CMOVQGT       CX, R9
 	MOVQ          288(DX), R10
-	MOVLQSX       (R10)(R9*4), R10
+	MOVLQSX       4(R10)(AX*4), R10
 	MOVQ          96(DX), R11
 	MOVQ          (R11)(R10*8), R10
 	MOVQ          72(DX), R11
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          64(SI), R11
-	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward1064
-	MOVQ          (DX), R9
-	MOVQ          $-1, R12
-	BZHIQ         R9, R12, R12
-	KMOVB         R12, K2
-	MOVQ          R9, R12
-	SHLQ          $0x03, R12
-	LEAQ          (R12)(R12*2), R13
-	LEAQ          (R12)(R12*4), R14
-	LEAQ          (R13)(R12*4), R15
+	TESTB         $0x01, 4(DI)(AX*4)
+	JNZ           backward1080
+	MOVQ          (DX), R12
+	MOVQ          $-1, R13
+	BZHIQ         R12, R13, R13
+	KMOVB         R13, K2
+	MOVQ          R12, R13
+	SHLQ          $0x03, R13
+	LEAQ          (R13)(R13*2), R14
+	LEAQ          (R13)(R13*4), R15
+	LEAQ          (R14)(R13*4), BP
 	VXORPD        Z14, Z14, Z14
 	VXORPD        Z15, Z15, Z15
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
-	CMPQ          R9, $0x00000001
-	JLE           end1066
+	CMPQ          R12, $0x00000001
+	JLE           end1082
 	VBROADCASTSD  8(R11), Z16
-	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
-	CMPQ          R9, $0x00000002
-	JLE           end1066
-	VBROADCASTSD  16(R11), Z16
-	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
-	CMPQ          R9, $0x00000003
-	JLE           end1066
-	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
-	CMPQ          R9, $0x00000004
-	JLE           end1066
-	VBROADCASTSD  32(R11), Z16
-	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
-	CMPQ          R9, $0x00000005
-	JLE           end1066
-	VBROADCASTSD  40(R11), Z16
-	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
-	CMPQ          R9, $0x00000006
-	JLE           end1066
-	VBROADCASTSD  48(R11), Z16
+	CMPQ          R12, $0x00000002
+	JLE           end1082
+	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
-	CMPQ          R9, $0x00000007
-	JLE           end1066
-	VBROADCASTSD  56(R11), Z16
+	CMPQ          R12, $0x00000003
+	JLE           end1082
+	VBROADCASTSD  24(R11), Z16
+	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
+	CMPQ          R12, $0x00000004
+	JLE           end1082
+	VBROADCASTSD  32(R11), Z16
+	VFMADD231PD   (R10)(R13*4), Z16, K2, Z14
+	CMPQ          R12, $0x00000005
+	JLE           end1082
+	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
+	CMPQ          R12, $0x00000006
+	JLE           end1082
+	VBROADCASTSD  48(R11), Z16
+	VFMADD231PD   (R10)(R14*2), Z16, K2, Z14
+	CMPQ          R12, $0x00000007
+	JLE           end1082
+	VBROADCASTSD  56(R11), Z16
+	VFMADD231PD   (R10)(BP*1), Z16, K2, Z15
 
-end1066:
+end1082:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1065
+	JMP     product1081
 
-backward1064:
-	MOVQ     (DX), R9
-	MOVQ     $-1, R12
-	BZHIQ    R9, R12, R12
-	KMOVB    R12, K2
-	MOVQ     R9, R12
-	SHLQ     $0x03, R12
-	LEAQ     (R12)(R12*2), R13
-	LEAQ     (R12)(R12*4), R14
-	LEAQ     (R13)(R12*4), R15
+backward1080:
+	MOVQ     (DX), R12
+	MOVQ     $-1, R13
+	BZHIQ    R12, R13, R13
+	KMOVB    R13, K2
+	MOVQ     R12, R13
+	SHLQ     $0x03, R13
+	LEAQ     (R13)(R13*2), R14
+	LEAQ     (R13)(R13*4), R15
+	LEAQ     (R14)(R13*4), BP
 	VMOVUPD  (R11), Z14
 	VXORPD   Z15, Z15, Z15
 	VXORPD   Z16, Z16, Z16
@@ -13129,29 +13594,29 @@ backward1064:
 	VXORPD   Z21, Z21, Z21
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
-	CMPQ     R9, $0x00000001
-	JLE      end1067
-	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
-	CMPQ     R9, $0x00000002
-	JLE      end1067
-	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
-	CMPQ     R9, $0x00000003
-	JLE      end1067
-	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
-	CMPQ     R9, $0x00000004
-	JLE      end1067
-	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
-	CMPQ     R9, $0x00000005
-	JLE      end1067
-	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
-	CMPQ     R9, $0x00000006
-	JLE      end1067
-	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
-	CMPQ     R9, $0x00000007
-	JLE      end1067
-	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
+	CMPQ     R12, $0x00000001
+	JLE      end1083
+	VMULPD.Z (R10)(R13*1), Z14, K2, Z16
+	CMPQ     R12, $0x00000002
+	JLE      end1083
+	VMULPD.Z (R10)(R13*2), Z14, K2, Z17
+	CMPQ     R12, $0x00000003
+	JLE      end1083
+	VMULPD.Z (R10)(R14*1), Z14, K2, Z18
+	CMPQ     R12, $0x00000004
+	JLE      end1083
+	VMULPD.Z (R10)(R13*4), Z14, K2, Z19
+	CMPQ     R12, $0x00000005
+	JLE      end1083
+	VMULPD.Z (R10)(R15*1), Z14, K2, Z20
+	CMPQ     R12, $0x00000006
+	JLE      end1083
+	VMULPD.Z (R10)(R14*2), Z14, K2, Z21
+	CMPQ     R12, $0x00000007
+	JLE      end1083
+	VMULPD.Z (R10)(BP*1), Z14, K2, Z22
 
-end1067:
+end1083:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -13175,79 +13640,76 @@ end1067:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1065:
+product1081:
 	VMOVUPD       Z14, 64(SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
-	LEAQ          2(AX), R9
-	CMPQ          R9, CX
-	CMOVQGT       CX, R9
 	MOVQ          288(DX), R10
-	MOVLQSX       (R10)(R9*4), R10
+	MOVLQSX       8(R10)(AX*4), R10
 	MOVQ          96(DX), R11
 	MOVQ          (R11)(R10*8), R10
 	MOVQ          72(DX), R11
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          128(SI), R11
-	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward1068
-	MOVQ          (DX), R9
-	MOVQ          $-1, R12
-	BZHIQ         R9, R12, R12
-	KMOVB         R12, K2
-	MOVQ          R9, R12
-	SHLQ          $0x03, R12
-	LEAQ          (R12)(R12*2), R13
-	LEAQ          (R12)(R12*4), R14
-	LEAQ          (R13)(R12*4), R15
+	TESTB         $0x01, 8(DI)(AX*4)
+	JNZ           backward1084
+	MOVQ          (DX), R12
+	MOVQ          $-1, R13
+	BZHIQ         R12, R13, R13
+	KMOVB         R13, K2
+	MOVQ          R12, R13
+	SHLQ          $0x03, R13
+	LEAQ          (R13)(R13*2), R14
+	LEAQ          (R13)(R13*4), R15
+	LEAQ          (R14)(R13*4), BP
 	VXORPD        Z14, Z14, Z14
 	VXORPD        Z15, Z15, Z15
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
-	CMPQ          R9, $0x00000001
-	JLE           end1070
+	CMPQ          R12, $0x00000001
+	JLE           end1086
 	VBROADCASTSD  8(R11), Z16
-	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
-	CMPQ          R9, $0x00000002
-	JLE           end1070
-	VBROADCASTSD  16(R11), Z16
-	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
-	CMPQ          R9, $0x00000003
-	JLE           end1070
-	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
-	CMPQ          R9, $0x00000004
-	JLE           end1070
-	VBROADCASTSD  32(R11), Z16
-	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
-	CMPQ          R9, $0x00000005
-	JLE           end1070
-	VBROADCASTSD  40(R11), Z16
-	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
-	CMPQ          R9, $0x00000006
-	JLE           end1070
-	VBROADCASTSD  48(R11), Z16
+	CMPQ          R12, $0x00000002
+	JLE           end1086
+	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
-	CMPQ          R9, $0x00000007
-	JLE           end1070
-	VBROADCASTSD  56(R11), Z16
+	CMPQ          R12, $0x00000003
+	JLE           end1086
+	VBROADCASTSD  24(R11), Z16
+	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
+	CMPQ          R12, $0x00000004
+	JLE           end1086
+	VBROADCASTSD  32(R11), Z16
+	VFMADD231PD   (R10)(R13*4), Z16, K2, Z14
+	CMPQ          R12, $0x00000005
+	JLE           end1086
+	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
+	CMPQ          R12, $0x00000006
+	JLE           end1086
+	VBROADCASTSD  48(R11), Z16
+	VFMADD231PD   (R10)(R14*2), Z16, K2, Z14
+	CMPQ          R12, $0x00000007
+	JLE           end1086
+	VBROADCASTSD  56(R11), Z16
+	VFMADD231PD   (R10)(BP*1), Z16, K2, Z15
 
-end1070:
+end1086:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1069
+	JMP     product1085
 
-backward1068:
-	MOVQ     (DX), R9
-	MOVQ     $-1, R12
-	BZHIQ    R9, R12, R12
-	KMOVB    R12, K2
-	MOVQ     R9, R12
-	SHLQ     $0x03, R12
-	LEAQ     (R12)(R12*2), R13
-	LEAQ     (R12)(R12*4), R14
-	LEAQ     (R13)(R12*4), R15
+backward1084:
+	MOVQ     (DX), R12
+	MOVQ     $-1, R13
+	BZHIQ    R12, R13, R13
+	KMOVB    R13, K2
+	MOVQ     R12, R13
+	SHLQ     $0x03, R13
+	LEAQ     (R13)(R13*2), R14
+	LEAQ     (R13)(R13*4), R15
+	LEAQ     (R14)(R13*4), BP
 	VMOVUPD  (R11), Z14
 	VXORPD   Z15, Z15, Z15
 	VXORPD   Z16, Z16, Z16
@@ -13258,29 +13720,29 @@ backward1068:
 	VXORPD   Z21, Z21, Z21
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
-	CMPQ     R9, $0x00000001
-	JLE      end1071
-	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
-	CMPQ     R9, $0x00000002
-	JLE      end1071
-	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
-	CMPQ     R9, $0x00000003
-	JLE      end1071
-	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
-	CMPQ     R9, $0x00000004
-	JLE      end1071
-	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
-	CMPQ     R9, $0x00000005
-	JLE      end1071
-	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
-	CMPQ     R9, $0x00000006
-	JLE      end1071
-	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
-	CMPQ     R9, $0x00000007
-	JLE      end1071
-	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
+	CMPQ     R12, $0x00000001
+	JLE      end1087
+	VMULPD.Z (R10)(R13*1), Z14, K2, Z16
+	CMPQ     R12, $0x00000002
+	JLE      end1087
+	VMULPD.Z (R10)(R13*2), Z14, K2, Z17
+	CMPQ     R12, $0x00000003
+	JLE      end1087
+	VMULPD.Z (R10)(R14*1), Z14, K2, Z18
+	CMPQ     R12, $0x00000004
+	JLE      end1087
+	VMULPD.Z (R10)(R13*4), Z14, K2, Z19
+	CMPQ     R12, $0x00000005
+	JLE      end1087
+	VMULPD.Z (R10)(R15*1), Z14, K2, Z20
+	CMPQ     R12, $0x00000006
+	JLE      end1087
+	VMULPD.Z (R10)(R14*2), Z14, K2, Z21
+	CMPQ     R12, $0x00000007
+	JLE      end1087
+	VMULPD.Z (R10)(BP*1), Z14, K2, Z22
 
-end1071:
+end1087:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -13304,79 +13766,76 @@ end1071:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1069:
+product1085:
 	VMOVUPD       Z14, 128(SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
-	LEAQ          3(AX), R9
-	CMPQ          R9, CX
-	CMOVQGT       CX, R9
 	MOVQ          288(DX), R10
-	MOVLQSX       (R10)(R9*4), R10
+	MOVLQSX       12(R10)(AX*4), R10
 	MOVQ          96(DX), R11
 	MOVQ          (R11)(R10*8), R10
 	MOVQ          72(DX), R11
 	LEAQ          (R11)(R10*8), R10
 	LEAQ          192(SI), R11
-	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward1072
-	MOVQ          (DX), R9
-	MOVQ          $-1, R12
-	BZHIQ         R9, R12, R12
-	KMOVB         R12, K2
-	MOVQ          R9, R12
-	SHLQ          $0x03, R12
-	LEAQ          (R12)(R12*2), R13
-	LEAQ          (R12)(R12*4), R14
-	LEAQ          (R13)(R12*4), R15
+	TESTB         $0x01, 12(DI)(AX*4)
+	JNZ           backward1088
+	MOVQ          (DX), R12
+	MOVQ          $-1, R13
+	BZHIQ         R12, R13, R13
+	KMOVB         R13, K2
+	MOVQ          R12, R13
+	SHLQ          $0x03, R13
+	LEAQ          (R13)(R13*2), R14
+	LEAQ          (R13)(R13*4), R15
+	LEAQ          (R14)(R13*4), BP
 	VXORPD        Z14, Z14, Z14
 	VXORPD        Z15, Z15, Z15
 	VBROADCASTSD  (R11), Z16
 	VFMADD231PD   (R10), Z16, K2, Z14
-	CMPQ          R9, $0x00000001
-	JLE           end1074
+	CMPQ          R12, $0x00000001
+	JLE           end1090
 	VBROADCASTSD  8(R11), Z16
-	VFMADD231PD   (R10)(R12*1), Z16, K2, Z15
-	CMPQ          R9, $0x00000002
-	JLE           end1074
-	VBROADCASTSD  16(R11), Z16
-	VFMADD231PD   (R10)(R12*2), Z16, K2, Z14
-	CMPQ          R9, $0x00000003
-	JLE           end1074
-	VBROADCASTSD  24(R11), Z16
 	VFMADD231PD   (R10)(R13*1), Z16, K2, Z15
-	CMPQ          R9, $0x00000004
-	JLE           end1074
-	VBROADCASTSD  32(R11), Z16
-	VFMADD231PD   (R10)(R12*4), Z16, K2, Z14
-	CMPQ          R9, $0x00000005
-	JLE           end1074
-	VBROADCASTSD  40(R11), Z16
-	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
-	CMPQ          R9, $0x00000006
-	JLE           end1074
-	VBROADCASTSD  48(R11), Z16
+	CMPQ          R12, $0x00000002
+	JLE           end1090
+	VBROADCASTSD  16(R11), Z16
 	VFMADD231PD   (R10)(R13*2), Z16, K2, Z14
-	CMPQ          R9, $0x00000007
-	JLE           end1074
-	VBROADCASTSD  56(R11), Z16
+	CMPQ          R12, $0x00000003
+	JLE           end1090
+	VBROADCASTSD  24(R11), Z16
+	VFMADD231PD   (R10)(R14*1), Z16, K2, Z15
+	CMPQ          R12, $0x00000004
+	JLE           end1090
+	VBROADCASTSD  32(R11), Z16
+	VFMADD231PD   (R10)(R13*4), Z16, K2, Z14
+	CMPQ          R12, $0x00000005
+	JLE           end1090
+	VBROADCASTSD  40(R11), Z16
 	VFMADD231PD   (R10)(R15*1), Z16, K2, Z15
+	CMPQ          R12, $0x00000006
+	JLE           end1090
+	VBROADCASTSD  48(R11), Z16
+	VFMADD231PD   (R10)(R14*2), Z16, K2, Z14
+	CMPQ          R12, $0x00000007
+	JLE           end1090
+	VBROADCASTSD  56(R11), Z16
+	VFMADD231PD   (R10)(BP*1), Z16, K2, Z15
 
-end1074:
+end1090:
 	VADDPD  Z15, Z14, Z14
 	VMOVAPD Z14, Z14
-	JMP     product1073
+	JMP     product1089
 
-backward1072:
-	MOVQ     (DX), R9
-	MOVQ     $-1, R12
-	BZHIQ    R9, R12, R12
-	KMOVB    R12, K2
-	MOVQ     R9, R12
-	SHLQ     $0x03, R12
-	LEAQ     (R12)(R12*2), R13
-	LEAQ     (R12)(R12*4), R14
-	LEAQ     (R13)(R12*4), R15
+backward1088:
+	MOVQ     (DX), R12
+	MOVQ     $-1, R13
+	BZHIQ    R12, R13, R13
+	KMOVB    R13, K2
+	MOVQ     R12, R13
+	SHLQ     $0x03, R13
+	LEAQ     (R13)(R13*2), R14
+	LEAQ     (R13)(R13*4), R15
+	LEAQ     (R14)(R13*4), BP
 	VMOVUPD  (R11), Z14
 	VXORPD   Z15, Z15, Z15
 	VXORPD   Z16, Z16, Z16
@@ -13387,29 +13846,29 @@ backward1072:
 	VXORPD   Z21, Z21, Z21
 	VXORPD   Z22, Z22, Z22
 	VMULPD.Z (R10), Z14, K2, Z15
-	CMPQ     R9, $0x00000001
-	JLE      end1075
-	VMULPD.Z (R10)(R12*1), Z14, K2, Z16
-	CMPQ     R9, $0x00000002
-	JLE      end1075
-	VMULPD.Z (R10)(R12*2), Z14, K2, Z17
-	CMPQ     R9, $0x00000003
-	JLE      end1075
-	VMULPD.Z (R10)(R13*1), Z14, K2, Z18
-	CMPQ     R9, $0x00000004
-	JLE      end1075
-	VMULPD.Z (R10)(R12*4), Z14, K2, Z19
-	CMPQ     R9, $0x00000005
-	JLE      end1075
-	VMULPD.Z (R10)(R14*1), Z14, K2, Z20
-	CMPQ     R9, $0x00000006
-	JLE      end1075
-	VMULPD.Z (R10)(R13*2), Z14, K2, Z21
-	CMPQ     R9, $0x00000007
-	JLE      end1075
-	VMULPD.Z (R10)(R15*1), Z14, K2, Z22
+	CMPQ     R12, $0x00000001
+	JLE      end1091
+	VMULPD.Z (R10)(R13*1), Z14, K2, Z16
+	CMPQ     R12, $0x00000002
+	JLE      end1091
+	VMULPD.Z (R10)(R13*2), Z14, K2, Z17
+	CMPQ     R12, $0x00000003
+	JLE      end1091
+	VMULPD.Z (R10)(R14*1), Z14, K2, Z18
+	CMPQ     R12, $0x00000004
+	JLE      end1091
+	VMULPD.Z (R10)(R13*4), Z14, K2, Z19
+	CMPQ     R12, $0x00000005
+	JLE      end1091
+	VMULPD.Z (R10)(R15*1), Z14, K2, Z20
+	CMPQ     R12, $0x00000006
+	JLE      end1091
+	VMULPD.Z (R10)(R14*2), Z14, K2, Z21
+	CMPQ     R12, $0x00000007
+	JLE      end1091
+	VMULPD.Z (R10)(BP*1), Z14, K2, Z22
 
-end1075:
+end1091:
 	VUNPCKLPD  Z16, Z15, Z14
 	VUNPCKHPD  Z16, Z15, Z15
 	VADDPD     Z15, Z14, Z14
@@ -13433,26 +13892,806 @@ end1075:
 	VADDPD     Z14, Z15, Z15
 	VMOVAPD    Z15, Z14
 
-product1073:
+product1089:
 	VMOVUPD       Z14, 192(SI)
 	VPSUBQ.BCST.Z constants<>+728(SB), Z14, K1, Z14
 	VPMAXUQ       Z14, Z0, Z0
 	ADDQ          $0x00000100, SI
 	ADDQ          $0x04, AX
-	CMPQ          AX, CX
-	JLE           group1054
+	CMPQ          AX, R9
+	JLE           group1067
 
+rest1068:
+	CMPQ       AX, CX
+	JG         grouped1069
+	LEAQ       15(AX), R9
+	CMPQ       R9, CX
+	JG         none1093
+	CMPQ       560(DX), $0x00
+	JEQ        none1093
+	MOVLQSX    48(DI)(AX*4), R9
+	ANDQ       $-2, R9
+	IMULQ      BX, R9
+	PREFETCHT0 (R8)(R9*1)
+	PREFETCHT0 64(R8)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    48(R9)(AX*4), R9
+	IMULQ      BX, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	MOVLQSX    52(DI)(AX*4), R9
+	ANDQ       $-2, R9
+	IMULQ      BX, R9
+	PREFETCHT0 (R8)(R9*1)
+	PREFETCHT0 64(R8)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    52(R9)(AX*4), R9
+	IMULQ      BX, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	MOVLQSX    56(DI)(AX*4), R9
+	ANDQ       $-2, R9
+	IMULQ      BX, R9
+	PREFETCHT0 (R8)(R9*1)
+	PREFETCHT0 64(R8)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    56(R9)(AX*4), R9
+	IMULQ      BX, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	MOVLQSX    60(DI)(AX*4), R9
+	ANDQ       $-2, R9
+	IMULQ      BX, R9
+	PREFETCHT0 (R8)(R9*1)
+	PREFETCHT0 64(R8)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    60(R9)(AX*4), R9
+	IMULQ      BX, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	CMPQ       408(DX), $0x00
+	JEQ        near1092
+	MOVQ       288(DX), R9
+	MOVLQSX    48(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	MOVQ       BX, R10
+	IMULQ      R10, R10
+	SHRQ       $0x03, R10
+	ADDQ       R9, R10
+
+ahead1094:
+	PREFETCHT0 (R9)
+	ADDQ       $0x40, R9
+	CMPQ       R9, R10
+	JL         ahead1094
+	MOVQ       288(DX), R9
+	MOVLQSX    52(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	MOVQ       BX, R10
+	IMULQ      R10, R10
+	SHRQ       $0x03, R10
+	ADDQ       R9, R10
+
+ahead1095:
+	PREFETCHT0 (R9)
+	ADDQ       $0x40, R9
+	CMPQ       R9, R10
+	JL         ahead1095
+	MOVQ       288(DX), R9
+	MOVLQSX    56(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	MOVQ       BX, R10
+	IMULQ      R10, R10
+	SHRQ       $0x03, R10
+	ADDQ       R9, R10
+
+ahead1096:
+	PREFETCHT0 (R9)
+	ADDQ       $0x40, R9
+	CMPQ       R9, R10
+	JL         ahead1096
+	MOVQ       288(DX), R9
+	MOVLQSX    60(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       72(DX), R10
+	LEAQ       (R10)(R9*8), R9
+	MOVQ       BX, R10
+	IMULQ      R10, R10
+	SHRQ       $0x03, R10
+	ADDQ       R9, R10
+
+ahead1097:
+	PREFETCHT0 (R9)
+	ADDQ       $0x40, R9
+	CMPQ       R9, R10
+	JL         ahead1097
+
+near1092:
+none1093:
+	LEAQ             (AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          (DI)(R9*4), R9
+	XORQ             $0x01, R9
+	IMULQ            BX, R9
+	VBROADCASTSD     constants<>+704(SB), Z14
+	VMOVUPD.Z        (R8)(R9*1), K1, Z15
+	VCMPPD           $0x04, Z14, Z15, K1, K2
+	VMOVUPD.Z        (R10), K1, Z16
+	VSUBPD           Z15, Z16, K2, Z14
+	VMOVAPD.Z        Z14, K1, Z14
+	VMAXPD           Z14, Z1, Z1
+	LEAQ             1(AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          (DI)(R9*4), R9
+	XORQ             $0x01, R9
+	IMULQ            BX, R9
+	VBROADCASTSD     constants<>+704(SB), Z15
+	VMOVUPD.Z        (R8)(R9*1), K1, Z16
+	VCMPPD           $0x04, Z15, Z16, K1, K2
+	VMOVUPD.Z        (R10), K1, Z17
+	VSUBPD           Z16, Z17, K2, Z15
+	VMOVAPD.Z        Z15, K1, Z15
+	VMAXPD           Z15, Z1, Z1
+	LEAQ             2(AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          (DI)(R9*4), R9
+	XORQ             $0x01, R9
+	IMULQ            BX, R9
+	VBROADCASTSD     constants<>+704(SB), Z16
+	VMOVUPD.Z        (R8)(R9*1), K1, Z17
+	VCMPPD           $0x04, Z16, Z17, K1, K2
+	VMOVUPD.Z        (R10), K1, Z18
+	VSUBPD           Z17, Z18, K2, Z16
+	VMOVAPD.Z        Z16, K1, Z16
+	VMAXPD           Z16, Z1, Z1
+	LEAQ             3(AX), R9
+	CMPQ             R9, CX
+	CMOVQGT          CX, R9
+	MOVQ             312(DX), R10
+	MOVLQSX          (R10)(R9*4), R10
+	IMULQ            BX, R10
+	ADDQ             24(DX), R10
+	MOVLQSX          (DI)(R9*4), R9
+	XORQ             $0x01, R9
+	IMULQ            BX, R9
+	VBROADCASTSD     constants<>+704(SB), Z17
+	VMOVUPD.Z        (R8)(R9*1), K1, Z18
+	VCMPPD           $0x04, Z17, Z18, K1, K2
+	VMOVUPD.Z        (R10), K1, Z19
+	VSUBPD           Z18, Z19, K2, Z17
+	VMOVAPD.Z        Z17, K1, Z17
+	VMAXPD           Z17, Z1, Z1
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z14, K2
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z15, K3
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z16, K4
+	VCMPPD.BCST      $0x05, constants<>+816(SB), Z17, K5
+	VMOVAPD          Z3, Z18
+	VFMADD231PD      Z2, Z14, Z18
+	VMOVAPD          Z3, Z19
+	VFMADD231PD      Z2, Z15, Z19
+	VMOVAPD          Z3, Z20
+	VFMADD231PD      Z2, Z16, Z20
+	VMOVAPD          Z3, Z21
+	VFMADD231PD      Z2, Z17, Z21
+	VSUBPD           Z3, Z18, Z2
+	VSUBPD           Z3, Z19, Z22
+	VSUBPD           Z3, Z20, Z23
+	VSUBPD           Z3, Z21, Z3
+	VFNMADD231PD     Z4, Z2, Z14
+	VFNMADD231PD     Z4, Z22, Z15
+	VFNMADD231PD     Z4, Z23, Z16
+	VFNMADD231PD     Z4, Z3, Z17
+	VFNMADD231PD     Z5, Z2, Z14
+	VFNMADD231PD     Z5, Z22, Z15
+	VFNMADD231PD     Z5, Z23, Z16
+	VFNMADD231PD     Z5, Z3, Z17
+	VMOVAPD          Z11, Z4
+	VMOVAPD          Z11, Z5
+	VMOVAPD          Z11, Z24
+	VMOVAPD          Z11, Z11
+	VFMADD213PD      Z10, Z14, Z4
+	VFMADD213PD      Z10, Z15, Z5
+	VFMADD213PD      Z10, Z16, Z24
+	VFMADD213PD      Z10, Z17, Z11
+	VFMADD213PD      Z9, Z14, Z4
+	VFMADD213PD      Z9, Z15, Z5
+	VFMADD213PD      Z9, Z16, Z24
+	VFMADD213PD      Z9, Z17, Z11
+	VFMADD213PD      Z8, Z14, Z4
+	VFMADD213PD      Z8, Z15, Z5
+	VFMADD213PD      Z8, Z16, Z24
+	VFMADD213PD      Z8, Z17, Z11
+	VFMADD213PD      Z7, Z14, Z4
+	VFMADD213PD      Z7, Z15, Z5
+	VFMADD213PD      Z7, Z16, Z24
+	VFMADD213PD      Z7, Z17, Z11
+	VFMADD213PD      Z6, Z14, Z4
+	VFMADD213PD      Z6, Z15, Z5
+	VFMADD213PD      Z6, Z16, Z24
+	VFMADD213PD      Z6, Z17, Z11
+	VFMADD213PD.BCST constants<>+784(SB), Z14, Z4
+	VFMADD213PD.BCST constants<>+784(SB), Z15, Z5
+	VFMADD213PD.BCST constants<>+784(SB), Z16, Z24
+	VFMADD213PD.BCST constants<>+784(SB), Z17, Z11
+	VMULPD           Z14, Z4, Z4
+	VMULPD           Z15, Z5, Z5
+	VMULPD           Z16, Z24, Z24
+	VMULPD           Z17, Z11, Z11
+	VPSLLQ           $0x30, Z18, Z2
+	VPERMI2PD        Z13, Z12, Z18
+	VPSLLQ           $0x30, Z19, Z22
+	VPERMI2PD        Z13, Z12, Z19
+	VPSLLQ           $0x30, Z20, Z23
+	VPERMI2PD        Z13, Z12, Z20
+	VPSLLQ           $0x30, Z21, Z3
+	VPERMI2PD        Z13, Z12, Z21
+	VPADDQ           Z2, Z18, Z18
+	VPADDQ           Z22, Z19, Z19
+	VPADDQ           Z23, Z20, Z20
+	VPADDQ           Z3, Z21, Z21
+	VFMADD213PD.Z    Z18, Z18, K2, Z4
+	VFMADD213PD.Z    Z19, Z19, K3, Z5
+	VFMADD213PD.Z    Z20, Z20, K4, Z24
+	VFMADD213PD.Z    Z21, Z21, K5, Z11
+	VMOVUPD          Z4, (SI)
+	VMOVUPD          Z5, 64(SI)
+	VMOVUPD          Z24, 128(SI)
+	VMOVUPD          Z11, 192(SI)
+	LEAQ             (AX), BX
+	CMPQ             BX, CX
+	CMOVQGT          CX, BX
+	MOVQ             288(DX), R8
+	MOVLQSX          (R8)(BX*4), R8
+	MOVQ             96(DX), R9
+	MOVQ             (R9)(R8*8), R8
+	MOVQ             72(DX), R9
+	LEAQ             (R9)(R8*8), R8
+	LEAQ             (SI), R9
+	TESTB            $0x01, (DI)(BX*4)
+	JNZ              backward1098
+	MOVQ             (DX), BX
+	MOVQ             $-1, R10
+	BZHIQ            BX, R10, R10
+	KMOVB            R10, K2
+	MOVQ             BX, R10
+	SHLQ             $0x03, R10
+	LEAQ             (R10)(R10*2), R11
+	LEAQ             (R10)(R10*4), R12
+	LEAQ             (R11)(R10*4), R13
+	VXORPD           Z2, Z2, Z2
+	VXORPD           Z3, Z3, Z3
+	VBROADCASTSD     (R9), Z4
+	VFMADD231PD      (R8), Z4, K2, Z2
+	CMPQ             BX, $0x00000001
+	JLE              end1100
+	VBROADCASTSD     8(R9), Z4
+	VFMADD231PD      (R8)(R10*1), Z4, K2, Z3
+	CMPQ             BX, $0x00000002
+	JLE              end1100
+	VBROADCASTSD     16(R9), Z4
+	VFMADD231PD      (R8)(R10*2), Z4, K2, Z2
+	CMPQ             BX, $0x00000003
+	JLE              end1100
+	VBROADCASTSD     24(R9), Z4
+	VFMADD231PD      (R8)(R11*1), Z4, K2, Z3
+	CMPQ             BX, $0x00000004
+	JLE              end1100
+	VBROADCASTSD     32(R9), Z4
+	VFMADD231PD      (R8)(R10*4), Z4, K2, Z2
+	CMPQ             BX, $0x00000005
+	JLE              end1100
+	VBROADCASTSD     40(R9), Z4
+	VFMADD231PD      (R8)(R12*1), Z4, K2, Z3
+	CMPQ             BX, $0x00000006
+	JLE              end1100
+	VBROADCASTSD     48(R9), Z4
+	VFMADD231PD      (R8)(R11*2), Z4, K2, Z2
+	CMPQ             BX, $0x00000007
+	JLE              end1100
+	VBROADCASTSD     56(R9), Z4
+	VFMADD231PD      (R8)(R13*1), Z4, K2, Z3
+
+end1100:
+	VADDPD  Z3, Z2, Z2
+	VMOVAPD Z2, Z2
+	JMP     product1099
+
+backward1098:
+	MOVQ     (DX), BX
+	MOVQ     $-1, R10
+	BZHIQ    BX, R10, R10
+	KMOVB    R10, K2
+	MOVQ     BX, R10
+	SHLQ     $0x03, R10
+	LEAQ     (R10)(R10*2), R11
+	LEAQ     (R10)(R10*4), R12
+	LEAQ     (R11)(R10*4), R13
+	VMOVUPD  (R9), Z2
+	VXORPD   Z3, Z3, Z3
+	VXORPD   Z4, Z4, Z4
+	VXORPD   Z5, Z5, Z5
+	VXORPD   Z6, Z6, Z6
+	VXORPD   Z7, Z7, Z7
+	VXORPD   Z8, Z8, Z8
+	VXORPD   Z9, Z9, Z9
+	VXORPD   Z10, Z10, Z10
+	VMULPD.Z (R8), Z2, K2, Z3
+	CMPQ     BX, $0x00000001
+	JLE      end1101
+	VMULPD.Z (R8)(R10*1), Z2, K2, Z4
+	CMPQ     BX, $0x00000002
+	JLE      end1101
+	VMULPD.Z (R8)(R10*2), Z2, K2, Z5
+	CMPQ     BX, $0x00000003
+	JLE      end1101
+	VMULPD.Z (R8)(R11*1), Z2, K2, Z6
+	CMPQ     BX, $0x00000004
+	JLE      end1101
+	VMULPD.Z (R8)(R10*4), Z2, K2, Z7
+	CMPQ     BX, $0x00000005
+	JLE      end1101
+	VMULPD.Z (R8)(R12*1), Z2, K2, Z8
+	CMPQ     BX, $0x00000006
+	JLE      end1101
+	VMULPD.Z (R8)(R11*2), Z2, K2, Z9
+	CMPQ     BX, $0x00000007
+	JLE      end1101
+	VMULPD.Z (R8)(R13*1), Z2, K2, Z10
+
+end1101:
+	VUNPCKLPD  Z4, Z3, Z2
+	VUNPCKHPD  Z4, Z3, Z3
+	VADDPD     Z3, Z2, Z2
+	VUNPCKLPD  Z6, Z5, Z3
+	VUNPCKHPD  Z6, Z5, Z4
+	VADDPD     Z4, Z3, Z3
+	VUNPCKLPD  Z8, Z7, Z4
+	VUNPCKHPD  Z8, Z7, Z5
+	VADDPD     Z5, Z4, Z4
+	VUNPCKLPD  Z10, Z9, Z5
+	VUNPCKHPD  Z10, Z9, Z6
+	VADDPD     Z6, Z5, Z5
+	VSHUFF64X2 $0x88, Z3, Z2, Z6
+	VSHUFF64X2 $0xdd, Z3, Z2, Z2
+	VADDPD     Z2, Z6, Z6
+	VSHUFF64X2 $0x88, Z5, Z4, Z2
+	VSHUFF64X2 $0xdd, Z5, Z4, Z3
+	VADDPD     Z3, Z2, Z2
+	VSHUFF64X2 $0x88, Z2, Z6, Z3
+	VSHUFF64X2 $0xdd, Z2, Z6, Z2
+	VADDPD     Z2, Z3, Z3
+	VMOVAPD    Z3, Z2
+
+product1099:
+	VMOVUPD       Z2, (SI)
+	VPSUBQ.BCST.Z constants<>+728(SB), Z2, K1, Z2
+	VPMAXUQ       Z2, Z0, Z0
+	LEAQ          1(AX), BX
+	CMPQ          BX, CX
+	CMOVQGT       CX, BX
+	MOVQ          288(DX), R8
+	MOVLQSX       (R8)(BX*4), R8
+	MOVQ          96(DX), R9
+	MOVQ          (R9)(R8*8), R8
+	MOVQ          72(DX), R9
+	LEAQ          (R9)(R8*8), R8
+	LEAQ          64(SI), R9
+	TESTB         $0x01, (DI)(BX*4)
+	JNZ           backward1102
+	MOVQ          (DX), BX
+	MOVQ          $-1, R10
+	BZHIQ         BX, R10, R10
+	KMOVB         R10, K2
+	MOVQ          BX, R10
+	SHLQ          $0x03, R10
+	LEAQ          (R10)(R10*2), R11
+	LEAQ          (R10)(R10*4), R12
+	LEAQ          (R11)(R10*4), R13
+	VXORPD        Z2, Z2, Z2
+	VXORPD        Z3, Z3, Z3
+	VBROADCASTSD  (R9), Z4
+	VFMADD231PD   (R8), Z4, K2, Z2
+	CMPQ          BX, $0x00000001
+	JLE           end1104
+	VBROADCASTSD  8(R9), Z4
+	VFMADD231PD   (R8)(R10*1), Z4, K2, Z3
+	CMPQ          BX, $0x00000002
+	JLE           end1104
+	VBROADCASTSD  16(R9), Z4
+	VFMADD231PD   (R8)(R10*2), Z4, K2, Z2
+	CMPQ          BX, $0x00000003
+	JLE           end1104
+	VBROADCASTSD  24(R9), Z4
+	VFMADD231PD   (R8)(R11*1), Z4, K2, Z3
+	CMPQ          BX, $0x00000004
+	JLE           end1104
+	VBROADCASTSD  32(R9), Z4
+	VFMADD231PD   (R8)(R10*4), Z4, K2, Z2
+	CMPQ          BX, $0x00000005
+	JLE           end1104
+	VBROADCASTSD  40(R9), Z4
+	VFMADD231PD   (R8)(R12*1), Z4, K2, Z3
+	CMPQ          BX, $0x00000006
+	JLE           end1104
+	VBROADCASTSD  48(R9), Z4
+	VFMADD231PD   (R8)(R11*2), Z4, K2, Z2
+	CMPQ          BX, $0x00000007
+	JLE           end1104
+	VBROADCASTSD  56(R9), Z4
+	VFMADD231PD   (R8)(R13*1), Z4, K2, Z3
+
+end1104:
+	VADDPD  Z3, Z2, Z2
+	VMOVAPD Z2, Z2
+	JMP     product1103
+
+backward1102:
+	MOVQ     (DX), BX
+	MOVQ     $-1, R10
+	BZHIQ    BX, R10, R10
+	KMOVB    R10, K2
+	MOVQ     BX, R10
+	SHLQ     $0x03, R10
+	LEAQ     (R10)(R10*2), R11
+	LEAQ     (R10)(R10*4), R12
+	LEAQ     (R11)(R10*4), R13
+	VMOVUPD  (R9), Z2
+	VXORPD   Z3, Z3, Z3
+	VXORPD   Z4, Z4, Z4
+	VXORPD   Z5, Z5, Z5
+	VXORPD   Z6, Z6, Z6
+	VXORPD   Z7, Z7, Z7
+	VXORPD   Z8, Z8, Z8
+	VXORPD   Z9, Z9, Z9
+	VXORPD   Z10, Z10, Z10
+	VMULPD.Z (R8), Z2, K2, Z3
+	CMPQ     BX, $0x00000001
+	JLE      end1105
+	VMULPD.Z (R8)(R10*1), Z2, K2, Z4
+	CMPQ     BX, $0x00000002
+	JLE      end1105
+	VMULPD.Z (R8)(R10*2), Z2, K2, Z5
+	CMPQ     BX, $0x00000003
+	JLE      end1105
+	VMULPD.Z (R8)(R11*1), Z2, K2, Z6
+	CMPQ     BX, $0x00000004
+	JLE      end1105
+	VMULPD.Z (R8)(R10*4), Z2, K2, Z7
+	CMPQ     BX, $0x00000005
+	JLE      end1105
+	VMULPD.Z (R8)(R12*1), Z2, K2, Z8
+	CMPQ     BX, $0x00000006
+	JLE      end1105
+	VMULPD.Z (R8)(R11*2), Z2, K2, Z9
+	CMPQ     BX, $0x00000007
+	JLE      end1105
+	VMULPD.Z (R8)(R13*1), Z2, K2, Z10
+
+end1105:
+	VUNPCKLPD  Z4, Z3, Z2
+	VUNPCKHPD  Z4, Z3, Z3
+	VADDPD     Z3, Z2, Z2
+	VUNPCKLPD  Z6, Z5, Z3
+	VUNPCKHPD  Z6, Z5, Z4
+	VADDPD     Z4, Z3, Z3
+	VUNPCKLPD  Z8, Z7, Z4
+	VUNPCKHPD  Z8, Z7, Z5
+	VADDPD     Z5, Z4, Z4
+	VUNPCKLPD  Z10, Z9, Z5
+	VUNPCKHPD  Z10, Z9, Z6
+	VADDPD     Z6, Z5, Z5
+	VSHUFF64X2 $0x88, Z3, Z2, Z6
+	VSHUFF64X2 $0xdd, Z3, Z2, Z2
+	VADDPD     Z2, Z6, Z6
+	VSHUFF64X2 $0x88, Z5, Z4, Z2
+	VSHUFF64X2 $0xdd, Z5, Z4, Z3
+	VADDPD     Z3, Z2, Z2
+	VSHUFF64X2 $0x88, Z2, Z6, Z3
+	VSHUFF64X2 $0xdd, Z2, Z6, Z2
+	VADDPD     Z2, Z3, Z3
+	VMOVAPD    Z3, Z2
+
+product1103:
+	VMOVUPD       Z2, 64(SI)
+	VPSUBQ.BCST.Z constants<>+728(SB), Z2, K1, Z2
+	VPMAXUQ       Z2, Z0, Z0
+	LEAQ          2(AX), BX
+	CMPQ          BX, CX
+	CMOVQGT       CX, BX
+	MOVQ          288(DX), R8
+	MOVLQSX       (R8)(BX*4), R8
+	MOVQ          96(DX), R9
+	MOVQ          (R9)(R8*8), R8
+	MOVQ          72(DX), R9
+	LEAQ          (R9)(R8*8), R8
+	LEAQ          128(SI), R9
+	TESTB         $0x01, (DI)(BX*4)
+	JNZ           backward1106
+	MOVQ          (DX), BX
+	MOVQ          $-1, R10
+	BZHIQ         BX, R10, R10
+	KMOVB         R10, K2
+	MOVQ          BX, R10
+	SHLQ          $0x03, R10
+	LEAQ          (R10)(R10*2), R11
+	LEAQ          (R10)(R10*4), R12
+	LEAQ          (R11)(R10*4), R13
+	VXORPD        Z2, Z2, Z2
+	VXORPD        Z3, Z3, Z3
+	VBROADCASTSD  (R9), Z4
+	VFMADD231PD   (R8), Z4, K2, Z2
+	CMPQ          BX, $0x00000001
+	JLE           end1108
+	VBROADCASTSD  8(R9), Z4
+	VFMADD231PD   (R8)(R10*1), Z4, K2, Z3
+	CMPQ          BX, $0x00000002
+	JLE           end1108
+	VBROADCASTSD  16(R9), Z4
+	VFMADD231PD   (R8)(R10*2), Z4, K2, Z2
+	CMPQ          BX, $0x00000003
+	JLE           end1108
+	VBROADCASTSD  24(R9), Z4
+	VFMADD231PD   (R8)(R11*1), Z4, K2, Z3
+	CMPQ          BX, $0x00000004
+	JLE           end1108
+	VBROADCASTSD  32(R9), Z4
+	VFMADD231PD   (R8)(R10*4), Z4, K2, Z2
+	CMPQ          BX, $0x00000005
+	JLE           end1108
+	VBROADCASTSD  40(R9), Z4
+	VFMADD231PD   (R8)(R12*1), Z4, K2, Z3
+	CMPQ          BX, $0x00000006
+	JLE           end1108
+	VBROADCASTSD  48(R9), Z4
+	VFMADD231PD   (R8)(R11*2), Z4, K2, Z2
+	CMPQ          BX, $0x00000007
+	JLE           end1108
+	VBROADCASTSD  56(R9), Z4
+	VFMADD231PD   (R8)(R13*1), Z4, K2, Z3
+
+end1108:
+	VADDPD  Z3, Z2, Z2
+	VMOVAPD Z2, Z2
+	JMP     product1107
+
+backward1106:
+	MOVQ     (DX), BX
+	MOVQ     $-1, R10
+	BZHIQ    BX, R10, R10
+	KMOVB    R10, K2
+	MOVQ     BX, R10
+	SHLQ     $0x03, R10
+	LEAQ     (R10)(R10*2), R11
+	LEAQ     (R10)(R10*4), R12
+	LEAQ     (R11)(R10*4), R13
+	VMOVUPD  (R9), Z2
+	VXORPD   Z3, Z3, Z3
+	VXORPD   Z4, Z4, Z4
+	VXORPD   Z5, Z5, Z5
+	VXORPD   Z6, Z6, Z6
+	VXORPD   Z7, Z7, Z7
+	VXORPD   Z8, Z8, Z8
+	VXORPD   Z9, Z9, Z9
+	VXORPD   Z10, Z10, Z10
+	VMULPD.Z (R8), Z2, K2, Z3
+	CMPQ     BX, $0x00000001
+	JLE      end1109
+	VMULPD.Z (R8)(R10*1), Z2, K2, Z4
+	CMPQ     BX, $0x00000002
+	JLE      end1109
+	VMULPD.Z (R8)(R10*2), Z2, K2, Z5
+	CMPQ     BX, $0x00000003
+	JLE      end1109
+	VMULPD.Z (R8)(R11*1), Z2, K2, Z6
+	CMPQ     BX, $0x00000004
+	JLE      end1109
+	VMULPD.Z (R8)(R10*4), Z2, K2, Z7
+	CMPQ     BX, $0x00000005
+	JLE      end1109
+	VMULPD.Z (R8)(R12*1), Z2, K2, Z8
+	CMPQ     BX, $0x00000006
+	JLE      end1109
+	VMULPD.Z (R8)(R11*2), Z2, K2, Z9
+	CMPQ     BX, $0x00000007
+	JLE      end1109
+	VMULPD.Z (R8)(R13*1), Z2, K2, Z10
+
+end1109:
+	VUNPCKLPD  Z4, Z3, Z2
+	VUNPCKHPD  Z4, Z3, Z3
+	VADDPD     Z3, Z2, Z2
+	VUNPCKLPD  Z6, Z5, Z3
+	VUNPCKHPD  Z6, Z5, Z4
+	VADDPD     Z4, Z3, Z3
+	VUNPCKLPD  Z8, Z7, Z4
+	VUNPCKHPD  Z8, Z7, Z5
+	VADDPD     Z5, Z4, Z4
+	VUNPCKLPD  Z10, Z9, Z5
+	VUNPCKHPD  Z10, Z9, Z6
+	VADDPD     Z6, Z5, Z5
+	VSHUFF64X2 $0x88, Z3, Z2, Z6
+	VSHUFF64X2 $0xdd, Z3, Z2, Z2
+	VADDPD     Z2, Z6, Z6
+	VSHUFF64X2 $0x88, Z5, Z4, Z2
+	VSHUFF64X2 $0xdd, Z5, Z4, Z3
+	VADDPD     Z3, Z2, Z2
+	VSHUFF64X2 $0x88, Z2, Z6, Z3
+	VSHUFF64X2 $0xdd, Z2, Z6, Z2
+	VADDPD     Z2, Z3, Z3
+	VMOVAPD    Z3, Z2
+
+product1107:
+	VMOVUPD       Z2, 128(SI)
+	VPSUBQ.BCST.Z constants<>+728(SB), Z2, K1, Z2
+	VPMAXUQ       Z2, Z0, Z0
+	LEAQ          3(AX), AX
+	CMPQ          AX, CX
+	CMOVQGT       CX, AX
+	MOVQ          288(DX), CX
+	MOVLQSX       (CX)(AX*4), CX
+	MOVQ          96(DX), BX
+	MOVQ          (BX)(CX*8), CX
+	MOVQ          72(DX), BX
+	LEAQ          (BX)(CX*8), CX
+	LEAQ          192(SI), BX
+	TESTB         $0x01, (DI)(AX*4)
+	JNZ           backward1110
+	MOVQ          (DX), AX
+	MOVQ          $-1, DX
+	BZHIQ         AX, DX, DX
+	KMOVB         DX, K2
+	MOVQ          AX, DX
+	SHLQ          $0x03, DX
+	LEAQ          (DX)(DX*2), DI
+	LEAQ          (DX)(DX*4), R8
+	LEAQ          (DI)(DX*4), R9
+	VXORPD        Z2, Z2, Z2
+	VXORPD        Z3, Z3, Z3
+	VBROADCASTSD  (BX), Z4
+	VFMADD231PD   (CX), Z4, K2, Z2
+	CMPQ          AX, $0x00000001
+	JLE           end1112
+	VBROADCASTSD  8(BX), Z4
+	VFMADD231PD   (CX)(DX*1), Z4, K2, Z3
+	CMPQ          AX, $0x00000002
+	JLE           end1112
+	VBROADCASTSD  16(BX), Z4
+	VFMADD231PD   (CX)(DX*2), Z4, K2, Z2
+	CMPQ          AX, $0x00000003
+	JLE           end1112
+	VBROADCASTSD  24(BX), Z4
+	VFMADD231PD   (CX)(DI*1), Z4, K2, Z3
+	CMPQ          AX, $0x00000004
+	JLE           end1112
+	VBROADCASTSD  32(BX), Z4
+	VFMADD231PD   (CX)(DX*4), Z4, K2, Z2
+	CMPQ          AX, $0x00000005
+	JLE           end1112
+	VBROADCASTSD  40(BX), Z4
+	VFMADD231PD   (CX)(R8*1), Z4, K2, Z3
+	CMPQ          AX, $0x00000006
+	JLE           end1112
+	VBROADCASTSD  48(BX), Z4
+	VFMADD231PD   (CX)(DI*2), Z4, K2, Z2
+	CMPQ          AX, $0x00000007
+	JLE           end1112
+	VBROADCASTSD  56(BX), Z4
+	VFMADD231PD   (CX)(R9*1), Z4, K2, Z3
+
+end1112:
+	VADDPD  Z3, Z2, Z2
+	VMOVAPD Z2, Z2
+	JMP     product1111
+
+backward1110:
+	MOVQ     (DX), AX
+	MOVQ     $-1, DX
+	BZHIQ    AX, DX, DX
+	KMOVB    DX, K2
+	MOVQ     AX, DX
+	SHLQ     $0x03, DX
+	LEAQ     (DX)(DX*2), DI
+	LEAQ     (DX)(DX*4), R8
+	LEAQ     (DI)(DX*4), R9
+	VMOVUPD  (BX), Z2
+	VXORPD   Z3, Z3, Z3
+	VXORPD   Z4, Z4, Z4
+	VXORPD   Z5, Z5, Z5
+	VXORPD   Z6, Z6, Z6
+	VXORPD   Z7, Z7, Z7
+	VXORPD   Z8, Z8, Z8
+	VXORPD   Z9, Z9, Z9
+	VXORPD   Z10, Z10, Z10
+	VMULPD.Z (CX), Z2, K2, Z3
+	CMPQ     AX, $0x00000001
+	JLE      end1113
+	VMULPD.Z (CX)(DX*1), Z2, K2, Z4
+	CMPQ     AX, $0x00000002
+	JLE      end1113
+	VMULPD.Z (CX)(DX*2), Z2, K2, Z5
+	CMPQ     AX, $0x00000003
+	JLE      end1113
+	VMULPD.Z (CX)(DI*1), Z2, K2, Z6
+	CMPQ     AX, $0x00000004
+	JLE      end1113
+	VMULPD.Z (CX)(DX*4), Z2, K2, Z7
+	CMPQ     AX, $0x00000005
+	JLE      end1113
+	VMULPD.Z (CX)(R8*1), Z2, K2, Z8
+	CMPQ     AX, $0x00000006
+	JLE      end1113
+	VMULPD.Z (CX)(DI*2), Z2, K2, Z9
+	CMPQ     AX, $0x00000007
+	JLE      end1113
+	VMULPD.Z (CX)(R9*1), Z2, K2, Z10
+
+end1113:
+	VUNPCKLPD  Z4, Z3, Z2
+	VUNPCKHPD  Z4, Z3, Z3
+	VADDPD     Z3, Z2, Z2
+	VUNPCKLPD  Z6, Z5, Z3
+	VUNPCKHPD  Z6, Z5, Z4
+	VADDPD     Z4, Z3, Z3
+	VUNPCKLPD  Z8, Z7, Z4
+	VUNPCKHPD  Z8, Z7, Z5
+	VADDPD     Z5, Z4, Z4
+	VUNPCKLPD  Z10, Z9, Z5
+	VUNPCKHPD  Z10, Z9, Z6
+	VADDPD     Z6, Z5, Z5
+	VSHUFF64X2 $0x88, Z3, Z2, Z6
+	VSHUFF64X2 $0xdd, Z3, Z2, Z2
+	VADDPD     Z2, Z6, Z6
+	VSHUFF64X2 $0x88, Z5, Z4, Z2
+	VSHUFF64X2 $0xdd, Z5, Z4, Z3
+	VADDPD     Z3, Z2, Z2
+	VSHUFF64X2 $0x88, Z2, Z6, Z3
+	VSHUFF64X2 $0xdd, Z2, Z6, Z2
+	VADDPD     Z2, Z3, Z3
+	VMOVAPD    Z3, Z2
+
+product1111:
+	VMOVUPD       Z2, 192(SI)
+	VPSUBQ.BCST.Z constants<>+728(SB), Z2, K1, Z2
+	VPMAXUQ       Z2, Z0, Z0
+	ADDQ          $0x00000100, SI
+
+grouped1069:
 done1043:
 	VPCMPUQ.BCST $0x06, constants<>+744(SB), Z0, K1
 	VCMPPD.BCST  $0x06, constants<>+808(SB), Z1, K2
 	KORTESTB     K2, K1
-	JZ           safe1076
+	JZ           safe1114
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe1076:
+safe1114:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -13473,12 +14712,12 @@ TEXT ·regularAbsorb512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few1077
+	JNE          few1115
 	MOVQ         336(DX), BX
 	CMPQ         CX, $0x04
-	JLT          rest1080
+	JLT          rest1118
 
-group1079:
+group1117:
 	VMOVUPD          (BX), Z4
 	VMOVUPD          64(BX), Z5
 	VMOVUPD          128(BX), Z6
@@ -13618,13 +14857,13 @@ group1079:
 	VMOVUPD          (SI), Z8
 	VSUBPD           Z4, Z20, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped1081
+	JBE              undamped1119
 	VCMPPD           $0x04, Z8, Z20, K1
 	VMULPD           Z0, Z8, Z4
 	VMULPD           Z1, Z20, Z9
 	VADDPD           Z4, Z9, K1, Z20
 
-undamped1081:
+undamped1119:
 	VCMPPD      $0x04, Z8, Z20, K1
 	VSUBPD.Z    Z8, Z20, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13639,13 +14878,13 @@ undamped1081:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z5, Z21, Z21
 	VUCOMISD    X2, X0
-	JBE         undamped1082
+	JBE         undamped1120
 	VCMPPD      $0x04, Z4, Z21, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z21, Z8
 	VADDPD      Z5, Z8, K1, Z21
 
-undamped1082:
+undamped1120:
 	VCMPPD      $0x04, Z4, Z21, K1
 	VSUBPD.Z    Z4, Z21, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13660,13 +14899,13 @@ undamped1082:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z7, Z22, Z22
 	VUCOMISD    X2, X0
-	JBE         undamped1083
+	JBE         undamped1121
 	VCMPPD      $0x04, Z4, Z22, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z22, Z7
 	VADDPD      Z5, Z7, K1, Z22
 
-undamped1083:
+undamped1121:
 	VCMPPD      $0x04, Z4, Z22, K1
 	VSUBPD.Z    Z4, Z22, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13681,13 +14920,13 @@ undamped1083:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z6, Z23, Z23
 	VUCOMISD    X2, X0
-	JBE         undamped1084
+	JBE         undamped1122
 	VCMPPD      $0x04, Z4, Z23, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z23, Z6
 	VADDPD      Z5, Z6, K1, Z23
 
-undamped1084:
+undamped1122:
 	VCMPPD      $0x04, Z4, Z23, K1
 	VSUBPD.Z    Z4, Z23, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13698,13 +14937,13 @@ undamped1084:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group1079
+	JGE         group1117
 
-rest1080:
+rest1118:
 	CMPQ CX, $0x01
-	JLT  rest1086
+	JLT  rest1124
 
-group1085:
+group1123:
 	VMOVUPD          (BX), Z4
 	VGETMANTPD       $0x0b, Z4, Z5
 	VGETEXPPD        Z4, Z4
@@ -13749,13 +14988,13 @@ group1085:
 	VMOVUPD          (SI), Z5
 	VSUBPD           Z4, Z8, Z8
 	VUCOMISD         X2, X0
-	JBE              undamped1087
+	JBE              undamped1125
 	VCMPPD           $0x04, Z5, Z8, K1
 	VMULPD           Z0, Z5, Z4
 	VMULPD           Z1, Z8, Z6
 	VADDPD           Z4, Z6, K1, Z8
 
-undamped1087:
+undamped1125:
 	VCMPPD      $0x04, Z5, Z8, K1
 	VSUBPD.Z    Z5, Z8, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -13766,12 +15005,12 @@ undamped1087:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group1085
+	JGE         group1123
 
-rest1086:
-	JMP done1078
+rest1124:
+	JMP done1116
 
-few1077:
+few1115:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -13779,9 +15018,9 @@ few1077:
 	SHLQ  $0x03, SI
 	MOVQ  336(DX), DI
 	CMPQ  CX, $0x04
-	JLT   rest1089
+	JLT   rest1127
 
-group1088:
+group1126:
 	VMOVUPD          (DI), Z4
 	VMOVUPD          64(DI), Z5
 	VMOVUPD          128(DI), Z6
@@ -13929,44 +15168,44 @@ group1088:
 	VMOVUPD.Z        (R8), K1, Z8
 	VSUBPD.Z         Z4, Z20, K1, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped1090
+	JBE              undamped1128
 	VCMPPD           $0x04, Z8, Z20, K2
 	VMULPD           Z0, Z8, Z4
 	VMULPD           Z1, Z20, Z9
 	VADDPD           Z4, Z9, K2, Z20
 
-undamped1090:
+undamped1128:
 	VCMPPD      $0x04, Z8, Z20, K2
 	VSUBPD.Z    Z8, Z20, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial1091
+	JNZ         partial1129
 	VMOVUPD     Z20, (R8)
-	JMP         stored1094
+	JMP         stored1132
 
-partial1091:
+partial1129:
 	LEAQ       (R8), R8
 	VMOVAPD    Z20, Z4
 	TESTQ      $0x00000004, BX
-	JZ         noFour1092
+	JZ         noFour1130
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour1092:
+noFour1130:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1093
+	JZ         noTwo1131
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo1093:
+noTwo1131:
 	TESTQ  $0x00000001, BX
-	JZ     stored1094
+	JZ     stored1132
 	VMOVSD X4, (R8)
 
-stored1094:
+stored1132:
 	VMOVUPD   Z20, (DI)
 	LEAQ      1(AX), R8
 	MOVQ      264(DX), R9
@@ -13976,44 +15215,44 @@ stored1094:
 	VMOVUPD.Z (R8), K1, Z4
 	VSUBPD.Z  Z6, Z21, K1, Z21
 	VUCOMISD  X2, X0
-	JBE       undamped1095
+	JBE       undamped1133
 	VCMPPD    $0x04, Z4, Z21, K2
 	VMULPD    Z0, Z4, Z6
 	VMULPD    Z1, Z21, Z8
 	VADDPD    Z6, Z8, K2, Z21
 
-undamped1095:
+undamped1133:
 	VCMPPD      $0x04, Z4, Z21, K2
 	VSUBPD.Z    Z4, Z21, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial1096
+	JNZ         partial1134
 	VMOVUPD     Z21, (R8)
-	JMP         stored1099
+	JMP         stored1137
 
-partial1096:
+partial1134:
 	LEAQ       (R8), R8
 	VMOVAPD    Z21, Z4
 	TESTQ      $0x00000004, BX
-	JZ         noFour1097
+	JZ         noFour1135
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour1097:
+noFour1135:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1098
+	JZ         noTwo1136
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo1098:
+noTwo1136:
 	TESTQ  $0x00000001, BX
-	JZ     stored1099
+	JZ     stored1137
 	VMOVSD X4, (R8)
 
-stored1099:
+stored1137:
 	VMOVUPD   Z21, 64(DI)
 	LEAQ      2(AX), R8
 	MOVQ      264(DX), R9
@@ -14023,44 +15262,44 @@ stored1099:
 	VMOVUPD.Z (R8), K1, Z4
 	VSUBPD.Z  Z7, Z22, K1, Z22
 	VUCOMISD  X2, X0
-	JBE       undamped1100
+	JBE       undamped1138
 	VCMPPD    $0x04, Z4, Z22, K2
 	VMULPD    Z0, Z4, Z6
 	VMULPD    Z1, Z22, Z7
 	VADDPD    Z6, Z7, K2, Z22
 
-undamped1100:
+undamped1138:
 	VCMPPD      $0x04, Z4, Z22, K2
 	VSUBPD.Z    Z4, Z22, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial1101
+	JNZ         partial1139
 	VMOVUPD     Z22, (R8)
-	JMP         stored1104
+	JMP         stored1142
 
-partial1101:
+partial1139:
 	LEAQ       (R8), R8
 	VMOVAPD    Z22, Z4
 	TESTQ      $0x00000004, BX
-	JZ         noFour1102
+	JZ         noFour1140
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour1102:
+noFour1140:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1103
+	JZ         noTwo1141
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo1103:
+noTwo1141:
 	TESTQ  $0x00000001, BX
-	JZ     stored1104
+	JZ     stored1142
 	VMOVSD X4, (R8)
 
-stored1104:
+stored1142:
 	VMOVUPD   Z22, 128(DI)
 	LEAQ      3(AX), R8
 	MOVQ      264(DX), R9
@@ -14070,56 +15309,56 @@ stored1104:
 	VMOVUPD.Z (R8), K1, Z4
 	VSUBPD.Z  Z5, Z23, K1, Z23
 	VUCOMISD  X2, X0
-	JBE       undamped1105
+	JBE       undamped1143
 	VCMPPD    $0x04, Z4, Z23, K2
 	VMULPD    Z0, Z4, Z5
 	VMULPD    Z1, Z23, Z6
 	VADDPD    Z5, Z6, K2, Z23
 
-undamped1105:
+undamped1143:
 	VCMPPD      $0x04, Z4, Z23, K2
 	VSUBPD.Z    Z4, Z23, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial1106
+	JNZ         partial1144
 	VMOVUPD     Z23, (R8)
-	JMP         stored1109
+	JMP         stored1147
 
-partial1106:
+partial1144:
 	LEAQ       (R8), R8
 	VMOVAPD    Z23, Z4
 	TESTQ      $0x00000004, BX
-	JZ         noFour1107
+	JZ         noFour1145
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour1107:
+noFour1145:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1108
+	JZ         noTwo1146
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo1108:
+noTwo1146:
 	TESTQ  $0x00000001, BX
-	JZ     stored1109
+	JZ     stored1147
 	VMOVSD X4, (R8)
 
-stored1109:
+stored1147:
 	VMOVUPD Z23, 192(DI)
 	ADDQ    $0x00000100, DI
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group1088
+	JGE     group1126
 
-rest1089:
+rest1127:
 	CMPQ CX, $0x01
-	JLT  rest1111
+	JLT  rest1149
 
-group1110:
+group1148:
 	VMOVUPD          (DI), Z4
 	VGETMANTPD       $0x0b, Z4, Z5
 	VGETEXPPD        Z4, Z4
@@ -14166,53 +15405,53 @@ group1110:
 	VMOVUPD.Z        (R8), K1, Z5
 	VSUBPD.Z         Z4, Z8, K1, Z8
 	VUCOMISD         X2, X0
-	JBE              undamped1112
+	JBE              undamped1150
 	VCMPPD           $0x04, Z5, Z8, K2
 	VMULPD           Z0, Z5, Z4
 	VMULPD           Z1, Z8, Z6
 	VADDPD           Z4, Z6, K2, Z8
 
-undamped1112:
+undamped1150:
 	VCMPPD      $0x04, Z5, Z8, K2
 	VSUBPD.Z    Z5, Z8, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial1113
+	JNZ         partial1151
 	VMOVUPD     Z8, (R8)
-	JMP         stored1116
+	JMP         stored1154
 
-partial1113:
+partial1151:
 	LEAQ       (R8), R8
 	VMOVAPD    Z8, Z4
 	TESTQ      $0x00000004, BX
-	JZ         noFour1114
+	JZ         noFour1152
 	VMOVUPD    Y4, (R8)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, R8
 
-noFour1114:
+noFour1152:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1115
+	JZ         noTwo1153
 	VMOVUPD    X4, (R8)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, R8
 
-noTwo1115:
+noTwo1153:
 	TESTQ  $0x00000001, BX
-	JZ     stored1116
+	JZ     stored1154
 	VMOVSD X4, (R8)
 
-stored1116:
+stored1154:
 	VMOVUPD Z8, (DI)
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group1110
+	JGE     group1148
 
-rest1111:
-done1078:
+rest1149:
+done1116:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -14233,11 +15472,11 @@ TEXT ·regularShift512(SB), $8-32
 	MOVQ    u+0(FP), BX
 	MOVQ    (BX), SI
 	CMPQ    SI, $0x08
-	JNE     few1119
+	JNE     few1157
 	MOVQ    240(BX), SI
 	MOVLQSX (SI)(AX*4), SI
 
-group1121:
+group1159:
 	LEAQ    (AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -14255,9 +15494,9 @@ group1121:
 	SHLQ    $0x06, R9
 	ADDQ    336(BX), R9
 	CMPQ    R10, DI
-	JGE     summed1123
+	JGE     summed1161
 
-message1122:
+message1160:
 	MOVQ         264(BX), R11
 	MOVLQSX      (R11)(R10*4), R11
 	SARQ         $0x01, R11
@@ -14268,9 +15507,9 @@ message1122:
 	ADDQ         $0x40, R9
 	INCQ         R10
 	CMPQ         R10, DI
-	JL           message1122
+	JL           message1160
 
-summed1123:
+summed1161:
 	LEAQ    1(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -14288,9 +15527,9 @@ summed1123:
 	SHLQ    $0x06, R10
 	ADDQ    336(BX), R10
 	CMPQ    R11, DI
-	JGE     summed1125
+	JGE     summed1163
 
-message1124:
+message1162:
 	MOVQ         264(BX), R12
 	MOVLQSX      (R12)(R11*4), R12
 	SARQ         $0x01, R12
@@ -14301,9 +15540,9 @@ message1124:
 	ADDQ         $0x40, R10
 	INCQ         R11
 	CMPQ         R11, DI
-	JL           message1124
+	JL           message1162
 
-summed1125:
+summed1163:
 	LEAQ    2(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -14321,9 +15560,9 @@ summed1125:
 	SHLQ    $0x06, R11
 	ADDQ    336(BX), R11
 	CMPQ    R12, DI
-	JGE     summed1127
+	JGE     summed1165
 
-message1126:
+message1164:
 	MOVQ         264(BX), R13
 	MOVLQSX      (R13)(R12*4), R13
 	SARQ         $0x01, R13
@@ -14334,9 +15573,9 @@ message1126:
 	ADDQ         $0x40, R11
 	INCQ         R12
 	CMPQ         R12, DI
-	JL           message1126
+	JL           message1164
 
-summed1127:
+summed1165:
 	LEAQ    3(AX), DI
 	CMPQ    DI, CX
 	CMOVQGT CX, DI
@@ -14354,9 +15593,9 @@ summed1127:
 	SHLQ    $0x06, R12
 	ADDQ    336(BX), R12
 	CMPQ    R13, DI
-	JGE     summed1129
+	JGE     summed1167
 
-message1128:
+message1166:
 	MOVQ         264(BX), R14
 	MOVLQSX      (R14)(R13*4), R14
 	SARQ         $0x01, R14
@@ -14367,9 +15606,9 @@ message1128:
 	ADDQ         $0x40, R12
 	INCQ         R13
 	CMPQ         R13, DI
-	JL           message1128
+	JL           message1166
 
-summed1129:
+summed1167:
 	MOVQ              DX, DI
 	SHLQ              $0x06, DI
 	ADDQ              360(BX), DI
@@ -14414,7 +15653,7 @@ summed1129:
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K2
 	KORB              K2, K1, K1
 	KORTESTB          K1, K1
-	JNZ               bad1117
+	JNZ               bad1155
 	MOVQ              168(BX), R12
 	MOVQ              192(BX), R13
 	MOVLQSX           (R13)(R8*4), R8
@@ -14579,10 +15818,10 @@ summed1129:
 	ADDQ              $0x04, DX
 	ADDQ              $0x04, AX
 	CMPQ              AX, CX
-	JLE               group1121
-	JMP               done1120
+	JLE               group1159
+	JMP               done1158
 
-few1119:
+few1157:
 	MOVQ    $-1, DI
 	BZHIQ   SI, DI, DI
 	KMOVB   DI, K1
@@ -14590,7 +15829,7 @@ few1119:
 	MOVQ    240(BX), DI
 	MOVLQSX (DI)(AX*4), DI
 
-group1130:
+group1168:
 	LEAQ      (AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14608,9 +15847,9 @@ group1130:
 	SHLQ      $0x06, R10
 	ADDQ      336(BX), R10
 	CMPQ      R11, R8
-	JGE       summed1132
+	JGE       summed1170
 
-message1131:
+message1169:
 	MOVQ         264(BX), R12
 	MOVLQSX      (R12)(R11*4), R12
 	SARQ         $0x01, R12
@@ -14621,9 +15860,9 @@ message1131:
 	ADDQ         $0x40, R10
 	INCQ         R11
 	CMPQ         R11, R8
-	JL           message1131
+	JL           message1169
 
-summed1132:
+summed1170:
 	LEAQ      1(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14641,9 +15880,9 @@ summed1132:
 	SHLQ      $0x06, R11
 	ADDQ      336(BX), R11
 	CMPQ      R12, R8
-	JGE       summed1134
+	JGE       summed1172
 
-message1133:
+message1171:
 	MOVQ         264(BX), R13
 	MOVLQSX      (R13)(R12*4), R13
 	SARQ         $0x01, R13
@@ -14654,9 +15893,9 @@ message1133:
 	ADDQ         $0x40, R11
 	INCQ         R12
 	CMPQ         R12, R8
-	JL           message1133
+	JL           message1171
 
-summed1134:
+summed1172:
 	LEAQ      2(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14674,9 +15913,9 @@ summed1134:
 	SHLQ      $0x06, R12
 	ADDQ      336(BX), R12
 	CMPQ      R13, R8
-	JGE       summed1136
+	JGE       summed1174
 
-message1135:
+message1173:
 	MOVQ         264(BX), R14
 	MOVLQSX      (R14)(R13*4), R14
 	SARQ         $0x01, R14
@@ -14687,9 +15926,9 @@ message1135:
 	ADDQ         $0x40, R12
 	INCQ         R13
 	CMPQ         R13, R8
-	JL           message1135
+	JL           message1173
 
-summed1136:
+summed1174:
 	LEAQ      3(AX), R8
 	CMPQ      R8, CX
 	CMOVQGT   CX, R8
@@ -14707,9 +15946,9 @@ summed1136:
 	SHLQ      $0x06, R13
 	ADDQ      336(BX), R13
 	CMPQ      R14, R8
-	JGE       summed1138
+	JGE       summed1176
 
-message1137:
+message1175:
 	MOVQ         264(BX), R15
 	MOVLQSX      (R15)(R14*4), R15
 	SARQ         $0x01, R15
@@ -14720,9 +15959,9 @@ message1137:
 	ADDQ         $0x40, R13
 	INCQ         R14
 	CMPQ         R14, R8
-	JL           message1137
+	JL           message1175
 
-summed1138:
+summed1176:
 	MOVQ              DX, R8
 	SHLQ              $0x06, R8
 	ADDQ              360(BX), R8
@@ -14775,7 +16014,7 @@ summed1138:
 	VCMPPD.BCST       $0x1e, constants<>+736(SB), Z8, K3
 	KORB              K3, K2, K2
 	KORTESTB          K2, K2
-	JNZ               bad1117
+	JNZ               bad1155
 	MOVQ              168(BX), R13
 	MOVQ              192(BX), R14
 	MOVLQSX           (R14)(R9*4), R9
@@ -14948,13 +16187,13 @@ summed1138:
 	ADDQ              $0x04, DX
 	ADDQ              $0x04, AX
 	CMPQ              AX, CX
-	JLE               group1130
+	JLE               group1168
 
-done1120:
-	JMP end1118
+done1158:
+	JMP end1156
 
-bad1117:
-end1118:
+bad1155:
+end1156:
 	MOVQ DX, done+24(FP)
 	VZEROUPPER
 	RET
@@ -14968,11 +16207,11 @@ TEXT ·regularSettle512(SB), $0-32
 	MOVQ   u+0(FP), DX
 	MOVQ   (DX), BX
 	CMPQ   BX, $0x08
-	JNE    few1139
+	JNE    few1177
 	MOVQ   360(DX), BX
 	MOVQ   384(DX), SI
 
-node1141:
+node1179:
 	MOVQ         216(DX), DI
 	MOVLQSX      (DI)(AX*4), DI
 	MOVQ         192(DX), R8
@@ -14992,10 +16231,10 @@ node1141:
 	ADDQ         $0x08, SI
 	INCQ         AX
 	CMPQ         AX, CX
-	JL           node1141
-	JMP          done1140
+	JL           node1179
+	JMP          done1178
 
-few1139:
+few1177:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -15004,7 +16243,7 @@ few1139:
 	MOVQ  360(DX), DI
 	MOVQ  384(DX), R8
 
-node1142:
+node1180:
 	MOVQ         216(DX), R9
 	MOVLQSX      (R9)(AX*4), R9
 	MOVQ         192(DX), R10
@@ -15020,39 +16259,39 @@ node1142:
 	VPANDQ.BCST  constants<>+752(SB), Z2, Z2
 	VPMAXUQ      Z2, Z0, Z0
 	TESTQ        $0x00000007, BX
-	JNZ          partial1143
+	JNZ          partial1181
 	VMOVUPD      Z1, (R9)
-	JMP          stored1146
+	JMP          stored1184
 
-partial1143:
+partial1181:
 	LEAQ       (R9), R9
 	VMOVAPD    Z1, Z1
 	TESTQ      $0x00000004, BX
-	JZ         noFour1144
+	JZ         noFour1182
 	VMOVUPD    Y1, (R9)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, R9
 
-noFour1144:
+noFour1182:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo1145
+	JZ         noTwo1183
 	VMOVUPD    X1, (R9)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, R9
 
-noTwo1145:
+noTwo1183:
 	TESTQ  $0x00000001, BX
-	JZ     stored1146
+	JZ     stored1184
 	VMOVSD X1, (R9)
 
-stored1146:
+stored1184:
 	ADDQ $0x40, DI
 	ADDQ $0x08, R8
 	INCQ AX
 	CMPQ AX, CX
-	JL   node1142
+	JL   node1180
 
-done1140:
+done1178:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VPMAXUQ    Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -15074,12 +16313,12 @@ TEXT ·regularNodes512(SB), $0-80
 	MOVQ   u+0(FP), BX
 	MOVQ   (BX), SI
 	CMPQ   SI, $0x08
-	JNE    few1147
+	JNE    few1185
 	VXORPD Z1, Z1, Z1
 	CMPQ   CX, $0x04
-	JLT    rest1150
+	JLT    rest1188
 
-group1149:
+group1187:
 	MOVQ              488(BX), SI
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), DI
@@ -15229,13 +16468,13 @@ group1149:
 	ADDQ              $0x04, AX
 	SUBQ              $0x04, CX
 	CMPQ              CX, $0x04
-	JGE               group1149
+	JGE               group1187
 
-rest1150:
+rest1188:
 	CMPQ CX, $0x01
-	JLT  rest1152
+	JLT  rest1190
 
-group1151:
+group1189:
 	MOVQ              488(BX), SI
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), DI
@@ -15277,16 +16516,16 @@ group1151:
 	ADDQ              $0x01, AX
 	SUBQ              $0x01, CX
 	CMPQ              CX, $0x01
-	JGE               group1151
+	JGE               group1189
 
-rest1152:
+rest1190:
 	MOVQ    sum_base+32(FP), AX
 	VMOVUPD (AX), Z2
 	VADDPD  Z2, Z1, Z1
 	VMOVUPD Z1, (AX)
-	JMP     done1148
+	JMP     done1186
 
-few1147:
+few1185:
 	MOVQ   $-1, DI
 	BZHIQ  SI, DI, DI
 	KMOVB  DI, K1
@@ -15294,9 +16533,9 @@ few1147:
 	SHLQ   $0x03, DI
 	VXORPD Z1, Z1, Z1
 	CMPQ   CX, $0x04
-	JLT    rest1154
+	JLT    rest1192
 
-group1153:
+group1191:
 	MOVQ              488(BX), R8
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), R9
@@ -15446,13 +16685,13 @@ group1153:
 	ADDQ              $0x04, AX
 	SUBQ              $0x04, CX
 	CMPQ              CX, $0x04
-	JGE               group1153
+	JGE               group1191
 
-rest1154:
+rest1192:
 	CMPQ CX, $0x01
-	JLT  rest1156
+	JLT  rest1194
 
-group1155:
+group1193:
 	MOVQ              488(BX), R8
 	VXORPD            Z2, Z2, Z2
 	LEAQ              (AX), R9
@@ -15494,40 +16733,40 @@ group1155:
 	ADDQ              $0x01, AX
 	SUBQ              $0x01, CX
 	CMPQ              CX, $0x01
-	JGE               group1155
+	JGE               group1193
 
-rest1156:
+rest1194:
 	MOVQ      sum_base+32(FP), AX
 	VMOVUPD.Z (AX), K1, Z2
 	VADDPD    Z2, Z1, Z1
 	TESTQ     $0x00000007, SI
-	JNZ       partial1157
+	JNZ       partial1195
 	VMOVUPD   Z1, (AX)
-	JMP       stored1160
+	JMP       stored1198
 
-partial1157:
+partial1195:
 	LEAQ       (AX), AX
 	VMOVAPD    Z1, Z1
 	TESTQ      $0x00000004, SI
-	JZ         noFour1158
+	JZ         noFour1196
 	VMOVUPD    Y1, (AX)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, AX
 
-noFour1158:
+noFour1196:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo1159
+	JZ         noTwo1197
 	VMOVUPD    X1, (AX)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, AX
 
-noTwo1159:
+noTwo1197:
 	TESTQ  $0x00000001, SI
-	JZ     stored1160
+	JZ     stored1198
 	VMOVSD X1, (AX)
 
-stored1160:
-done1148:
+stored1198:
+done1186:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -15570,9 +16809,9 @@ TEXT ·regularEdges512(SB), $2752-81
 	MOVQ             u+0(FP), R8
 	MOVQ             (R8), R9
 	CMPQ             R9, $0x08
-	JNE              few1162
+	JNE              few1200
 	CMPQ             CX, $0x04
-	JLT              single1166
+	JLT              single1204
 	LEAQ             (AX), R9
 	MOVQ             416(R8), R10
 	MOVLQSX          (R10)(R9*4), R9
@@ -16122,9 +17361,9 @@ TEXT ·regularEdges512(SB), $2752-81
 	VINSERTF128      $0x01, X9, Y10, Y9
 	VFMADD231PD      Y16, Y9, Y2
 
-group1164:
+group1202:
 	CMPQ             CX, $0x08
-	JLT              last1165
+	JLT              last1203
 	LEAQ             4(AX), R9
 	MOVQ             416(R8), R10
 	MOVLQSX          (R10)(R9*4), R9
@@ -16912,9 +18151,9 @@ group1164:
 	XCHGQ            SI, DI
 	ADDQ             $0x04, AX
 	SUBQ             $0x04, CX
-	JMP              group1164
+	JMP              group1202
 
-last1165:
+last1203:
 	VMOVUPD      (BX), Z9
 	VMOVUPD      64(BX), Z10
 	VMOVUPD      128(BX), Z11
@@ -17154,9 +18393,9 @@ last1165:
 	ADDQ         $0x04, AX
 	SUBQ         $0x04, CX
 
-single1166:
+single1204:
 	TESTQ            CX, CX
-	JZ               done1167
+	JZ               done1205
 	LEAQ             (AX), DI
 	MOVQ             416(R8), R9
 	MOVLQSX          (R9)(DI*4), DI
@@ -17420,13 +18659,13 @@ single1166:
 	VMOVUPD          Z16, 448(BX)
 	ADDQ             $0x01, AX
 	SUBQ             $0x01, CX
-	JMP              single1166
+	JMP              single1204
 
-done1167:
+done1205:
 	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K1
 	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K2
 	KORTESTB     K2, K1
-	JNZ          unsafe1161
+	JNZ          unsafe1199
 	MOVQ         sum_base+32(FP), AX
 	VMOVUPD      (BX), Z0
 	VMOVUPD      (AX), Z1
@@ -17467,16 +18706,16 @@ done1167:
 	VMOVUPD      (AX), Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	JMP          done1163
+	JMP          done1201
 
-few1162:
+few1200:
 	MOVQ             $-1, R10
 	BZHIQ            R9, R10, R10
 	KMOVB            R10, K1
 	MOVQ             R9, R10
 	SHLQ             $0x03, R10
 	CMPQ             CX, $0x04
-	JLT              single1189
+	JLT              single1227
 	LEAQ             (AX), R11
 	MOVQ             416(R8), R12
 	MOVLQSX          (R12)(R11*4), R11
@@ -17802,49 +19041,49 @@ few1162:
 	VFMADD231PD.BCST (SI), Z14, Z9
 	VFMADD231PD.BCST 64(SI), Z14, Z12
 	CMPQ             R10, $0x08
-	JLE              rows1191
+	JLE              rows1229
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 8(SI), Z14, Z11
 	VFMADD231PD.BCST 72(SI), Z14, Z13
 	CMPQ             R10, $0x10
-	JLE              rows1191
+	JLE              rows1229
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 16(SI), Z14, Z9
 	VFMADD231PD.BCST 80(SI), Z14, Z12
 	CMPQ             R10, $0x18
-	JLE              rows1191
+	JLE              rows1229
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 24(SI), Z14, Z11
 	VFMADD231PD.BCST 88(SI), Z14, Z13
 	CMPQ             R10, $0x20
-	JLE              rows1191
+	JLE              rows1229
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 32(SI), Z14, Z9
 	VFMADD231PD.BCST 96(SI), Z14, Z12
 	CMPQ             R10, $0x28
-	JLE              rows1191
+	JLE              rows1229
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 40(SI), Z14, Z11
 	VFMADD231PD.BCST 104(SI), Z14, Z13
 	CMPQ             R10, $0x30
-	JLE              rows1191
+	JLE              rows1229
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 48(SI), Z14, Z9
 	VFMADD231PD.BCST 112(SI), Z14, Z12
 	CMPQ             R10, $0x38
-	JLE              rows1191
+	JLE              rows1229
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 56(SI), Z14, Z11
 	VFMADD231PD.BCST 120(SI), Z14, Z13
 
-rows1191:
+rows1229:
 	VADDPD           Z11, Z9, Z9
 	VADDPD           Z13, Z12, Z12
 	VMOVUPD          128(SI), Z11
@@ -17864,49 +19103,49 @@ rows1191:
 	VFMADD231PD.BCST 256(SI), Z16, Z11
 	VFMADD231PD.BCST 320(SI), Z16, Z14
 	CMPQ             R10, $0x08
-	JLE              rows1192
+	JLE              rows1230
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 264(SI), Z16, Z13
 	VFMADD231PD.BCST 328(SI), Z16, Z15
 	CMPQ             R10, $0x10
-	JLE              rows1192
+	JLE              rows1230
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 272(SI), Z16, Z11
 	VFMADD231PD.BCST 336(SI), Z16, Z14
 	CMPQ             R10, $0x18
-	JLE              rows1192
+	JLE              rows1230
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 280(SI), Z16, Z13
 	VFMADD231PD.BCST 344(SI), Z16, Z15
 	CMPQ             R10, $0x20
-	JLE              rows1192
+	JLE              rows1230
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 288(SI), Z16, Z11
 	VFMADD231PD.BCST 352(SI), Z16, Z14
 	CMPQ             R10, $0x28
-	JLE              rows1192
+	JLE              rows1230
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 296(SI), Z16, Z13
 	VFMADD231PD.BCST 360(SI), Z16, Z15
 	CMPQ             R10, $0x30
-	JLE              rows1192
+	JLE              rows1230
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 304(SI), Z16, Z11
 	VFMADD231PD.BCST 368(SI), Z16, Z14
 	CMPQ             R10, $0x38
-	JLE              rows1192
+	JLE              rows1230
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 312(SI), Z16, Z13
 	VFMADD231PD.BCST 376(SI), Z16, Z15
 
-rows1192:
+rows1230:
 	VADDPD           Z13, Z11, Z11
 	VADDPD           Z15, Z14, Z14
 	VMOVUPD          384(SI), Z13
@@ -17926,49 +19165,49 @@ rows1192:
 	VFMADD231PD.BCST 512(SI), Z18, Z13
 	VFMADD231PD.BCST 576(SI), Z18, Z16
 	CMPQ             R10, $0x08
-	JLE              rows1193
+	JLE              rows1231
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 520(SI), Z18, Z15
 	VFMADD231PD.BCST 584(SI), Z18, Z17
 	CMPQ             R10, $0x10
-	JLE              rows1193
+	JLE              rows1231
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 528(SI), Z18, Z13
 	VFMADD231PD.BCST 592(SI), Z18, Z16
 	CMPQ             R10, $0x18
-	JLE              rows1193
+	JLE              rows1231
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 536(SI), Z18, Z15
 	VFMADD231PD.BCST 600(SI), Z18, Z17
 	CMPQ             R10, $0x20
-	JLE              rows1193
+	JLE              rows1231
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 544(SI), Z18, Z13
 	VFMADD231PD.BCST 608(SI), Z18, Z16
 	CMPQ             R10, $0x28
-	JLE              rows1193
+	JLE              rows1231
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 552(SI), Z18, Z15
 	VFMADD231PD.BCST 616(SI), Z18, Z17
 	CMPQ             R10, $0x30
-	JLE              rows1193
+	JLE              rows1231
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 560(SI), Z18, Z13
 	VFMADD231PD.BCST 624(SI), Z18, Z16
 	CMPQ             R10, $0x38
-	JLE              rows1193
+	JLE              rows1231
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 568(SI), Z18, Z15
 	VFMADD231PD.BCST 632(SI), Z18, Z17
 
-rows1193:
+rows1231:
 	VADDPD           Z15, Z13, Z13
 	VADDPD           Z17, Z16, Z16
 	VMOVUPD          640(SI), Z15
@@ -17988,49 +19227,49 @@ rows1193:
 	VFMADD231PD.BCST 768(SI), Z20, Z15
 	VFMADD231PD.BCST 832(SI), Z20, Z18
 	CMPQ             R10, $0x08
-	JLE              rows1194
+	JLE              rows1232
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 776(SI), Z20, Z17
 	VFMADD231PD.BCST 840(SI), Z20, Z19
 	CMPQ             R10, $0x10
-	JLE              rows1194
+	JLE              rows1232
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 784(SI), Z20, Z15
 	VFMADD231PD.BCST 848(SI), Z20, Z18
 	CMPQ             R10, $0x18
-	JLE              rows1194
+	JLE              rows1232
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 792(SI), Z20, Z17
 	VFMADD231PD.BCST 856(SI), Z20, Z19
 	CMPQ             R10, $0x20
-	JLE              rows1194
+	JLE              rows1232
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 800(SI), Z20, Z15
 	VFMADD231PD.BCST 864(SI), Z20, Z18
 	CMPQ             R10, $0x28
-	JLE              rows1194
+	JLE              rows1232
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 808(SI), Z20, Z17
 	VFMADD231PD.BCST 872(SI), Z20, Z19
 	CMPQ             R10, $0x30
-	JLE              rows1194
+	JLE              rows1232
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 816(SI), Z20, Z15
 	VFMADD231PD.BCST 880(SI), Z20, Z18
 	CMPQ             R10, $0x38
-	JLE              rows1194
+	JLE              rows1232
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 824(SI), Z20, Z17
 	VFMADD231PD.BCST 888(SI), Z20, Z19
 
-rows1194:
+rows1232:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z19, Z18, Z18
 	VMOVUPD          896(SI), Z17
@@ -18118,9 +19357,9 @@ rows1194:
 	VINSERTF128      $0x01, X9, Y10, Y9
 	VFMADD231PD      Y16, Y9, Y2
 
-group1187:
+group1225:
 	CMPQ             CX, $0x08
-	JLT              last1188
+	JLT              last1226
 	LEAQ             4(AX), R11
 	MOVQ             416(R8), R12
 	MOVLQSX          (R12)(R11*4), R11
@@ -18455,7 +19694,7 @@ group1187:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x08
-	JLE              rows1195
+	JLE              rows1233
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -18464,7 +19703,7 @@ group1187:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x10
-	JLE              rows1195
+	JLE              rows1233
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -18473,7 +19712,7 @@ group1187:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x18
-	JLE              rows1195
+	JLE              rows1233
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -18482,7 +19721,7 @@ group1187:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x20
-	JLE              rows1195
+	JLE              rows1233
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -18491,7 +19730,7 @@ group1187:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x28
-	JLE              rows1195
+	JLE              rows1233
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -18500,7 +19739,7 @@ group1187:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x30
-	JLE              rows1195
+	JLE              rows1233
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -18509,7 +19748,7 @@ group1187:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x38
-	JLE              rows1195
+	JLE              rows1233
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z19
 	VMULPD           Z18, Z19, Z19
@@ -18518,7 +19757,7 @@ group1187:
 	VMOVUPD          Z19, (DX)
 	ADDQ             R10, DX
 
-rows1195:
+rows1233:
 	LEAQ         1(AX), R11
 	MOVQ         96(R8), R12
 	MOVQ         (R12)(R11*8), R11
@@ -18533,7 +19772,7 @@ rows1195:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1196
+	JLE          rows1234
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18542,7 +19781,7 @@ rows1195:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1196
+	JLE          rows1234
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18551,7 +19790,7 @@ rows1195:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1196
+	JLE          rows1234
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18560,7 +19799,7 @@ rows1195:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1196
+	JLE          rows1234
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18569,7 +19808,7 @@ rows1195:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1196
+	JLE          rows1234
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18578,7 +19817,7 @@ rows1195:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1196
+	JLE          rows1234
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18587,7 +19826,7 @@ rows1195:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1196
+	JLE          rows1234
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18596,7 +19835,7 @@ rows1195:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 
-rows1196:
+rows1234:
 	LEAQ         2(AX), R11
 	MOVQ         96(R8), R12
 	MOVQ         (R12)(R11*8), R11
@@ -18611,7 +19850,7 @@ rows1196:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1197
+	JLE          rows1235
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18620,7 +19859,7 @@ rows1196:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1197
+	JLE          rows1235
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18629,7 +19868,7 @@ rows1196:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1197
+	JLE          rows1235
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18638,7 +19877,7 @@ rows1196:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1197
+	JLE          rows1235
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18647,7 +19886,7 @@ rows1196:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1197
+	JLE          rows1235
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18656,7 +19895,7 @@ rows1196:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1197
+	JLE          rows1235
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18665,7 +19904,7 @@ rows1196:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1197
+	JLE          rows1235
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18674,7 +19913,7 @@ rows1196:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 
-rows1197:
+rows1235:
 	LEAQ         3(AX), R11
 	MOVQ         96(R8), R12
 	MOVQ         (R12)(R11*8), R11
@@ -18689,7 +19928,7 @@ rows1197:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1198
+	JLE          rows1236
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18698,7 +19937,7 @@ rows1197:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1198
+	JLE          rows1236
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18707,7 +19946,7 @@ rows1197:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1198
+	JLE          rows1236
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18716,7 +19955,7 @@ rows1197:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1198
+	JLE          rows1236
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18725,7 +19964,7 @@ rows1197:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1198
+	JLE          rows1236
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18734,7 +19973,7 @@ rows1197:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1198
+	JLE          rows1236
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18743,7 +19982,7 @@ rows1197:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1198
+	JLE          rows1236
 	ADDQ         R10, R12
 	VMOVUPD.Z    (R12), K1, Z19
 	VMULPD       Z18, Z19, Z19
@@ -18752,7 +19991,7 @@ rows1197:
 	VMOVUPD      Z19, (DX)
 	ADDQ         R10, DX
 
-rows1198:
+rows1236:
 	VMOVUPD          Z9, (BX)
 	VMOVUPD          Z11, 64(BX)
 	VMOVUPD          Z12, 128(BX)
@@ -18774,49 +20013,49 @@ rows1198:
 	VFMADD231PD.BCST (DI), Z14, Z9
 	VFMADD231PD.BCST 64(DI), Z14, Z12
 	CMPQ             R10, $0x08
-	JLE              rows1199
+	JLE              rows1237
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 8(DI), Z14, Z11
 	VFMADD231PD.BCST 72(DI), Z14, Z13
 	CMPQ             R10, $0x10
-	JLE              rows1199
+	JLE              rows1237
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 16(DI), Z14, Z9
 	VFMADD231PD.BCST 80(DI), Z14, Z12
 	CMPQ             R10, $0x18
-	JLE              rows1199
+	JLE              rows1237
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 24(DI), Z14, Z11
 	VFMADD231PD.BCST 88(DI), Z14, Z13
 	CMPQ             R10, $0x20
-	JLE              rows1199
+	JLE              rows1237
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 32(DI), Z14, Z9
 	VFMADD231PD.BCST 96(DI), Z14, Z12
 	CMPQ             R10, $0x28
-	JLE              rows1199
+	JLE              rows1237
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 40(DI), Z14, Z11
 	VFMADD231PD.BCST 104(DI), Z14, Z13
 	CMPQ             R10, $0x30
-	JLE              rows1199
+	JLE              rows1237
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 48(DI), Z14, Z9
 	VFMADD231PD.BCST 112(DI), Z14, Z12
 	CMPQ             R10, $0x38
-	JLE              rows1199
+	JLE              rows1237
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z14
 	VFMADD231PD.BCST 56(DI), Z14, Z11
 	VFMADD231PD.BCST 120(DI), Z14, Z13
 
-rows1199:
+rows1237:
 	VADDPD           Z11, Z9, Z9
 	VADDPD           Z13, Z12, Z12
 	VMOVUPD          128(DI), Z11
@@ -18836,49 +20075,49 @@ rows1199:
 	VFMADD231PD.BCST 256(DI), Z16, Z11
 	VFMADD231PD.BCST 320(DI), Z16, Z14
 	CMPQ             R10, $0x08
-	JLE              rows1200
+	JLE              rows1238
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 264(DI), Z16, Z13
 	VFMADD231PD.BCST 328(DI), Z16, Z15
 	CMPQ             R10, $0x10
-	JLE              rows1200
+	JLE              rows1238
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 272(DI), Z16, Z11
 	VFMADD231PD.BCST 336(DI), Z16, Z14
 	CMPQ             R10, $0x18
-	JLE              rows1200
+	JLE              rows1238
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 280(DI), Z16, Z13
 	VFMADD231PD.BCST 344(DI), Z16, Z15
 	CMPQ             R10, $0x20
-	JLE              rows1200
+	JLE              rows1238
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 288(DI), Z16, Z11
 	VFMADD231PD.BCST 352(DI), Z16, Z14
 	CMPQ             R10, $0x28
-	JLE              rows1200
+	JLE              rows1238
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 296(DI), Z16, Z13
 	VFMADD231PD.BCST 360(DI), Z16, Z15
 	CMPQ             R10, $0x30
-	JLE              rows1200
+	JLE              rows1238
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 304(DI), Z16, Z11
 	VFMADD231PD.BCST 368(DI), Z16, Z14
 	CMPQ             R10, $0x38
-	JLE              rows1200
+	JLE              rows1238
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z16
 	VFMADD231PD.BCST 312(DI), Z16, Z13
 	VFMADD231PD.BCST 376(DI), Z16, Z15
 
-rows1200:
+rows1238:
 	VADDPD           Z13, Z11, Z11
 	VADDPD           Z15, Z14, Z14
 	VMOVUPD          384(DI), Z13
@@ -18898,49 +20137,49 @@ rows1200:
 	VFMADD231PD.BCST 512(DI), Z18, Z13
 	VFMADD231PD.BCST 576(DI), Z18, Z16
 	CMPQ             R10, $0x08
-	JLE              rows1201
+	JLE              rows1239
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 520(DI), Z18, Z15
 	VFMADD231PD.BCST 584(DI), Z18, Z17
 	CMPQ             R10, $0x10
-	JLE              rows1201
+	JLE              rows1239
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 528(DI), Z18, Z13
 	VFMADD231PD.BCST 592(DI), Z18, Z16
 	CMPQ             R10, $0x18
-	JLE              rows1201
+	JLE              rows1239
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 536(DI), Z18, Z15
 	VFMADD231PD.BCST 600(DI), Z18, Z17
 	CMPQ             R10, $0x20
-	JLE              rows1201
+	JLE              rows1239
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 544(DI), Z18, Z13
 	VFMADD231PD.BCST 608(DI), Z18, Z16
 	CMPQ             R10, $0x28
-	JLE              rows1201
+	JLE              rows1239
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 552(DI), Z18, Z15
 	VFMADD231PD.BCST 616(DI), Z18, Z17
 	CMPQ             R10, $0x30
-	JLE              rows1201
+	JLE              rows1239
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 560(DI), Z18, Z13
 	VFMADD231PD.BCST 624(DI), Z18, Z16
 	CMPQ             R10, $0x38
-	JLE              rows1201
+	JLE              rows1239
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z18
 	VFMADD231PD.BCST 568(DI), Z18, Z15
 	VFMADD231PD.BCST 632(DI), Z18, Z17
 
-rows1201:
+rows1239:
 	VADDPD           Z15, Z13, Z13
 	VADDPD           Z17, Z16, Z16
 	VMOVUPD          640(DI), Z15
@@ -18960,49 +20199,49 @@ rows1201:
 	VFMADD231PD.BCST 768(DI), Z20, Z15
 	VFMADD231PD.BCST 832(DI), Z20, Z18
 	CMPQ             R10, $0x08
-	JLE              rows1202
+	JLE              rows1240
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 776(DI), Z20, Z17
 	VFMADD231PD.BCST 840(DI), Z20, Z19
 	CMPQ             R10, $0x10
-	JLE              rows1202
+	JLE              rows1240
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 784(DI), Z20, Z15
 	VFMADD231PD.BCST 848(DI), Z20, Z18
 	CMPQ             R10, $0x18
-	JLE              rows1202
+	JLE              rows1240
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 792(DI), Z20, Z17
 	VFMADD231PD.BCST 856(DI), Z20, Z19
 	CMPQ             R10, $0x20
-	JLE              rows1202
+	JLE              rows1240
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 800(DI), Z20, Z15
 	VFMADD231PD.BCST 864(DI), Z20, Z18
 	CMPQ             R10, $0x28
-	JLE              rows1202
+	JLE              rows1240
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 808(DI), Z20, Z17
 	VFMADD231PD.BCST 872(DI), Z20, Z19
 	CMPQ             R10, $0x30
-	JLE              rows1202
+	JLE              rows1240
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 816(DI), Z20, Z15
 	VFMADD231PD.BCST 880(DI), Z20, Z18
 	CMPQ             R10, $0x38
-	JLE              rows1202
+	JLE              rows1240
 	ADDQ             R10, R12
 	VMOVUPD.Z        (R12), K1, Z20
 	VFMADD231PD.BCST 824(DI), Z20, Z17
 	VFMADD231PD.BCST 888(DI), Z20, Z19
 
-rows1202:
+rows1240:
 	VADDPD           Z17, Z15, Z15
 	VADDPD           Z19, Z18, Z18
 	VMOVUPD          896(DI), Z17
@@ -19092,9 +20331,9 @@ rows1202:
 	XCHGQ            SI, DI
 	ADDQ             $0x04, AX
 	SUBQ             $0x04, CX
-	JMP              group1187
+	JMP              group1225
 
-last1188:
+last1226:
 	VMOVUPD      (BX), Z9
 	VMOVUPD      64(BX), Z10
 	VMOVUPD      128(BX), Z11
@@ -19117,7 +20356,7 @@ last1188:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1203
+	JLE          rows1241
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19126,7 +20365,7 @@ last1188:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1203
+	JLE          rows1241
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19135,7 +20374,7 @@ last1188:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1203
+	JLE          rows1241
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19144,7 +20383,7 @@ last1188:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1203
+	JLE          rows1241
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19153,7 +20392,7 @@ last1188:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1203
+	JLE          rows1241
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19162,7 +20401,7 @@ last1188:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1203
+	JLE          rows1241
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19171,7 +20410,7 @@ last1188:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1203
+	JLE          rows1241
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19180,7 +20419,7 @@ last1188:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 
-rows1203:
+rows1241:
 	LEAQ         1(AX), DI
 	MOVQ         96(R8), R11
 	MOVQ         (R11)(DI*8), DI
@@ -19195,7 +20434,7 @@ rows1203:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1204
+	JLE          rows1242
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19204,7 +20443,7 @@ rows1203:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1204
+	JLE          rows1242
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19213,7 +20452,7 @@ rows1203:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1204
+	JLE          rows1242
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19222,7 +20461,7 @@ rows1203:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1204
+	JLE          rows1242
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19231,7 +20470,7 @@ rows1203:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1204
+	JLE          rows1242
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19240,7 +20479,7 @@ rows1203:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1204
+	JLE          rows1242
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19249,7 +20488,7 @@ rows1203:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1204
+	JLE          rows1242
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19258,7 +20497,7 @@ rows1203:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 
-rows1204:
+rows1242:
 	LEAQ         2(AX), DI
 	MOVQ         96(R8), R11
 	MOVQ         (R11)(DI*8), DI
@@ -19273,7 +20512,7 @@ rows1204:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1205
+	JLE          rows1243
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19282,7 +20521,7 @@ rows1204:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1205
+	JLE          rows1243
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19291,7 +20530,7 @@ rows1204:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1205
+	JLE          rows1243
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19300,7 +20539,7 @@ rows1204:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1205
+	JLE          rows1243
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19309,7 +20548,7 @@ rows1204:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1205
+	JLE          rows1243
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19318,7 +20557,7 @@ rows1204:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1205
+	JLE          rows1243
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19327,7 +20566,7 @@ rows1204:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1205
+	JLE          rows1243
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19336,7 +20575,7 @@ rows1204:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 
-rows1205:
+rows1243:
 	LEAQ         3(AX), DI
 	MOVQ         96(R8), R11
 	MOVQ         (R11)(DI*8), DI
@@ -19351,7 +20590,7 @@ rows1205:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x08
-	JLE          rows1206
+	JLE          rows1244
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19360,7 +20599,7 @@ rows1205:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x10
-	JLE          rows1206
+	JLE          rows1244
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19369,7 +20608,7 @@ rows1205:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x18
-	JLE          rows1206
+	JLE          rows1244
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19378,7 +20617,7 @@ rows1205:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x20
-	JLE          rows1206
+	JLE          rows1244
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19387,7 +20626,7 @@ rows1205:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x28
-	JLE          rows1206
+	JLE          rows1244
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19396,7 +20635,7 @@ rows1205:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x30
-	JLE          rows1206
+	JLE          rows1244
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19405,7 +20644,7 @@ rows1205:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 	CMPQ         R10, $0x38
-	JLE          rows1206
+	JLE          rows1244
 	ADDQ         R10, R11
 	VMOVUPD.Z    (R11), K1, Z18
 	VMULPD       Z17, Z18, Z18
@@ -19414,7 +20653,7 @@ rows1205:
 	VMOVUPD      Z18, (DX)
 	ADDQ         R10, DX
 
-rows1206:
+rows1244:
 	VMOVUPD Z9, (BX)
 	VMOVUPD Z10, 64(BX)
 	VMOVUPD Z11, 128(BX)
@@ -19426,9 +20665,9 @@ rows1206:
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 
-single1189:
+single1227:
 	TESTQ            CX, CX
-	JZ               done1190
+	JZ               done1228
 	LEAQ             (AX), DI
 	MOVQ             416(R8), R11
 	MOVLQSX          (R11)(DI*4), DI
@@ -19520,49 +20759,49 @@ single1189:
 	VFMADD231PD.BCST (SI), Z11, Z15
 	VFMADD231PD.BCST 64(SI), Z11, Z16
 	CMPQ             R10, $0x08
-	JLE              rows1207
+	JLE              rows1245
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 8(SI), Z11, Z9
 	VFMADD231PD.BCST 72(SI), Z11, Z10
 	CMPQ             R10, $0x10
-	JLE              rows1207
+	JLE              rows1245
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 16(SI), Z11, Z15
 	VFMADD231PD.BCST 80(SI), Z11, Z16
 	CMPQ             R10, $0x18
-	JLE              rows1207
+	JLE              rows1245
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 24(SI), Z11, Z9
 	VFMADD231PD.BCST 88(SI), Z11, Z10
 	CMPQ             R10, $0x20
-	JLE              rows1207
+	JLE              rows1245
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 32(SI), Z11, Z15
 	VFMADD231PD.BCST 96(SI), Z11, Z16
 	CMPQ             R10, $0x28
-	JLE              rows1207
+	JLE              rows1245
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 40(SI), Z11, Z9
 	VFMADD231PD.BCST 104(SI), Z11, Z10
 	CMPQ             R10, $0x30
-	JLE              rows1207
+	JLE              rows1245
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 48(SI), Z11, Z15
 	VFMADD231PD.BCST 112(SI), Z11, Z16
 	CMPQ             R10, $0x38
-	JLE              rows1207
+	JLE              rows1245
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z11
 	VFMADD231PD.BCST 56(SI), Z11, Z9
 	VFMADD231PD.BCST 120(SI), Z11, Z10
 
-rows1207:
+rows1245:
 	VADDPD           Z9, Z15, Z15
 	VADDPD           Z10, Z16, Z16
 	VMOVUPD          128(SI), Z9
@@ -19664,7 +20903,7 @@ rows1207:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x08
-	JLE              rows1208
+	JLE              rows1246
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -19673,7 +20912,7 @@ rows1207:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x10
-	JLE              rows1208
+	JLE              rows1246
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -19682,7 +20921,7 @@ rows1207:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x18
-	JLE              rows1208
+	JLE              rows1246
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -19691,7 +20930,7 @@ rows1207:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x20
-	JLE              rows1208
+	JLE              rows1246
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -19700,7 +20939,7 @@ rows1207:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x28
-	JLE              rows1208
+	JLE              rows1246
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -19709,7 +20948,7 @@ rows1207:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x30
-	JLE              rows1208
+	JLE              rows1246
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -19718,7 +20957,7 @@ rows1207:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 	CMPQ             R10, $0x38
-	JLE              rows1208
+	JLE              rows1246
 	ADDQ             R10, R11
 	VMOVUPD.Z        (R11), K1, Z18
 	VMULPD           Z17, Z18, Z18
@@ -19727,7 +20966,7 @@ rows1207:
 	VMOVUPD          Z18, (DX)
 	ADDQ             R10, DX
 
-rows1208:
+rows1246:
 	VMOVUPD Z9, (BX)
 	VMOVUPD Z10, 64(BX)
 	VMOVUPD Z11, 128(BX)
@@ -19738,277 +20977,277 @@ rows1208:
 	VMOVUPD Z16, 448(BX)
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
-	JMP     single1189
+	JMP     single1227
 
-done1190:
+done1228:
 	VPCMPUQ.BCST $0x06, constants<>+776(SB), Z1, K2
 	VCMPPD.BCST  $0x06, constants<>+760(SB), Z0, K3
 	KORTESTB     K3, K2
-	JNZ          unsafe1161
+	JNZ          unsafe1199
 	MOVQ         sum_base+32(FP), AX
 	VMOVUPD      (BX), Z0
 	VMOVUPD.Z    (AX), K1, Z1
 	VADDPD       Z1, Z0, Z0
 	TESTQ        $0x00000007, R9
-	JNZ          partial1210
+	JNZ          partial1248
 	VMOVUPD      Z0, (AX)
-	JMP          stored1213
+	JMP          stored1251
 
-partial1210:
+partial1248:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1211
+	JZ         noFour1249
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1211:
+noFour1249:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1212
+	JZ         noTwo1250
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1212:
+noTwo1250:
 	TESTQ  $0x00000001, R9
-	JZ     stored1213
+	JZ     stored1251
 	VMOVSD X0, (CX)
 
-stored1213:
+stored1251:
 	CMPQ      R10, $0x08
-	JLE       rows1209
+	JLE       rows1247
 	ADDQ      R10, AX
 	VMOVUPD   64(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1214
+	JNZ       partial1252
 	VMOVUPD   Z0, (AX)
-	JMP       stored1217
+	JMP       stored1255
 
-partial1214:
+partial1252:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1215
+	JZ         noFour1253
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1215:
+noFour1253:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1216
+	JZ         noTwo1254
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1216:
+noTwo1254:
 	TESTQ  $0x00000001, R9
-	JZ     stored1217
+	JZ     stored1255
 	VMOVSD X0, (CX)
 
-stored1217:
+stored1255:
 	CMPQ      R10, $0x10
-	JLE       rows1209
+	JLE       rows1247
 	ADDQ      R10, AX
 	VMOVUPD   128(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1218
+	JNZ       partial1256
 	VMOVUPD   Z0, (AX)
-	JMP       stored1221
+	JMP       stored1259
 
-partial1218:
+partial1256:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1219
+	JZ         noFour1257
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1219:
+noFour1257:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1220
+	JZ         noTwo1258
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1220:
+noTwo1258:
 	TESTQ  $0x00000001, R9
-	JZ     stored1221
+	JZ     stored1259
 	VMOVSD X0, (CX)
 
-stored1221:
+stored1259:
 	CMPQ      R10, $0x18
-	JLE       rows1209
+	JLE       rows1247
 	ADDQ      R10, AX
 	VMOVUPD   192(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1222
+	JNZ       partial1260
 	VMOVUPD   Z0, (AX)
-	JMP       stored1225
+	JMP       stored1263
 
-partial1222:
+partial1260:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1223
+	JZ         noFour1261
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1223:
+noFour1261:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1224
+	JZ         noTwo1262
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1224:
+noTwo1262:
 	TESTQ  $0x00000001, R9
-	JZ     stored1225
+	JZ     stored1263
 	VMOVSD X0, (CX)
 
-stored1225:
+stored1263:
 	CMPQ      R10, $0x20
-	JLE       rows1209
+	JLE       rows1247
 	ADDQ      R10, AX
 	VMOVUPD   256(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1226
+	JNZ       partial1264
 	VMOVUPD   Z0, (AX)
-	JMP       stored1229
+	JMP       stored1267
 
-partial1226:
+partial1264:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1227
+	JZ         noFour1265
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1227:
+noFour1265:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1228
+	JZ         noTwo1266
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1228:
+noTwo1266:
 	TESTQ  $0x00000001, R9
-	JZ     stored1229
+	JZ     stored1267
 	VMOVSD X0, (CX)
 
-stored1229:
+stored1267:
 	CMPQ      R10, $0x28
-	JLE       rows1209
+	JLE       rows1247
 	ADDQ      R10, AX
 	VMOVUPD   320(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1230
+	JNZ       partial1268
 	VMOVUPD   Z0, (AX)
-	JMP       stored1233
+	JMP       stored1271
 
-partial1230:
+partial1268:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1231
+	JZ         noFour1269
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1231:
+noFour1269:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1232
+	JZ         noTwo1270
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1232:
+noTwo1270:
 	TESTQ  $0x00000001, R9
-	JZ     stored1233
+	JZ     stored1271
 	VMOVSD X0, (CX)
 
-stored1233:
+stored1271:
 	CMPQ      R10, $0x30
-	JLE       rows1209
+	JLE       rows1247
 	ADDQ      R10, AX
 	VMOVUPD   384(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1234
+	JNZ       partial1272
 	VMOVUPD   Z0, (AX)
-	JMP       stored1237
+	JMP       stored1275
 
-partial1234:
+partial1272:
 	LEAQ       (AX), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1235
+	JZ         noFour1273
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour1235:
+noFour1273:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1236
+	JZ         noTwo1274
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo1236:
+noTwo1274:
 	TESTQ  $0x00000001, R9
-	JZ     stored1237
+	JZ     stored1275
 	VMOVSD X0, (CX)
 
-stored1237:
+stored1275:
 	CMPQ      R10, $0x38
-	JLE       rows1209
+	JLE       rows1247
 	ADDQ      R10, AX
 	VMOVUPD   448(BX), Z0
 	VMOVUPD.Z (AX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial1238
+	JNZ       partial1276
 	VMOVUPD   Z0, (AX)
-	JMP       stored1241
+	JMP       stored1279
 
-partial1238:
+partial1276:
 	LEAQ       (AX), AX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour1239
+	JZ         noFour1277
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour1239:
+noFour1277:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1240
+	JZ         noTwo1278
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo1240:
+noTwo1278:
 	TESTQ  $0x00000001, R9
-	JZ     stored1241
+	JZ     stored1279
 	VMOVSD X0, (AX)
 
-stored1241:
-rows1209:
-done1163:
+stored1279:
+rows1247:
+done1201:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VADDPD     Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -20021,7 +21260,7 @@ done1163:
 	VZEROUPPER
 	RET
 
-unsafe1161:
+unsafe1199:
 	MOVB $0x00, AL
 	MOVB AL, safe+80(FP)
 	VZEROUPPER
@@ -20039,7 +21278,7 @@ TEXT ·regularList(SB), $0-32
 	MOVQ 464(AX), R9
 	MOVQ 96(AX), AX
 
-edge1242:
+edge1280:
 	MOVLQSX (DI)(DX*4), R10
 	MOVLQSX (R8)(R10*4), R11
 	IMULQ   SI, R11
@@ -20059,7 +21298,7 @@ edge1242:
 	ADDQ    $0x28, CX
 	INCQ    DX
 	CMPQ    DX, BX
-	JL      edge1242
+	JL      edge1280
 	RET
 
 // func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int) (done int)
@@ -20071,109 +21310,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1243:
+group1281:
 	CMPQ              DX, $0x04
-	JLT               done1244
+	JLT               done1282
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              (AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              8(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              16(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              24(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              32(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              40(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              48(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              56(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              64(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              72(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              80(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              88(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              96(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              104(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              112(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              120(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              128(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              136(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              144(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1244
+	JLT               done1282
 	CMPQ              152(AX), SI
-	JHI               done1244
+	JHI               done1282
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -20684,7 +21923,7 @@ group1243:
 	VPSUBQ.BCST       constants<>+728(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+744(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1244
+	JNZ               done1282
 	VMOVUPD           constants<>+2000(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -20858,9 +22097,9 @@ group1243:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1243
+	JMP               group1281
 
-done1244:
+done1282:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -20879,15 +22118,15 @@ TEXT ·exp256(SB), $0-48
 	VMOVUPD constants<>+1968(SB), Y5
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1246
+	JLT     rest1284
 
-whole1245:
+whole1283:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1247
+	JZ           quick1285
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -20926,9 +22165,9 @@ whole1245:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1248
+	JMP          done1286
 
-quick1247:
+quick1285:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -20955,14 +22194,14 @@ quick1247:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1248:
+done1286:
 	VMOVUPD      Y6, (AX)(BX*8)
 	VMOVUPD      32(CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1249
+	JZ           quick1287
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -21001,9 +22240,9 @@ done1248:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1250
+	JMP          done1288
 
-quick1249:
+quick1287:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -21030,24 +22269,24 @@ quick1249:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1250:
+done1288:
 	VMOVUPD Y6, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1245
+	JGE     whole1283
 
-rest1246:
+rest1284:
 	CMPQ DX, $0x00000004
-	JLT  rest1252
+	JLT  rest1290
 
-whole1251:
+whole1289:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
 	VCMPPD       $0x06, constants<>+2096(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
-	JZ           quick1253
+	JZ           quick1291
 	VMOVUPD      constants<>+2160(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VMOVUPD      constants<>+2192(SB), Y7
@@ -21086,9 +22325,9 @@ whole1251:
 	VPADDQ       Y4, Y7, Y7
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y7, Y6, Y6
-	JMP          done1254
+	JMP          done1292
 
-quick1253:
+quick1291:
 	VMOVUPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
@@ -21115,16 +22354,16 @@ quick1253:
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       Y7, Y6, Y6
 
-done1254:
+done1292:
 	VMOVUPD Y6, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1251
+	JGE     whole1289
 
-rest1252:
+rest1290:
 	TESTQ        DX, DX
-	JZ           done1255
+	JZ           done1293
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -21134,7 +22373,7 @@ rest1252:
 	VCMPPD       $0x06, constants<>+2096(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
-	JZ           quick1256
+	JZ           quick1294
 	VMOVUPD      constants<>+2160(SB), Y5
 	VMAXPD       Y6, Y5, Y6
 	VMOVUPD      constants<>+2192(SB), Y5
@@ -21173,9 +22412,9 @@ rest1252:
 	VPADDQ       Y4, Y1, Y1
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y1, Y6, Y0
-	JMP          done1257
+	JMP          done1295
 
-quick1256:
+quick1294:
 	VMOVUPD      Y0, Y5
 	VFMADD231PD  Y1, Y6, Y5
 	VSUBPD       Y0, Y5, Y0
@@ -21202,26 +22441,26 @@ quick1256:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y6, Y0
 
-done1257:
+done1295:
 	CMPQ    DX, $0x04
-	JLT     partial1258
+	JLT     partial1296
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1260
+	JMP     stored1298
 
-partial1258:
+partial1296:
 	CMPQ         DX, $0x02
-	JLT          single1259
+	JLT          single1297
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1260
+	JEQ          stored1298
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1260
+	JMP          stored1298
 
-single1259:
+single1297:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1260:
-done1255:
+stored1298:
+done1293:
 	VZEROUPPER
 	RET
 
@@ -21237,16 +22476,16 @@ TEXT ·log256(SB), $0-48
 	VMOVUPD constants<>+2064(SB), Y3
 	XORQ    BX, BX
 	CMPQ    DX, $0x00000008
-	JLT     rest1262
+	JLT     rest1300
 
-whole1261:
+whole1299:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1263
+	JZ          quick1301
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -21289,9 +22528,9 @@ whole1261:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1264
+	JMP         done1302
 
-quick1263:
+quick1301:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -21322,7 +22561,7 @@ quick1263:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1264:
+done1302:
 	VMOVUPD     Y4, (AX)(BX*8)
 	VMOVUPD     32(CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
@@ -21330,7 +22569,7 @@ done1264:
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1265
+	JZ          quick1303
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -21373,9 +22612,9 @@ done1264:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1266
+	JMP         done1304
 
-quick1265:
+quick1303:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -21406,25 +22645,25 @@ quick1265:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1266:
+done1304:
 	VMOVUPD Y4, 32(AX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, DX
 	CMPQ    DX, $0x00000008
-	JGE     whole1261
+	JGE     whole1299
 
-rest1262:
+rest1300:
 	CMPQ DX, $0x00000004
-	JLT  rest1268
+	JLT  rest1306
 
-whole1267:
+whole1305:
 	VMOVUPD     (CX)(BX*8), Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y5
 	VCMPPD      $0x1e, constants<>+1936(SB), Y4, Y6
 	VORPD       Y6, Y5, Y5
 	VMOVMSKPD   Y5, SI
 	TESTL       SI, SI
-	JZ          quick1269
+	JZ          quick1307
 	VMOVAPD     Y4, Y5
 	VCMPPD      $0x19, constants<>+2416(SB), Y4, Y7
 	VMULPD      constants<>+2448(SB), Y4, Y6
@@ -21467,9 +22706,9 @@ whole1267:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y4, Y4
 	VCMPPD      $0x19, Y6, Y5, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y4, Y4
-	JMP         done1270
+	JMP         done1308
 
-quick1269:
+quick1307:
 	VPADDQ      Y0, Y4, Y4
 	VPSRLQ      $0x34, Y4, Y5
 	VORPD       Y1, Y5, Y5
@@ -21500,16 +22739,16 @@ quick1269:
 	VFMSUB132PD constants<>+2352(SB), Y11, Y5
 	VMOVAPD     Y5, Y4
 
-done1270:
+done1308:
 	VMOVUPD Y4, (AX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1267
+	JGE     whole1305
 
-rest1268:
+rest1306:
 	TESTQ       DX, DX
-	JZ          done1271
+	JZ          done1309
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -21522,7 +22761,7 @@ rest1268:
 	VORPD       Y6, Y4, Y4
 	VMOVMSKPD   Y4, CX
 	TESTL       CX, CX
-	JZ          quick1272
+	JZ          quick1310
 	VMOVAPD     Y5, Y4
 	VCMPPD      $0x19, constants<>+2416(SB), Y5, Y7
 	VMULPD      constants<>+2448(SB), Y5, Y6
@@ -21565,9 +22804,9 @@ rest1268:
 	VBLENDVPD   Y7, constants<>+1808(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y4, Y7
 	VBLENDVPD   Y7, constants<>+1840(SB), Y0, Y0
-	JMP         done1273
+	JMP         done1311
 
-quick1272:
+quick1310:
 	VPADDQ      Y0, Y5, Y5
 	VPSRLQ      $0x34, Y5, Y0
 	VORPD       Y1, Y0, Y0
@@ -21598,26 +22837,26 @@ quick1272:
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1273:
+done1311:
 	CMPQ    DX, $0x04
-	JLT     partial1274
+	JLT     partial1312
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1276
+	JMP     stored1314
 
-partial1274:
+partial1312:
 	CMPQ         DX, $0x02
-	JLT          single1275
+	JLT          single1313
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1276
+	JEQ          stored1314
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1276
+	JMP          stored1314
 
-single1275:
+single1313:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1276:
-done1271:
+stored1314:
+done1309:
 	VZEROUPPER
 	RET
 
@@ -21631,16 +22870,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest1278
+	JLT          rest1316
 
-whole1277:
+whole1315:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+1968(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+2096(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JZ           quick1279
+	JZ           quick1317
 	VMOVUPD      constants<>+2160(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+2192(SB), Y3
@@ -21679,9 +22918,9 @@ whole1277:
 	VPADDQ       constants<>+2000(SB), Y3, Y3
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
-	JMP          done1280
+	JMP          done1318
 
-quick1279:
+quick1317:
 	VMOVUPD      constants<>+2256(SB), Y3
 	VFMADD231PD  constants<>+2224(SB), Y2, Y3
 	VSUBPD       constants<>+2256(SB), Y3, Y4
@@ -21708,17 +22947,17 @@ quick1279:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 
-done1280:
+done1318:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1277
+	JGE     whole1315
 
-rest1278:
+rest1316:
 	TESTQ        DX, DX
-	JZ           done1281
+	JZ           done1319
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -21730,7 +22969,7 @@ rest1278:
 	VCMPPD       $0x06, constants<>+2096(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JZ           quick1282
+	JZ           quick1320
 	VMOVUPD      constants<>+2160(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+2192(SB), Y0
@@ -21769,9 +23008,9 @@ rest1278:
 	VPADDQ       constants<>+2000(SB), Y0, Y0
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
-	JMP          done1283
+	JMP          done1321
 
-quick1282:
+quick1320:
 	VMOVUPD      constants<>+2256(SB), Y0
 	VFMADD231PD  constants<>+2224(SB), Y3, Y0
 	VSUBPD       constants<>+2256(SB), Y0, Y4
@@ -21798,29 +23037,29 @@ quick1282:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y0
 
-done1283:
+done1321:
 	CMPQ    DX, $0x04
-	JLT     partial1284
+	JLT     partial1322
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1286
+	JMP     stored1324
 
-partial1284:
+partial1322:
 	CMPQ         DX, $0x02
-	JLT          single1285
+	JLT          single1323
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1286
+	JEQ          stored1324
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored1286
+	JMP          stored1324
 
-single1285:
+single1323:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1286:
+stored1324:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done1281:
+done1319:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -21838,9 +23077,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest1288
+	JLT     rest1326
 
-whole1287:
+whole1325:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -21848,11 +23087,11 @@ whole1287:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1287
+	JGE     whole1325
 
-rest1288:
+rest1326:
 	TESTQ      CX, CX
-	JZ         done1289
+	JZ         done1327
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -21863,17 +23102,17 @@ rest1288:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done1289:
+done1327:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers1290
+	JZ         numbers1328
 	VMOVUPD    constants<>+1840(SB), Y0
 
-numbers1290:
+numbers1328:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -21887,9 +23126,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1292
+	JLT          rest1330
 
-whole1291:
+whole1329:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -21905,24 +23144,24 @@ whole1291:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1291
+	JGE         whole1329
 
-rest1292:
+rest1330:
 	CMPQ DX, $0x00000004
-	JLT  rest1294
+	JLT  rest1332
 
-whole1293:
+whole1331:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1293
+	JGE         whole1331
 
-rest1294:
+rest1332:
 	TESTQ       DX, DX
-	JZ          done1295
+	JZ          done1333
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -21931,24 +23170,24 @@ rest1294:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1296
+	JLT         partial1334
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1298
+	JMP         stored1336
 
-partial1296:
+partial1334:
 	CMPQ         DX, $0x02
-	JLT          single1297
+	JLT          single1335
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1298
+	JEQ          stored1336
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1298
+	JMP          stored1336
 
-single1297:
+single1335:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1298:
-done1295:
+stored1336:
+done1333:
 	VZEROUPPER
 	RET
 
@@ -21964,9 +23203,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest1300
+	JLT    rest1338
 
-whole1299:
+whole1337:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -21982,24 +23221,24 @@ whole1299:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1299
+	JGE         whole1337
 
-rest1300:
+rest1338:
 	CMPQ DX, $0x00000004
-	JLT  rest1302
+	JLT  rest1340
 
-whole1301:
+whole1339:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1301
+	JGE         whole1339
 
-rest1302:
+rest1340:
 	TESTQ       DX, DX
-	JZ          done1303
+	JZ          done1341
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -22007,7 +23246,7 @@ rest1302:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done1303:
+done1341:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -22031,9 +23270,9 @@ TEXT ·entropy256(SB), $0-32
 	VXORPD  Y4, Y4, Y4
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000008
-	JLT     rest1305
+	JLT     rest1343
 
-whole1304:
+whole1342:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -22041,7 +23280,7 @@ whole1304:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JZ          quick1306
+	JZ          quick1344
 	VMOVAPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -22084,9 +23323,9 @@ whole1304:
 	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
-	JMP         done1307
+	JMP         done1345
 
-quick1306:
+quick1344:
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -22117,7 +23356,7 @@ quick1306:
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVAPD     Y7, Y6
 
-done1307:
+done1345:
 	VFNMADD231PD Y5, Y6, Y4
 	VMOVUPD      32(AX)(DX*8), Y5
 	VMAXPD       constants<>+2416(SB), Y5, Y6
@@ -22126,7 +23365,7 @@ done1307:
 	VORPD        Y8, Y7, Y7
 	VMOVMSKPD    Y7, BX
 	TESTL        BX, BX
-	JZ           quick1308
+	JZ           quick1346
 	VMOVAPD      Y6, Y7
 	VCMPPD       $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD       constants<>+2448(SB), Y6, Y8
@@ -22169,9 +23408,9 @@ done1307:
 	VBLENDVPD    Y9, constants<>+1808(SB), Y6, Y6
 	VCMPPD       $0x19, Y8, Y7, Y9
 	VBLENDVPD    Y9, constants<>+1840(SB), Y6, Y6
-	JMP          done1309
+	JMP          done1347
 
-quick1308:
+quick1346:
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -22202,18 +23441,18 @@ quick1308:
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVAPD     Y7, Y6
 
-done1309:
+done1347:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000008, DX
 	SUBQ         $0x00000008, CX
 	CMPQ         CX, $0x00000008
-	JGE          whole1304
+	JGE          whole1342
 
-rest1305:
+rest1343:
 	CMPQ CX, $0x00000004
-	JLT  rest1311
+	JLT  rest1349
 
-whole1310:
+whole1348:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+2416(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y7
@@ -22221,7 +23460,7 @@ whole1310:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JZ          quick1312
+	JZ          quick1350
 	VMOVAPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -22264,9 +23503,9 @@ whole1310:
 	VBLENDVPD   Y9, constants<>+1808(SB), Y6, Y6
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y6, Y6
-	JMP         done1313
+	JMP         done1351
 
-quick1312:
+quick1350:
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -22297,16 +23536,16 @@ quick1312:
 	VFMSUB132PD constants<>+2352(SB), Y13, Y7
 	VMOVAPD     Y7, Y6
 
-done1313:
+done1351:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000004, DX
 	SUBQ         $0x00000004, CX
 	CMPQ         CX, $0x00000004
-	JGE          whole1310
+	JGE          whole1348
 
-rest1311:
+rest1349:
 	TESTQ       CX, CX
-	JZ          done1314
+	JZ          done1352
 	LEAQ        constants<>+672(SB), BX
 	NEGQ        CX
 	VMOVUPD     (BX)(CX*8), Y5
@@ -22317,7 +23556,7 @@ rest1311:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, AX
 	TESTL       AX, AX
-	JZ          quick1315
+	JZ          quick1353
 	VMOVAPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+2416(SB), Y6, Y9
 	VMULPD      constants<>+2448(SB), Y6, Y8
@@ -22360,9 +23599,9 @@ rest1311:
 	VBLENDVPD   Y9, constants<>+1808(SB), Y0, Y0
 	VCMPPD      $0x19, Y1, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1840(SB), Y0, Y0
-	JMP         done1316
+	JMP         done1354
 
-quick1315:
+quick1353:
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y0
 	VORPD       Y1, Y0, Y0
@@ -22393,10 +23632,10 @@ quick1315:
 	VFMSUB132PD constants<>+2352(SB), Y3, Y0
 	VMOVAPD     Y0, Y0
 
-done1316:
+done1354:
 	VFNMADD231PD Y5, Y0, Y4
 
-done1314:
+done1352:
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPD       X0, X4, X0
 	VPERMILPD    $0x01, X0, X1
@@ -22419,9 +23658,9 @@ TEXT ·vectorTable256(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000020
-	JLT  rest1318
+	JLT  rest1356
 
-panel1317:
+panel1355:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Y0, Y0, Y0
@@ -22434,9 +23673,9 @@ panel1317:
 	VXORPD Y7, Y7, Y7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1321
+	JLT    rows1359
 
-row1320:
+row1358:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y0
 	VFMADD231PD  32(R10), Y8, Y1
@@ -22450,9 +23689,9 @@ row1320:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1320
+	JGE          row1358
 
-rows1321:
+rows1359:
 	VMOVUPD Y0, (AX)(R9*1)
 	VMOVUPD Y1, 32(AX)(R9*1)
 	VMOVUPD Y2, 64(AX)(R9*1)
@@ -22464,13 +23703,13 @@ rows1321:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R11
 	CMPQ    R11, $0x00000020
-	JGE     panel1317
+	JGE     panel1355
 
-rest1318:
+rest1356:
 	TESTQ   R11, R11
-	JZ      done1319
+	JZ      done1357
 	CMPQ    R11, $0x00000004
-	JGT     wider1322
+	JGT     wider1360
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
 	NEGQ    R10
@@ -22483,9 +23722,9 @@ rest1318:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1324
+	JLT     rows1362
 
-row1323:
+row1361:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -22502,13 +23741,13 @@ row1323:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1323
+	JGE          row1361
 
-rows1324:
+rows1362:
 	CMPQ DX, $0x00000001
-	JLT  rows1326
+	JLT  rows1364
 
-row1325:
+row1363:
 	VBROADCASTSD (CX), Y5
 	VMASKMOVPD   (R10), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -22516,35 +23755,35 @@ row1325:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1325
+	JGE          row1363
 
-rows1326:
+rows1364:
 	VADDPD  Y3, Y1, Y1
 	VADDPD  Y4, Y2, Y2
 	VADDPD  Y2, Y1, Y1
 	CMPQ    R11, $0x04
-	JLT     partial1327
+	JLT     partial1365
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored1329
+	JMP     stored1367
 
-partial1327:
+partial1365:
 	CMPQ         R11, $0x02
-	JLT          single1328
+	JLT          single1366
 	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored1329
+	JEQ          stored1367
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored1329
+	JMP          stored1367
 
-single1328:
+single1366:
 	VMOVSD X1, (AX)(R9*1)
 
-stored1329:
-	JMP done1319
+stored1367:
+	JMP done1357
 
-wider1322:
+wider1360:
 	CMPQ    R11, $0x00000008
-	JGT     wider1330
+	JGT     wider1368
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R10
@@ -22562,9 +23801,9 @@ wider1322:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000004
-	JLT     rows1332
+	JLT     rows1370
 
-row1331:
+row1369:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -22585,13 +23824,13 @@ row1331:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1331
+	JGE          row1369
 
-rows1332:
+rows1370:
 	CMPQ DX, $0x00000001
-	JLT  rows1334
+	JLT  rows1372
 
-row1333:
+row1371:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VMASKMOVPD   32(R10), Y0, Y10
@@ -22600,9 +23839,9 @@ row1333:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1333
+	JGE          row1371
 
-rows1334:
+rows1372:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -22611,28 +23850,28 @@ rows1334:
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y1, (AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1335
+	JLT     partial1373
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored1337
+	JMP     stored1375
 
-partial1335:
+partial1373:
 	CMPQ         R11, $0x02
-	JLT          single1336
+	JLT          single1374
 	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored1337
+	JEQ          stored1375
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored1337
+	JMP          stored1375
 
-single1336:
+single1374:
 	VMOVSD X2, 32(AX)(R9*1)
 
-stored1337:
-	JMP done1319
+stored1375:
+	JMP done1357
 
-wider1330:
+wider1368:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1338
+	JGT     wider1376
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22648,9 +23887,9 @@ wider1330:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1340
+	JLT     rows1378
 
-row1339:
+row1377:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -22665,13 +23904,13 @@ row1339:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1339
+	JGE          row1377
 
-rows1340:
+rows1378:
 	CMPQ DX, $0x00000001
-	JLT  rows1342
+	JLT  rows1380
 
-row1341:
+row1379:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -22681,37 +23920,37 @@ row1341:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1341
+	JGE          row1379
 
-rows1342:
+rows1380:
 	VADDPD  Y4, Y1, Y1
 	VADDPD  Y5, Y2, Y2
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1343
+	JLT     partial1381
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored1345
+	JMP     stored1383
 
-partial1343:
+partial1381:
 	CMPQ         R11, $0x02
-	JLT          single1344
+	JLT          single1382
 	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored1345
+	JEQ          stored1383
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored1345
+	JMP          stored1383
 
-single1344:
+single1382:
 	VMOVSD X3, 64(AX)(R9*1)
 
-stored1345:
-	JMP done1319
+stored1383:
+	JMP done1357
 
-wider1338:
+wider1376:
 	CMPQ    R11, $0x00000010
-	JGT     wider1346
+	JGT     wider1384
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22729,9 +23968,9 @@ wider1338:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000002
-	JLT     rows1348
+	JLT     rows1386
 
-row1347:
+row1385:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -22748,13 +23987,13 @@ row1347:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1347
+	JGE          row1385
 
-rows1348:
+rows1386:
 	CMPQ DX, $0x00000001
-	JLT  rows1350
+	JLT  rows1388
 
-row1349:
+row1387:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -22765,9 +24004,9 @@ row1349:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1349
+	JGE          row1387
 
-rows1350:
+rows1388:
 	VADDPD  Y5, Y1, Y1
 	VADDPD  Y6, Y2, Y2
 	VADDPD  Y7, Y3, Y3
@@ -22776,28 +24015,28 @@ rows1350:
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1351
+	JLT     partial1389
 	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored1353
+	JMP     stored1391
 
-partial1351:
+partial1389:
 	CMPQ         R11, $0x02
-	JLT          single1352
+	JLT          single1390
 	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored1353
+	JEQ          stored1391
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored1353
+	JMP          stored1391
 
-single1352:
+single1390:
 	VMOVSD X4, 96(AX)(R9*1)
 
-stored1353:
-	JMP done1319
+stored1391:
+	JMP done1357
 
-wider1346:
+wider1384:
 	CMPQ    R11, $0x00000014
-	JGT     wider1354
+	JGT     wider1392
 	SUBQ    $0x00000010, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22812,9 +24051,9 @@ wider1346:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1356
+	JLT     rows1394
 
-row1355:
+row1393:
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  (R10), Y6, Y1
 	VFMADD231PD  32(R10), Y6, Y2
@@ -22826,36 +24065,36 @@ row1355:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1355
+	JGE          row1393
 
-rows1356:
+rows1394:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1357
+	JLT     partial1395
 	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored1359
+	JMP     stored1397
 
-partial1357:
+partial1395:
 	CMPQ         R11, $0x02
-	JLT          single1358
+	JLT          single1396
 	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored1359
+	JEQ          stored1397
 	VEXTRACTF128 $0x01, Y5, X0
 	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored1359
+	JMP          stored1397
 
-single1358:
+single1396:
 	VMOVSD X5, 128(AX)(R9*1)
 
-stored1359:
-	JMP done1319
+stored1397:
+	JMP done1357
 
-wider1354:
+wider1392:
 	CMPQ    R11, $0x00000018
-	JGT     wider1360
+	JGT     wider1398
 	SUBQ    $0x00000014, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22871,9 +24110,9 @@ wider1354:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1362
+	JLT     rows1400
 
-row1361:
+row1399:
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  (R10), Y7, Y1
 	VFMADD231PD  32(R10), Y7, Y2
@@ -22886,37 +24125,37 @@ row1361:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1361
+	JGE          row1399
 
-rows1362:
+rows1400:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
 	VMOVUPD Y4, 96(AX)(R9*1)
 	VMOVUPD Y5, 128(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1363
+	JLT     partial1401
 	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored1365
+	JMP     stored1403
 
-partial1363:
+partial1401:
 	CMPQ         R11, $0x02
-	JLT          single1364
+	JLT          single1402
 	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored1365
+	JEQ          stored1403
 	VEXTRACTF128 $0x01, Y6, X0
 	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored1365
+	JMP          stored1403
 
-single1364:
+single1402:
 	VMOVSD X6, 160(AX)(R9*1)
 
-stored1365:
-	JMP done1319
+stored1403:
+	JMP done1357
 
-wider1360:
+wider1398:
 	CMPQ    R11, $0x0000001c
-	JGT     wider1366
+	JGT     wider1404
 	SUBQ    $0x00000018, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22933,9 +24172,9 @@ wider1360:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1368
+	JLT     rows1406
 
-row1367:
+row1405:
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  (R10), Y8, Y1
 	VFMADD231PD  32(R10), Y8, Y2
@@ -22949,9 +24188,9 @@ row1367:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1367
+	JGE          row1405
 
-rows1368:
+rows1406:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -22959,26 +24198,26 @@ rows1368:
 	VMOVUPD Y5, 128(AX)(R9*1)
 	VMOVUPD Y6, 160(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1369
+	JLT     partial1407
 	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored1371
+	JMP     stored1409
 
-partial1369:
+partial1407:
 	CMPQ         R11, $0x02
-	JLT          single1370
+	JLT          single1408
 	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored1371
+	JEQ          stored1409
 	VEXTRACTF128 $0x01, Y7, X0
 	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored1371
+	JMP          stored1409
 
-single1370:
+single1408:
 	VMOVSD X7, 192(AX)(R9*1)
 
-stored1371:
-	JMP done1319
+stored1409:
+	JMP done1357
 
-wider1366:
+wider1404:
 	SUBQ    $0x0000001c, R11
 	LEAQ    constants<>+672(SB), CX
 	MOVQ    R11, R8
@@ -22996,9 +24235,9 @@ wider1366:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, DX
 	CMPQ    DX, $0x00000001
-	JLT     rows1374
+	JLT     rows1412
 
-row1373:
+row1411:
 	VBROADCASTSD (CX), Y9
 	VFMADD231PD  (R10), Y9, Y1
 	VFMADD231PD  32(R10), Y9, Y2
@@ -23013,9 +24252,9 @@ row1373:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1373
+	JGE          row1411
 
-rows1374:
+rows1412:
 	VMOVUPD Y1, (AX)(R9*1)
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VMOVUPD Y3, 64(AX)(R9*1)
@@ -23024,24 +24263,24 @@ rows1374:
 	VMOVUPD Y6, 160(AX)(R9*1)
 	VMOVUPD Y7, 192(AX)(R9*1)
 	CMPQ    R11, $0x04
-	JLT     partial1375
+	JLT     partial1413
 	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored1377
+	JMP     stored1415
 
-partial1375:
+partial1413:
 	CMPQ         R11, $0x02
-	JLT          single1376
+	JLT          single1414
 	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored1377
+	JEQ          stored1415
 	VEXTRACTF128 $0x01, Y8, X0
 	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored1377
+	JMP          stored1415
 
-single1376:
+single1414:
 	VMOVSD X8, 224(AX)(R9*1)
 
-stored1377:
-done1319:
+stored1415:
+done1357:
 	VZEROUPPER
 	RET
 
@@ -23059,9 +24298,9 @@ TEXT ·tableVector256(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1379
+	JLT  rest1417
 
-block1378:
+block1416:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -23075,9 +24314,9 @@ block1378:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000004
-	JLT    rest1383
+	JLT    rest1421
 
-whole1382:
+whole1420:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	VFMADD231PD (R12)(DI*1), Y8, Y1
@@ -23092,11 +24331,11 @@ whole1382:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R14
 	CMPQ        R14, $0x00000004
-	JGE         whole1382
+	JGE         whole1420
 
-rest1383:
+rest1421:
 	TESTQ       R14, R14
-	JZ          done1385
+	JZ          done1423
 	LEAQ        constants<>+672(SB), R13
 	NEGQ        R14
 	VMOVUPD     (R13)(R14*8), Y8
@@ -23118,7 +24357,7 @@ rest1383:
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-done1385:
+done1423:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -23143,11 +24382,11 @@ done1385:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1378
+	JGE        block1416
 
-rest1379:
+rest1417:
 	TESTQ  CX, CX
-	JZ     done1381
+	JZ     done1419
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -23160,44 +24399,44 @@ rest1379:
 	MOVQ   SI, R12
 	XORQ   DX, DX
 	CMPQ   BX, $0x00000004
-	JLT    rest1388
+	JLT    rest1426
 
-whole1387:
+whole1425:
 	VMOVUPD     (R11), Y8
 	VFMADD231PD (R12), Y8, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1389
+	JLE         column1427
 	VFMADD231PD (R12)(DI*1), Y8, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1389
+	JLE         column1427
 	VFMADD231PD (R12)(DI*2), Y8, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1389
+	JLE         column1427
 	VFMADD231PD (R12)(R8*1), Y8, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1389
+	JLE         column1427
 	VFMADD231PD (R12)(DI*4), Y8, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1389
+	JLE         column1427
 	VFMADD231PD (R12)(R9*1), Y8, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1389
+	JLE         column1427
 	VFMADD231PD (R12)(R8*2), Y8, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1389
+	JLE         column1427
 	VFMADD231PD (R12)(R10*1), Y8, Y7
 
-column1389:
+column1427:
 	ADDQ $0x00000020, R11
 	ADDQ $0x00000020, R12
 	ADDQ $0x00000004, DX
 	SUBQ $0x00000004, BX
 	CMPQ BX, $0x00000004
-	JGE  whole1387
+	JGE  whole1425
 
-rest1388:
+rest1426:
 	TESTQ       BX, BX
-	JZ          done1390
+	JZ          done1428
 	LEAQ        constants<>+672(SB), DX
 	NEGQ        BX
 	VMOVUPD     (DX)(BX*8), Y8
@@ -23205,36 +24444,36 @@ rest1388:
 	VMASKMOVPD  (R12), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
 	CMPQ        CX, $0x00000001
-	JLE         column1391
+	JLE         column1429
 	VMASKMOVPD  (R12)(DI*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y1
 	CMPQ        CX, $0x00000002
-	JLE         column1391
+	JLE         column1429
 	VMASKMOVPD  (R12)(DI*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
 	CMPQ        CX, $0x00000003
-	JLE         column1391
+	JLE         column1429
 	VMASKMOVPD  (R12)(R8*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y3
 	CMPQ        CX, $0x00000004
-	JLE         column1391
+	JLE         column1429
 	VMASKMOVPD  (R12)(DI*4), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
 	CMPQ        CX, $0x00000005
-	JLE         column1391
+	JLE         column1429
 	VMASKMOVPD  (R12)(R9*1), Y8, Y10
 	VFMADD231PD Y10, Y9, Y5
 	CMPQ        CX, $0x00000006
-	JLE         column1391
+	JLE         column1429
 	VMASKMOVPD  (R12)(R8*2), Y8, Y10
 	VFMADD231PD Y10, Y9, Y6
 	CMPQ        CX, $0x00000007
-	JLE         column1391
+	JLE         column1429
 	VMASKMOVPD  (R12)(R10*1), Y8, Y8
 	VFMADD231PD Y8, Y9, Y7
 
-column1391:
-done1390:
+column1429:
+done1428:
 	VUNPCKHPD  Y1, Y0, Y8
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y8, Y0, Y0
@@ -23254,32 +24493,32 @@ done1390:
 	VPERM2F128 $0x20, Y6, Y4, Y4
 	VADDPD     Y1, Y4, Y4
 	CMPQ       CX, $0x00000004
-	JLE        few1380
+	JLE        few1418
 	VMOVUPD    Y0, (AX)
 	VMOVAPD    Y4, Y0
 	ADDQ       $0x00000020, AX
 	SUBQ       $0x00000004, CX
 
-few1380:
+few1418:
 	CMPQ    CX, $0x04
-	JLT     partial1392
+	JLT     partial1430
 	VMOVUPD Y0, (AX)
-	JMP     stored1394
+	JMP     stored1432
 
-partial1392:
+partial1430:
 	CMPQ         CX, $0x02
-	JLT          single1393
+	JLT          single1431
 	VMOVUPD      X0, (AX)
-	JEQ          stored1394
+	JEQ          stored1432
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)
-	JMP          stored1394
+	JMP          stored1432
 
-single1393:
+single1431:
 	VMOVSD X0, (AX)
 
-stored1394:
-done1381:
+stored1432:
+done1419:
 	VZEROUPPER
 	RET
 
@@ -23296,9 +24535,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1396
+	JLT  rest1434
 
-panel1395:
+panel1433:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -23311,9 +24550,9 @@ panel1395:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1399
+	JLT     rows1437
 
-row1398:
+row1436:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -23343,19 +24582,19 @@ row1398:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1398
+	JGE          row1436
 
-rows1399:
+rows1437:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1395
+	JGE  panel1433
 
-rest1396:
+rest1434:
 	TESTQ      R10, R10
-	JZ         done1397
+	JZ         done1435
 	CMPQ       R10, $0x00000004
-	JGT        wider1400
+	JGT        wider1438
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -23365,50 +24604,50 @@ rest1396:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1402
+	JLT        rows1440
 
-row1401:
+row1439:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1403
+	JLT          partial1441
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1405
+	JMP          added1443
 
-partial1403:
+partial1441:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1404
+	JLT          single1442
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1405
+	JEQ          added1443
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1405
+	JMP          added1443
 
-single1404:
+single1442:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1405:
+added1443:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1401
+	JGE  row1439
 
-rows1402:
-	JMP done1397
+rows1440:
+	JMP done1435
 
-wider1400:
+wider1438:
 	CMPQ       R10, $0x00000008
-	JGT        wider1406
+	JGT        wider1444
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23420,53 +24659,53 @@ wider1400:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1408
+	JLT        rows1446
 
-row1407:
+row1445:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1409
+	JLT          partial1447
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1411
+	JMP          added1449
 
-partial1409:
+partial1447:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1410
+	JLT          single1448
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1411
+	JEQ          added1449
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1411
+	JMP          added1449
 
-single1410:
+single1448:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1411:
+added1449:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1407
+	JGE  row1445
 
-rows1408:
-	JMP done1397
+rows1446:
+	JMP done1435
 
-wider1406:
+wider1444:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1412
+	JGT        wider1450
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23479,9 +24718,9 @@ wider1406:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1414
+	JLT        rows1452
 
-row1413:
+row1451:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -23490,45 +24729,45 @@ row1413:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1415
+	JLT          partial1453
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1417
+	JMP          added1455
 
-partial1415:
+partial1453:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1416
+	JLT          single1454
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1417
+	JEQ          added1455
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1417
+	JMP          added1455
 
-single1416:
+single1454:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1417:
+added1455:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1413
+	JGE  row1451
 
-rows1414:
-	JMP done1397
+rows1452:
+	JMP done1435
 
-wider1412:
+wider1450:
 	CMPQ       R10, $0x00000010
-	JGT        wider1418
+	JGT        wider1456
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23542,9 +24781,9 @@ wider1412:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1420
+	JLT        rows1458
 
-row1419:
+row1457:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -23556,45 +24795,45 @@ row1419:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1421
+	JLT          partial1459
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1423
+	JMP          added1461
 
-partial1421:
+partial1459:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1422
+	JLT          single1460
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1423
+	JEQ          added1461
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1423
+	JMP          added1461
 
-single1422:
+single1460:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1423:
+added1461:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1419
+	JGE  row1457
 
-rows1420:
-	JMP done1397
+rows1458:
+	JMP done1435
 
-wider1418:
+wider1456:
 	CMPQ       R10, $0x00000014
-	JGT        wider1424
+	JGT        wider1462
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23609,9 +24848,9 @@ wider1418:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1426
+	JLT        rows1464
 
-row1425:
+row1463:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -23626,45 +24865,45 @@ row1425:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1427
+	JLT          partial1465
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1429
+	JMP          added1467
 
-partial1427:
+partial1465:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1428
+	JLT          single1466
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1429
+	JEQ          added1467
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1429
+	JMP          added1467
 
-single1428:
+single1466:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1429:
+added1467:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1425
+	JGE  row1463
 
-rows1426:
-	JMP done1397
+rows1464:
+	JMP done1435
 
-wider1424:
+wider1462:
 	CMPQ       R10, $0x00000018
-	JGT        wider1430
+	JGT        wider1468
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23680,9 +24919,9 @@ wider1424:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1432
+	JLT        rows1470
 
-row1431:
+row1469:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -23700,45 +24939,45 @@ row1431:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1433
+	JLT          partial1471
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1435
+	JMP          added1473
 
-partial1433:
+partial1471:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1434
+	JLT          single1472
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1435
+	JEQ          added1473
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1435
+	JMP          added1473
 
-single1434:
+single1472:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1435:
+added1473:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1431
+	JGE  row1469
 
-rows1432:
-	JMP done1397
+rows1470:
+	JMP done1435
 
-wider1430:
+wider1468:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1436
+	JGT        wider1474
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23755,9 +24994,9 @@ wider1430:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1438
+	JLT        rows1476
 
-row1437:
+row1475:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -23778,43 +25017,43 @@ row1437:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1439
+	JLT          partial1477
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1441
+	JMP          added1479
 
-partial1439:
+partial1477:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1440
+	JLT          single1478
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1441
+	JEQ          added1479
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1441
+	JMP          added1479
 
-single1440:
+single1478:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1441:
+added1479:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1437
+	JGE  row1475
 
-rows1438:
-	JMP done1397
+rows1476:
+	JMP done1435
 
-wider1436:
+wider1474:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -23832,9 +25071,9 @@ wider1436:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1444
+	JLT        rows1482
 
-row1443:
+row1481:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -23858,41 +25097,41 @@ row1443:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1445
+	JLT          partial1483
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1447
+	JMP          added1485
 
-partial1445:
+partial1483:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1446
+	JLT          single1484
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1447
+	JEQ          added1485
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1447
+	JMP          added1485
 
-single1446:
+single1484:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1447:
+added1485:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1443
+	JGE  row1481
 
-rows1444:
-done1397:
+rows1482:
+done1435:
 	VZEROUPPER
 	RET
 
@@ -23911,9 +25150,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1449
+	JLT    rest1487
 
-panel1448:
+panel1486:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -23927,9 +25166,9 @@ panel1448:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1452
+	JLT     rows1490
 
-row1451:
+row1489:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -23969,13 +25208,13 @@ row1451:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1451
+	JGE          row1489
 
-rows1452:
+rows1490:
 	CMPQ R13, $0x00000001
-	JLT  rows1454
+	JLT  rows1492
 
-row1453:
+row1491:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -23998,9 +25237,9 @@ row1453:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1453
+	JGE          row1491
 
-rows1454:
+rows1492:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -24008,13 +25247,13 @@ rows1454:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1448
+	JGE    panel1486
 
-rest1449:
+rest1487:
 	TESTQ      R12, R12
-	JZ         done1450
+	JZ         done1488
 	CMPQ       R12, $0x00000004
-	JGT        wider1455
+	JGT        wider1493
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -24027,31 +25266,31 @@ rest1449:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1457
+	JLT        rows1495
 
-row1456:
+row1494:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1458
+	JLT          partial1496
 	VMOVUPD      Y5, (R11)
-	JMP          stored1460
+	JMP          stored1498
 
-partial1458:
+partial1496:
 	CMPQ         R12, $0x02
-	JLT          single1459
+	JLT          single1497
 	VMOVUPD      X5, (R11)
-	JEQ          stored1460
+	JEQ          stored1498
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1460
+	JMP          stored1498
 
-single1459:
+single1497:
 	VMOVSD X5, (R11)
 
-stored1460:
+stored1498:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -24059,23 +25298,23 @@ stored1460:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1461
+	JLT          partial1499
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1463
+	JMP          stored1501
 
-partial1461:
+partial1499:
 	CMPQ         R12, $0x02
-	JLT          single1462
+	JLT          single1500
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1463
+	JEQ          stored1501
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1463
+	JMP          stored1501
 
-single1462:
+single1500:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1463:
+stored1501:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -24083,35 +25322,35 @@ stored1463:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1456
+	JGE    row1494
 
-rows1457:
+rows1495:
 	CMPQ AX, $0x00000001
-	JLT  rows1465
+	JLT  rows1503
 
-row1464:
+row1502:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1466
+	JLT          partial1504
 	VMOVUPD      Y5, (R11)
-	JMP          stored1468
+	JMP          stored1506
 
-partial1466:
+partial1504:
 	CMPQ         R12, $0x02
-	JLT          single1467
+	JLT          single1505
 	VMOVUPD      X5, (R11)
-	JEQ          stored1468
+	JEQ          stored1506
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1468
+	JMP          stored1506
 
-single1467:
+single1505:
 	VMOVSD X5, (R11)
 
-stored1468:
+stored1506:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -24119,16 +25358,16 @@ stored1468:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1464
+	JGE    row1502
 
-rows1465:
+rows1503:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1450
+	JMP    done1488
 
-wider1455:
+wider1493:
 	CMPQ       R12, $0x00000008
-	JGT        wider1469
+	JGT        wider1507
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -24143,9 +25382,9 @@ wider1455:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1471
+	JLT        rows1509
 
-row1470:
+row1508:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -24155,23 +25394,23 @@ row1470:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1472
+	JLT          partial1510
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1474
+	JMP          stored1512
 
-partial1472:
+partial1510:
 	CMPQ         R12, $0x02
-	JLT          single1473
+	JLT          single1511
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1474
+	JEQ          stored1512
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1474
+	JMP          stored1512
 
-single1473:
+single1511:
 	VMOVSD X6, 32(R11)
 
-stored1474:
+stored1512:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -24183,23 +25422,23 @@ stored1474:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1475
+	JLT          partial1513
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1477
+	JMP          stored1515
 
-partial1475:
+partial1513:
 	CMPQ         R12, $0x02
-	JLT          single1476
+	JLT          single1514
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1477
+	JEQ          stored1515
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1477
+	JMP          stored1515
 
-single1476:
+single1514:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1477:
+stored1515:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -24207,13 +25446,13 @@ stored1477:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1470
+	JGE    row1508
 
-rows1471:
+rows1509:
 	CMPQ AX, $0x00000001
-	JLT  rows1479
+	JLT  rows1517
 
-row1478:
+row1516:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -24223,23 +25462,23 @@ row1478:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1480
+	JLT          partial1518
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1482
+	JMP          stored1520
 
-partial1480:
+partial1518:
 	CMPQ         R12, $0x02
-	JLT          single1481
+	JLT          single1519
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1482
+	JEQ          stored1520
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1482
+	JMP          stored1520
 
-single1481:
+single1519:
 	VMOVSD X6, 32(R11)
 
-stored1482:
+stored1520:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -24247,16 +25486,16 @@ stored1482:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1478
+	JGE    row1516
 
-rows1479:
+rows1517:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1450
+	JMP    done1488
 
-wider1469:
+wider1507:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1483
+	JGT        wider1521
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -24273,9 +25512,9 @@ wider1469:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1485
+	JLT        rows1523
 
-row1484:
+row1522:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -24289,23 +25528,23 @@ row1484:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1486
+	JLT          partial1524
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1488
+	JMP          stored1526
 
-partial1486:
+partial1524:
 	CMPQ         R12, $0x02
-	JLT          single1487
+	JLT          single1525
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1488
+	JEQ          stored1526
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1488
+	JMP          stored1526
 
-single1487:
+single1525:
 	VMOVSD X8, 64(R11)
 
-stored1488:
+stored1526:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -24321,23 +25560,23 @@ stored1488:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1489
+	JLT          partial1527
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1491
+	JMP          stored1529
 
-partial1489:
+partial1527:
 	CMPQ         R12, $0x02
-	JLT          single1490
+	JLT          single1528
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1491
+	JEQ          stored1529
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1491
+	JMP          stored1529
 
-single1490:
+single1528:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1491:
+stored1529:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -24345,13 +25584,13 @@ stored1491:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1484
+	JGE    row1522
 
-rows1485:
+rows1523:
 	CMPQ AX, $0x00000001
-	JLT  rows1493
+	JLT  rows1531
 
-row1492:
+row1530:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -24365,23 +25604,23 @@ row1492:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1494
+	JLT          partial1532
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1496
+	JMP          stored1534
 
-partial1494:
+partial1532:
 	CMPQ         R12, $0x02
-	JLT          single1495
+	JLT          single1533
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1496
+	JEQ          stored1534
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1496
+	JMP          stored1534
 
-single1495:
+single1533:
 	VMOVSD X8, 64(R11)
 
-stored1496:
+stored1534:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -24389,15 +25628,15 @@ stored1496:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1492
+	JGE    row1530
 
-rows1493:
+rows1531:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1450
+	JMP    done1488
 
-wider1483:
+wider1521:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -24416,9 +25655,9 @@ wider1483:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1499
+	JLT        rows1537
 
-row1498:
+row1536:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -24436,23 +25675,23 @@ row1498:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1500
+	JLT          partial1538
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1502
+	JMP          stored1540
 
-partial1500:
+partial1538:
 	CMPQ         R12, $0x02
-	JLT          single1501
+	JLT          single1539
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1502
+	JEQ          stored1540
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1502
+	JMP          stored1540
 
-single1501:
+single1539:
 	VMOVSD X10, 96(R11)
 
-stored1502:
+stored1540:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -24472,23 +25711,23 @@ stored1502:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1503
+	JLT          partial1541
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1505
+	JMP          stored1543
 
-partial1503:
+partial1541:
 	CMPQ         R12, $0x02
-	JLT          single1504
+	JLT          single1542
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1505
+	JEQ          stored1543
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1505
+	JMP          stored1543
 
-single1504:
+single1542:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1505:
+stored1543:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -24496,13 +25735,13 @@ stored1505:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1498
+	JGE    row1536
 
-rows1499:
+rows1537:
 	CMPQ AX, $0x00000001
-	JLT  rows1507
+	JLT  rows1545
 
-row1506:
+row1544:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -24520,23 +25759,23 @@ row1506:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1508
+	JLT          partial1546
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1510
+	JMP          stored1548
 
-partial1508:
+partial1546:
 	CMPQ         R12, $0x02
-	JLT          single1509
+	JLT          single1547
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1510
+	JEQ          stored1548
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1510
+	JMP          stored1548
 
-single1509:
+single1547:
 	VMOVSD X10, 96(R11)
 
-stored1510:
+stored1548:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -24544,15 +25783,15 @@ stored1510:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1506
+	JGE    row1544
 
-rows1507:
+rows1545:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1450:
+done1488:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -24575,9 +25814,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1512
+	JLT     rest1550
 
-whole1511:
+whole1549:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -24588,11 +25827,11 @@ whole1511:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1511
+	JGE       whole1549
 
-rest1512:
+rest1550:
 	TESTQ      SI, SI
-	JZ         done1513
+	JZ         done1551
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -24605,7 +25844,7 @@ rest1512:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1513:
+done1551:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -24616,7 +25855,7 @@ done1513:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1515
+	JNZ          nan1553
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+1968(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+1936(SB), Y3, Y3
@@ -24627,14 +25866,14 @@ done1513:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1514
+	JNZ          unsafe1552
 	VMOVUPD      constants<>+2256(SB), Y1
 	VMOVUPD      constants<>+2000(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1517
+	JLT          rest1555
 
-whole1516:
+whole1554:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -24706,13 +25945,13 @@ whole1516:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1516
+	JGE          whole1554
 
-rest1517:
+rest1555:
 	CMPQ DX, $0x00000004
-	JLT  rest1519
+	JLT  rest1557
 
-whole1518:
+whole1556:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -24750,11 +25989,11 @@ whole1518:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1518
+	JGE          whole1556
 
-rest1519:
+rest1557:
 	TESTQ        DX, DX
-	JZ           done1520
+	JZ           done1558
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -24793,34 +26032,34 @@ rest1519:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y2, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1521
+	JLT          partial1559
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1523
+	JMP          stored1561
 
-partial1521:
+partial1559:
 	CMPQ         DX, $0x02
-	JLT          single1522
+	JLT          single1560
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1523
+	JEQ          stored1561
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1523
+	JMP          stored1561
 
-single1522:
+single1560:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1523:
-done1520:
+stored1561:
+done1558:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1515:
+nan1553:
 	VMOVUPD constants<>+1840(SB), Y0
 
-unsafe1514:
+unsafe1552:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -24842,20 +26081,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1525
+	JLT          rest1563
 
-whole1524:
+whole1562:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1526
+	JBE       undamped1564
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1526:
+undamped1564:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+1968(SB), Y5, Y5
@@ -24869,11 +26108,11 @@ undamped1526:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1524
+	JGE         whole1562
 
-rest1525:
+rest1563:
 	TESTQ      BX, BX
-	JZ         done1527
+	JZ         done1565
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -24881,14 +26120,14 @@ rest1525:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1528
+	JBE        undamped1566
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1528:
+undamped1566:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+1968(SB), Y2, Y2
@@ -24896,44 +26135,44 @@ undamped1528:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1529
+	JLT       partial1567
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1531
+	JMP       stored1569
 
-partial1529:
+partial1567:
 	CMPQ         BX, $0x02
-	JLT          single1530
+	JLT          single1568
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1531
+	JEQ          stored1569
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1531
+	JMP          stored1569
 
-single1530:
+single1568:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1531:
+stored1569:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1532
+	JLT         partial1570
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1534
+	JMP         stored1572
 
-partial1532:
+partial1570:
 	CMPQ         BX, $0x02
-	JLT          single1533
+	JLT          single1571
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1534
+	JEQ          stored1572
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1534
+	JMP          stored1572
 
-single1533:
+single1571:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1534:
-done1527:
+stored1572:
+done1565:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -24962,9 +26201,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1537
+	JLT     rest1575
 
-whole1536:
+whole1574:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -24975,11 +26214,11 @@ whole1536:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1536
+	JGE       whole1574
 
-rest1537:
+rest1575:
 	TESTQ      R12, R12
-	JZ         done1538
+	JZ         done1576
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -24992,7 +26231,7 @@ rest1537:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1538:
+done1576:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -25002,9 +26241,9 @@ done1538:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1540
+	JLT        rest1578
 
-whole1539:
+whole1577:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -25015,11 +26254,11 @@ whole1539:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1539
+	JGE       whole1577
 
-rest1540:
+rest1578:
 	TESTQ      DX, DX
-	JZ         done1541
+	JZ         done1579
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -25032,14 +26271,14 @@ rest1540:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1541:
+done1579:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1542:
+vector1580:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -25079,10 +26318,10 @@ vector1542:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1542
+	JLT          vector1580
 	XORQ         CX, CX
 
-vector1543:
+vector1581:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1776(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -25122,7 +26361,7 @@ vector1543:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1543
+	JLT          vector1581
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -25131,9 +26370,9 @@ vector1543:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1545
+	JLT          rest1583
 
-panel1544:
+panel1582:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -25146,9 +26385,9 @@ panel1544:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1548
+	JLT    rows1586
 
-row1547:
+row1585:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -25167,9 +26406,9 @@ row1547:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1547
+	JGE          row1585
 
-rows1548:
+rows1586:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -25185,13 +26424,13 @@ rows1548:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1544
+	JGE         panel1582
 
-rest1545:
+rest1583:
 	TESTQ   R11, R11
-	JZ      done1546
+	JZ      done1584
 	CMPQ    R11, $0x00000004
-	JGT     wider1549
+	JGT     wider1587
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -25202,9 +26441,9 @@ rest1545:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1551
+	JLT     rows1589
 
-row1550:
+row1588:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -25214,17 +26453,17 @@ row1550:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1550
+	JGE          row1588
 
-rows1551:
+rows1589:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1546
+	JMP         done1584
 
-wider1549:
+wider1587:
 	CMPQ    R11, $0x00000008
-	JGT     wider1552
+	JGT     wider1590
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -25238,9 +26477,9 @@ wider1549:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1554
+	JLT     rows1592
 
-row1553:
+row1591:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -25253,20 +26492,20 @@ row1553:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1553
+	JGE          row1591
 
-rows1554:
+rows1592:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1546
+	JMP         done1584
 
-wider1552:
+wider1590:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1555
+	JGT     wider1593
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -25282,9 +26521,9 @@ wider1552:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1557
+	JLT     rows1595
 
-row1556:
+row1594:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -25300,9 +26539,9 @@ row1556:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1556
+	JGE          row1594
 
-rows1557:
+rows1595:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -25312,9 +26551,9 @@ rows1557:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1546
+	JMP         done1584
 
-wider1555:
+wider1593:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -25332,9 +26571,9 @@ wider1555:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1560
+	JLT     rows1598
 
-row1559:
+row1597:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -25353,9 +26592,9 @@ row1559:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1559
+	JGE          row1597
 
-rows1560:
+rows1598:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -25369,7 +26608,7 @@ rows1560:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1546:
+done1584:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -25379,10 +26618,10 @@ done1546:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+728(SB), X1
-	JCS         unsafe1535
+	JCS         unsafe1573
 	VMOVUPD     constants<>+1936(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1535
+	JCS         unsafe1573
 	VMOVUPD     constants<>+2000(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -25392,7 +26631,7 @@ done1546:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JZ          quick1561
+	JZ          quick1599
 	VMOVAPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+2416(SB), Y1, Y5
 	VMULPD      constants<>+2448(SB), Y1, Y4
@@ -25435,9 +26674,9 @@ done1546:
 	VBLENDVPD   Y5, constants<>+1808(SB), Y1, Y1
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1840(SB), Y1, Y1
-	JMP         done1562
+	JMP         done1600
 
-quick1561:
+quick1599:
 	VPADDQ      constants<>+2544(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+2608(SB), Y2, Y2
@@ -25468,7 +26707,7 @@ quick1561:
 	VFMSUB132PD constants<>+2352(SB), Y9, Y2
 	VMOVAPD     Y2, Y1
 
-done1562:
+done1600:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -25477,15 +26716,15 @@ done1562:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1563:
+row1601:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1565
+	JLT          rest1603
 
-whole1564:
+whole1602:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -25493,11 +26732,11 @@ whole1564:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1564
+	JGE     whole1602
 
-rest1565:
+rest1603:
 	TESTQ      R11, R11
-	JZ         done1566
+	JZ         done1604
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -25507,42 +26746,42 @@ rest1565:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1567
+	JGT        pieces1605
 	VMOVUPD    Y1, (R8)
-	JMP        written1568
+	JMP        written1606
 
-pieces1567:
+pieces1605:
 	CMPQ    R11, $0x04
-	JLT     partial1569
+	JLT     partial1607
 	VMOVUPD Y1, (R8)
-	JMP     stored1571
+	JMP     stored1609
 
-partial1569:
+partial1607:
 	CMPQ         R11, $0x02
-	JLT          single1570
+	JLT          single1608
 	VMOVUPD      X1, (R8)
-	JEQ          stored1571
+	JEQ          stored1609
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1571
+	JMP          stored1609
 
-single1570:
+single1608:
 	VMOVSD X1, (R8)
 
-stored1571:
-written1568:
-done1566:
+stored1609:
+written1606:
+done1604:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1563
+	JNZ  row1601
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1535:
+unsafe1573:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -25559,17 +26798,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1573
+	JLT  rest1611
 
-panel1572:
+panel1610:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles1576
+	JLT  tiles1614
 
-tile1575:
+tile1613:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -25586,9 +26825,9 @@ tile1575:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1578
+	JLE    done1616
 
-again1577:
+again1615:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -25618,9 +26857,9 @@ again1577:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1577
+	JNZ          again1615
 
-done1578:
+done1616:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -25644,13 +26883,13 @@ done1578:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile1575
+	JGE     tile1613
 
-tiles1576:
+tiles1614:
 	CMPQ R10, $0x00000002
-	JLT  tiles1580
+	JLT  tiles1618
 
-tile1579:
+tile1617:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -25659,9 +26898,9 @@ tile1579:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1582
+	JLE    done1620
 
-again1581:
+again1619:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -25675,9 +26914,9 @@ again1581:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1581
+	JNZ          again1619
 
-done1582:
+done1620:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -25689,22 +26928,22 @@ done1582:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1579
+	JGE     tile1617
 
-tiles1580:
+tiles1618:
 	CMPQ R10, $0x00000001
-	JLT  tiles1584
+	JLT  tiles1622
 
-tile1583:
+tile1621:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1586
+	JLE    done1624
 
-again1585:
+again1623:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -25714,27 +26953,27 @@ again1585:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1585
+	JNZ          again1623
 
-done1586:
+done1624:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1583
+	JGE     tile1621
 
-tiles1584:
+tiles1622:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1572
+	JGE  panel1610
 
-rest1573:
+rest1611:
 	TESTQ   R9, R9
-	JZ      done1574
+	JZ      done1612
 	CMPQ    R9, $0x00000004
-	JGT     wider1587
+	JGT     wider1625
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -25744,9 +26983,9 @@ rest1573:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1589
+	JLT     tiles1627
 
-tile1588:
+tile1626:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -25757,9 +26996,9 @@ tile1588:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1591
+	JLE    done1629
 
-again1590:
+again1628:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -25782,144 +27021,144 @@ again1590:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1590
+	JNZ          again1628
 
-done1591:
+done1629:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1592
+	JLT     partial1630
 	VMOVUPD Y1, (DI)
-	JMP     stored1594
+	JMP     stored1632
 
-partial1592:
+partial1630:
 	CMPQ         R9, $0x02
-	JLT          single1593
+	JLT          single1631
 	VMOVUPD      X1, (DI)
-	JEQ          stored1594
+	JEQ          stored1632
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1594
+	JMP          stored1632
 
-single1593:
+single1631:
 	VMOVSD X1, (DI)
 
-stored1594:
+stored1632:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1595
+	JLT     partial1633
 	VMOVUPD Y2, (DI)
-	JMP     stored1597
+	JMP     stored1635
 
-partial1595:
+partial1633:
 	CMPQ         R9, $0x02
-	JLT          single1596
+	JLT          single1634
 	VMOVUPD      X2, (DI)
-	JEQ          stored1597
+	JEQ          stored1635
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1597
+	JMP          stored1635
 
-single1596:
+single1634:
 	VMOVSD X2, (DI)
 
-stored1597:
+stored1635:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1598
+	JLT     partial1636
 	VMOVUPD Y3, (DI)
-	JMP     stored1600
+	JMP     stored1638
 
-partial1598:
+partial1636:
 	CMPQ         R9, $0x02
-	JLT          single1599
+	JLT          single1637
 	VMOVUPD      X3, (DI)
-	JEQ          stored1600
+	JEQ          stored1638
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1600
+	JMP          stored1638
 
-single1599:
+single1637:
 	VMOVSD X3, (DI)
 
-stored1600:
+stored1638:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1601
+	JLT     partial1639
 	VMOVUPD Y4, (DI)
-	JMP     stored1603
+	JMP     stored1641
 
-partial1601:
+partial1639:
 	CMPQ         R9, $0x02
-	JLT          single1602
+	JLT          single1640
 	VMOVUPD      X4, (DI)
-	JEQ          stored1603
+	JEQ          stored1641
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1603
+	JMP          stored1641
 
-single1602:
+single1640:
 	VMOVSD X4, (DI)
 
-stored1603:
+stored1641:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1604
+	JLT     partial1642
 	VMOVUPD Y5, (DI)
-	JMP     stored1606
+	JMP     stored1644
 
-partial1604:
+partial1642:
 	CMPQ         R9, $0x02
-	JLT          single1605
+	JLT          single1643
 	VMOVUPD      X5, (DI)
-	JEQ          stored1606
+	JEQ          stored1644
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1606
+	JMP          stored1644
 
-single1605:
+single1643:
 	VMOVSD X5, (DI)
 
-stored1606:
+stored1644:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1607
+	JLT     partial1645
 	VMOVUPD Y6, (DI)
-	JMP     stored1609
+	JMP     stored1647
 
-partial1607:
+partial1645:
 	CMPQ         R9, $0x02
-	JLT          single1608
+	JLT          single1646
 	VMOVUPD      X6, (DI)
-	JEQ          stored1609
+	JEQ          stored1647
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1609
+	JMP          stored1647
 
-single1608:
+single1646:
 	VMOVSD X6, (DI)
 
-stored1609:
+stored1647:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1588
+	JGE  tile1626
 
-tiles1589:
+tiles1627:
 	CMPQ R10, $0x00000002
-	JLT  tiles1611
+	JLT  tiles1649
 
-tile1610:
+tile1648:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1613
+	JLE    done1651
 
-again1612:
+again1650:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -25930,67 +27169,67 @@ again1612:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1612
+	JNZ          again1650
 
-done1613:
+done1651:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial1614
+	JLT     partial1652
 	VMOVUPD Y1, (DI)
-	JMP     stored1616
+	JMP     stored1654
 
-partial1614:
+partial1652:
 	CMPQ         R9, $0x02
-	JLT          single1615
+	JLT          single1653
 	VMOVUPD      X1, (DI)
-	JEQ          stored1616
+	JEQ          stored1654
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1616
+	JMP          stored1654
 
-single1615:
+single1653:
 	VMOVSD X1, (DI)
 
-stored1616:
+stored1654:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial1617
+	JLT     partial1655
 	VMOVUPD Y2, (DI)
-	JMP     stored1619
+	JMP     stored1657
 
-partial1617:
+partial1655:
 	CMPQ         R9, $0x02
-	JLT          single1618
+	JLT          single1656
 	VMOVUPD      X2, (DI)
-	JEQ          stored1619
+	JEQ          stored1657
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1619
+	JMP          stored1657
 
-single1618:
+single1656:
 	VMOVSD X2, (DI)
 
-stored1619:
+stored1657:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1610
+	JGE  tile1648
 
-tiles1611:
+tiles1649:
 	CMPQ R10, $0x00000001
-	JLT  tiles1621
+	JLT  tiles1659
 
-tile1620:
+tile1658:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1623
+	JLE    done1661
 
-again1622:
+again1660:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -25998,36 +27237,36 @@ again1622:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1622
+	JNZ          again1660
 
-done1623:
+done1661:
 	CMPQ    R9, $0x04
-	JLT     partial1624
+	JLT     partial1662
 	VMOVUPD Y1, (DI)
-	JMP     stored1626
+	JMP     stored1664
 
-partial1624:
+partial1662:
 	CMPQ         R9, $0x02
-	JLT          single1625
+	JLT          single1663
 	VMOVUPD      X1, (DI)
-	JEQ          stored1626
+	JEQ          stored1664
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1626
+	JMP          stored1664
 
-single1625:
+single1663:
 	VMOVSD X1, (DI)
 
-stored1626:
+stored1664:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1620
+	JGE  tile1658
 
-tiles1621:
-	JMP done1574
+tiles1659:
+	JMP done1612
 
-wider1587:
+wider1625:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -26038,9 +27277,9 @@ wider1587:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles1629
+	JLT     tiles1667
 
-tile1628:
+tile1666:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -26057,9 +27296,9 @@ tile1628:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1631
+	JLE    done1669
 
-again1630:
+again1668:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -26089,141 +27328,141 @@ again1630:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1630
+	JNZ          again1668
 
-done1631:
+done1669:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1632
+	JLT     partial1670
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1634
+	JMP     stored1672
 
-partial1632:
+partial1670:
 	CMPQ         R9, $0x02
-	JLT          single1633
+	JLT          single1671
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1634
+	JEQ          stored1672
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1634
+	JMP          stored1672
 
-single1633:
+single1671:
 	VMOVSD X2, 32(DI)
 
-stored1634:
+stored1672:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1635
+	JLT     partial1673
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1637
+	JMP     stored1675
 
-partial1635:
+partial1673:
 	CMPQ         R9, $0x02
-	JLT          single1636
+	JLT          single1674
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1637
+	JEQ          stored1675
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1637
+	JMP          stored1675
 
-single1636:
+single1674:
 	VMOVSD X4, 32(DI)
 
-stored1637:
+stored1675:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1638
+	JLT     partial1676
 	VMOVUPD Y6, 32(DI)
-	JMP     stored1640
+	JMP     stored1678
 
-partial1638:
+partial1676:
 	CMPQ         R9, $0x02
-	JLT          single1639
+	JLT          single1677
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1640
+	JEQ          stored1678
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1640
+	JMP          stored1678
 
-single1639:
+single1677:
 	VMOVSD X6, 32(DI)
 
-stored1640:
+stored1678:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1641
+	JLT     partial1679
 	VMOVUPD Y8, 32(DI)
-	JMP     stored1643
+	JMP     stored1681
 
-partial1641:
+partial1679:
 	CMPQ         R9, $0x02
-	JLT          single1642
+	JLT          single1680
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1643
+	JEQ          stored1681
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1643
+	JMP          stored1681
 
-single1642:
+single1680:
 	VMOVSD X8, 32(DI)
 
-stored1643:
+stored1681:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1644
+	JLT     partial1682
 	VMOVUPD Y10, 32(DI)
-	JMP     stored1646
+	JMP     stored1684
 
-partial1644:
+partial1682:
 	CMPQ         R9, $0x02
-	JLT          single1645
+	JLT          single1683
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1646
+	JEQ          stored1684
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1646
+	JMP          stored1684
 
-single1645:
+single1683:
 	VMOVSD X10, 32(DI)
 
-stored1646:
+stored1684:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1647
+	JLT     partial1685
 	VMOVUPD Y12, 32(DI)
-	JMP     stored1649
+	JMP     stored1687
 
-partial1647:
+partial1685:
 	CMPQ         R9, $0x02
-	JLT          single1648
+	JLT          single1686
 	VMOVUPD      X12, 32(DI)
-	JEQ          stored1649
+	JEQ          stored1687
 	VEXTRACTF128 $0x01, Y12, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1649
+	JMP          stored1687
 
-single1648:
+single1686:
 	VMOVSD X12, 32(DI)
 
-stored1649:
+stored1687:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile1628
+	JGE  tile1666
 
-tiles1629:
+tiles1667:
 	CMPQ R10, $0x00000002
-	JLT  tiles1651
+	JLT  tiles1689
 
-tile1650:
+tile1688:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -26232,9 +27471,9 @@ tile1650:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done1653
+	JLE    done1691
 
-again1652:
+again1690:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -26248,70 +27487,70 @@ again1652:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again1652
+	JNZ          again1690
 
-done1653:
+done1691:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1654
+	JLT     partial1692
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1656
+	JMP     stored1694
 
-partial1654:
+partial1692:
 	CMPQ         R9, $0x02
-	JLT          single1655
+	JLT          single1693
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1656
+	JEQ          stored1694
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1656
+	JMP          stored1694
 
-single1655:
+single1693:
 	VMOVSD X2, 32(DI)
 
-stored1656:
+stored1694:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1657
+	JLT     partial1695
 	VMOVUPD Y4, 32(DI)
-	JMP     stored1659
+	JMP     stored1697
 
-partial1657:
+partial1695:
 	CMPQ         R9, $0x02
-	JLT          single1658
+	JLT          single1696
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1659
+	JEQ          stored1697
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1659
+	JMP          stored1697
 
-single1658:
+single1696:
 	VMOVSD X4, 32(DI)
 
-stored1659:
+stored1697:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1650
+	JGE  tile1688
 
-tiles1651:
+tiles1689:
 	CMPQ R10, $0x00000001
-	JLT  tiles1661
+	JLT  tiles1699
 
-tile1660:
+tile1698:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done1663
+	JLE    done1701
 
-again1662:
+again1700:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -26321,35 +27560,35 @@ again1662:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again1662
+	JNZ          again1700
 
-done1663:
+done1701:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial1664
+	JLT     partial1702
 	VMOVUPD Y2, 32(DI)
-	JMP     stored1666
+	JMP     stored1704
 
-partial1664:
+partial1702:
 	CMPQ         R9, $0x02
-	JLT          single1665
+	JLT          single1703
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1666
+	JEQ          stored1704
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1666
+	JMP          stored1704
 
-single1665:
+single1703:
 	VMOVSD X2, 32(DI)
 
-stored1666:
+stored1704:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1660
+	JGE  tile1698
 
-tiles1661:
-done1574:
+tiles1699:
+done1612:
 	VZEROUPPER
 	RET
 
@@ -26364,17 +27603,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest1668
+	JLT  rest1706
 
-panel1667:
+panel1705:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles1671
+	JLT  tiles1709
 
-tile1670:
+tile1708:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -26390,9 +27629,9 @@ tile1670:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1673
+	JLE    done1711
 
-again1672:
+again1710:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -26413,9 +27652,9 @@ again1672:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1672
+	JNZ          again1710
 
-done1673:
+done1711:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -26454,13 +27693,13 @@ done1673:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile1670
+	JGE     tile1708
 
-tiles1671:
+tiles1709:
 	CMPQ R10, $0x00000002
-	JLT  tiles1675
+	JLT  tiles1713
 
-tile1674:
+tile1712:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -26470,9 +27709,9 @@ tile1674:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1677
+	JLE    done1715
 
-again1676:
+again1714:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -26484,9 +27723,9 @@ again1676:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1676
+	JNZ          again1714
 
-done1677:
+done1715:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -26504,13 +27743,13 @@ done1677:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile1674
+	JGE     tile1712
 
-tiles1675:
+tiles1713:
 	CMPQ R10, $0x00000001
-	JLT  tiles1679
+	JLT  tiles1717
 
-tile1678:
+tile1716:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -26518,9 +27757,9 @@ tile1678:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1681
+	JLE    done1719
 
-again1680:
+again1718:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -26529,9 +27768,9 @@ again1680:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1680
+	JNZ          again1718
 
-done1681:
+done1719:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -26542,19 +27781,19 @@ done1681:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile1678
+	JGE     tile1716
 
-tiles1679:
+tiles1717:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel1667
+	JGE  panel1705
 
-rest1668:
+rest1706:
 	TESTQ   R9, R9
-	JZ      done1669
+	JZ      done1707
 	CMPQ    R9, $0x00000004
-	JGT     wider1682
+	JGT     wider1720
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -26564,9 +27803,9 @@ rest1668:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1684
+	JLT     tiles1722
 
-tile1683:
+tile1721:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -26577,9 +27816,9 @@ tile1683:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1686
+	JLE    done1724
 
-again1685:
+again1723:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -26594,124 +27833,124 @@ again1685:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1685
+	JNZ          again1723
 
-done1686:
+done1724:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1687
+	JLT        partial1725
 	VMOVUPD    Y1, (DI)
-	JMP        stored1689
+	JMP        stored1727
 
-partial1687:
+partial1725:
 	CMPQ         R9, $0x02
-	JLT          single1688
+	JLT          single1726
 	VMOVUPD      X1, (DI)
-	JEQ          stored1689
+	JEQ          stored1727
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1689
+	JMP          stored1727
 
-single1688:
+single1726:
 	VMOVSD X1, (DI)
 
-stored1689:
+stored1727:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1690
+	JLT        partial1728
 	VMOVUPD    Y2, (DI)
-	JMP        stored1692
+	JMP        stored1730
 
-partial1690:
+partial1728:
 	CMPQ         R9, $0x02
-	JLT          single1691
+	JLT          single1729
 	VMOVUPD      X2, (DI)
-	JEQ          stored1692
+	JEQ          stored1730
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1692
+	JMP          stored1730
 
-single1691:
+single1729:
 	VMOVSD X2, (DI)
 
-stored1692:
+stored1730:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial1693
+	JLT        partial1731
 	VMOVUPD    Y3, (DI)
-	JMP        stored1695
+	JMP        stored1733
 
-partial1693:
+partial1731:
 	CMPQ         R9, $0x02
-	JLT          single1694
+	JLT          single1732
 	VMOVUPD      X3, (DI)
-	JEQ          stored1695
+	JEQ          stored1733
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1695
+	JMP          stored1733
 
-single1694:
+single1732:
 	VMOVSD X3, (DI)
 
-stored1695:
+stored1733:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1696
+	JLT        partial1734
 	VMOVUPD    Y4, (DI)
-	JMP        stored1698
+	JMP        stored1736
 
-partial1696:
+partial1734:
 	CMPQ         R9, $0x02
-	JLT          single1697
+	JLT          single1735
 	VMOVUPD      X4, (DI)
-	JEQ          stored1698
+	JEQ          stored1736
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1698
+	JMP          stored1736
 
-single1697:
+single1735:
 	VMOVSD X4, (DI)
 
-stored1698:
+stored1736:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial1699
+	JLT        partial1737
 	VMOVUPD    Y5, (DI)
-	JMP        stored1701
+	JMP        stored1739
 
-partial1699:
+partial1737:
 	CMPQ         R9, $0x02
-	JLT          single1700
+	JLT          single1738
 	VMOVUPD      X5, (DI)
-	JEQ          stored1701
+	JEQ          stored1739
 	VEXTRACTF128 $0x01, Y5, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1701
+	JMP          stored1739
 
-single1700:
+single1738:
 	VMOVSD X5, (DI)
 
-stored1701:
+stored1739:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1683
+	JGE  tile1721
 
-tiles1684:
+tiles1722:
 	CMPQ R10, $0x00000002
-	JLT  tiles1703
+	JLT  tiles1741
 
-tile1702:
+tile1740:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -26719,9 +27958,9 @@ tile1702:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1705
+	JLE    done1743
 
-again1704:
+again1742:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -26730,109 +27969,109 @@ again1704:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1704
+	JNZ          again1742
 
-done1705:
+done1743:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1706
+	JLT        partial1744
 	VMOVUPD    Y1, (DI)
-	JMP        stored1708
+	JMP        stored1746
 
-partial1706:
+partial1744:
 	CMPQ         R9, $0x02
-	JLT          single1707
+	JLT          single1745
 	VMOVUPD      X1, (DI)
-	JEQ          stored1708
+	JEQ          stored1746
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1708
+	JMP          stored1746
 
-single1707:
+single1745:
 	VMOVSD X1, (DI)
 
-stored1708:
+stored1746:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1709
+	JLT        partial1747
 	VMOVUPD    Y2, (DI)
-	JMP        stored1711
+	JMP        stored1749
 
-partial1709:
+partial1747:
 	CMPQ         R9, $0x02
-	JLT          single1710
+	JLT          single1748
 	VMOVUPD      X2, (DI)
-	JEQ          stored1711
+	JEQ          stored1749
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1711
+	JMP          stored1749
 
-single1710:
+single1748:
 	VMOVSD X2, (DI)
 
-stored1711:
+stored1749:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1702
+	JGE  tile1740
 
-tiles1703:
+tiles1741:
 	CMPQ R10, $0x00000001
-	JLT  tiles1713
+	JLT  tiles1751
 
-tile1712:
+tile1750:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1715
+	JLE    done1753
 
-again1714:
+again1752:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1714
+	JNZ          again1752
 
-done1715:
+done1753:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial1716
+	JLT        partial1754
 	VMOVUPD    Y1, (DI)
-	JMP        stored1718
+	JMP        stored1756
 
-partial1716:
+partial1754:
 	CMPQ         R9, $0x02
-	JLT          single1717
+	JLT          single1755
 	VMOVUPD      X1, (DI)
-	JEQ          stored1718
+	JEQ          stored1756
 	VEXTRACTF128 $0x01, Y1, X1
 	VMOVSD       X1, 16(DI)
-	JMP          stored1718
+	JMP          stored1756
 
-single1717:
+single1755:
 	VMOVSD X1, (DI)
 
-stored1718:
+stored1756:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1712
+	JGE  tile1750
 
-tiles1713:
-	JMP done1669
+tiles1751:
+	JMP done1707
 
-wider1682:
+wider1720:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R9, BX
@@ -26843,9 +28082,9 @@ wider1682:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles1721
+	JLT     tiles1759
 
-tile1720:
+tile1758:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -26861,9 +28100,9 @@ tile1720:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1723
+	JLE    done1761
 
-again1722:
+again1760:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -26884,32 +28123,32 @@ again1722:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1722
+	JNZ          again1760
 
-done1723:
+done1761:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1724
+	JLT        partial1762
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1726
+	JMP        stored1764
 
-partial1724:
+partial1762:
 	CMPQ         R9, $0x02
-	JLT          single1725
+	JLT          single1763
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1726
+	JEQ          stored1764
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1726
+	JMP          stored1764
 
-single1725:
+single1763:
 	VMOVSD X2, 32(DI)
 
-stored1726:
+stored1764:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -26917,23 +28156,23 @@ stored1726:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1727
+	JLT        partial1765
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1729
+	JMP        stored1767
 
-partial1727:
+partial1765:
 	CMPQ         R9, $0x02
-	JLT          single1728
+	JLT          single1766
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1729
+	JEQ          stored1767
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1729
+	JMP          stored1767
 
-single1728:
+single1766:
 	VMOVSD X4, 32(DI)
 
-stored1729:
+stored1767:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -26941,23 +28180,23 @@ stored1729:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial1730
+	JLT        partial1768
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored1732
+	JMP        stored1770
 
-partial1730:
+partial1768:
 	CMPQ         R9, $0x02
-	JLT          single1731
+	JLT          single1769
 	VMOVUPD      X6, 32(DI)
-	JEQ          stored1732
+	JEQ          stored1770
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1732
+	JMP          stored1770
 
-single1731:
+single1769:
 	VMOVSD X6, 32(DI)
 
-stored1732:
+stored1770:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -26965,23 +28204,23 @@ stored1732:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial1733
+	JLT        partial1771
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored1735
+	JMP        stored1773
 
-partial1733:
+partial1771:
 	CMPQ         R9, $0x02
-	JLT          single1734
+	JLT          single1772
 	VMOVUPD      X8, 32(DI)
-	JEQ          stored1735
+	JEQ          stored1773
 	VEXTRACTF128 $0x01, Y8, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1735
+	JMP          stored1773
 
-single1734:
+single1772:
 	VMOVSD X8, 32(DI)
 
-stored1735:
+stored1773:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -26989,34 +28228,34 @@ stored1735:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial1736
+	JLT        partial1774
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored1738
+	JMP        stored1776
 
-partial1736:
+partial1774:
 	CMPQ         R9, $0x02
-	JLT          single1737
+	JLT          single1775
 	VMOVUPD      X10, 32(DI)
-	JEQ          stored1738
+	JEQ          stored1776
 	VEXTRACTF128 $0x01, Y10, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1738
+	JMP          stored1776
 
-single1737:
+single1775:
 	VMOVSD X10, 32(DI)
 
-stored1738:
+stored1776:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile1720
+	JGE  tile1758
 
-tiles1721:
+tiles1759:
 	CMPQ R10, $0x00000002
-	JLT  tiles1740
+	JLT  tiles1778
 
-tile1739:
+tile1777:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -27026,9 +28265,9 @@ tile1739:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1742
+	JLE    done1780
 
-again1741:
+again1779:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -27040,32 +28279,32 @@ again1741:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1741
+	JNZ          again1779
 
-done1742:
+done1780:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1743
+	JLT        partial1781
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1745
+	JMP        stored1783
 
-partial1743:
+partial1781:
 	CMPQ         R9, $0x02
-	JLT          single1744
+	JLT          single1782
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1745
+	JEQ          stored1783
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1745
+	JMP          stored1783
 
-single1744:
+single1782:
 	VMOVSD X2, 32(DI)
 
-stored1745:
+stored1783:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -27073,34 +28312,34 @@ stored1745:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial1746
+	JLT        partial1784
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored1748
+	JMP        stored1786
 
-partial1746:
+partial1784:
 	CMPQ         R9, $0x02
-	JLT          single1747
+	JLT          single1785
 	VMOVUPD      X4, 32(DI)
-	JEQ          stored1748
+	JEQ          stored1786
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1748
+	JMP          stored1786
 
-single1747:
+single1785:
 	VMOVSD X4, 32(DI)
 
-stored1748:
+stored1786:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile1739
+	JGE  tile1777
 
-tiles1740:
+tiles1778:
 	CMPQ R10, $0x00000001
-	JLT  tiles1750
+	JLT  tiles1788
 
-tile1749:
+tile1787:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -27108,9 +28347,9 @@ tile1749:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done1752
+	JLE    done1790
 
-again1751:
+again1789:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -27119,40 +28358,40 @@ again1751:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again1751
+	JNZ          again1789
 
-done1752:
+done1790:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial1753
+	JLT        partial1791
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored1755
+	JMP        stored1793
 
-partial1753:
+partial1791:
 	CMPQ         R9, $0x02
-	JLT          single1754
+	JLT          single1792
 	VMOVUPD      X2, 32(DI)
-	JEQ          stored1755
+	JEQ          stored1793
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 48(DI)
-	JMP          stored1755
+	JMP          stored1793
 
-single1754:
+single1792:
 	VMOVSD X2, 32(DI)
 
-stored1755:
+stored1793:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile1749
+	JGE  tile1787
 
-tiles1750:
-done1669:
+tiles1788:
+done1707:
 	VZEROUPPER
 	RET
 
@@ -27166,9 +28405,9 @@ TEXT ·cavities256(SB), $0-88
 	MOVQ    list+72(FP), BX
 	MOVQ    count+80(FP), SI
 	TESTQ   SI, SI
-	JLE     done1757
+	JLE     done1795
 
-item1756:
+item1794:
 	MOVLQSX 40(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVQ    (BX), R8
@@ -27178,9 +28417,9 @@ item1756:
 	MOVLQSX 52(BX), R10
 	XORQ    R11, R11
 	CMPQ    R10, $0x00000004
-	JLT     rest1759
+	JLT     rest1797
 
-whole1758:
+whole1796:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -27190,11 +28429,11 @@ whole1758:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1758
+	JGE       whole1796
 
-rest1759:
+rest1797:
 	TESTQ      R10, R10
-	JZ         done1760
+	JZ         done1798
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
@@ -27205,12 +28444,12 @@ rest1759:
 	VBLENDVPD  Y3, Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)(R11*8)
 
-done1760:
+done1798:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1756
+	JNZ  item1794
 
-done1757:
+done1795:
 	VZEROUPPER
 	RET
 
@@ -27223,9 +28462,9 @@ TEXT ·products256(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1763
+	JLE   done1801
 
-item1761:
+item1799:
 	MOVLQSX 44(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 40(BX), R8
@@ -27235,10 +28474,10 @@ item1761:
 	MOVLQSX 52(BX), R10
 	MOVLQSX 56(BX), R11
 	CMPL    60(BX), $0x00
-	JNE     backward1764
+	JNE     backward1802
 	CMPQ    R11, $0x00000008
-	JLT     part1765
-	JG      done1763
+	JLT     part1803
+	JG      done1801
 	SHLQ    $0x03, R11
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
@@ -27246,9 +28485,9 @@ item1761:
 	VXORPD  Y3, Y3, Y3
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1768
+	JLT     rows1806
 
-row1767:
+row1805:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -27259,13 +28498,13 @@ row1767:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1767
+	JGE          row1805
 
-rows1768:
+rows1806:
 	CMPQ R10, $0x00000001
-	JLT  rows1770
+	JLT  rows1808
 
-row1769:
+row1807:
 	VBROADCASTSD (R8), Y4
 	VFMADD231PD  (R9), Y4, Y0
 	VFMADD231PD  32(R9), Y4, Y1
@@ -27273,19 +28512,19 @@ row1769:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1769
+	JGE          row1807
 
-rows1770:
+rows1808:
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, 32(DI)
-	JMP     next1762
+	JMP     next1800
 
-part1765:
+part1803:
 	MOVQ    R11, R12
 	SUBQ    $0x04, R12
-	JLE     fewer1766
+	JLE     fewer1804
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
 	VMOVUPD (R13)(R12*8), Y0
@@ -27296,9 +28535,9 @@ part1765:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1772
+	JLT     rows1810
 
-row1771:
+row1809:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -27311,13 +28550,13 @@ row1771:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1771
+	JGE          row1809
 
-rows1772:
+rows1810:
 	CMPQ R10, $0x00000001
-	JLT  rows1774
+	JLT  rows1812
 
-row1773:
+row1811:
 	VBROADCASTSD (R8), Y5
 	VFMADD231PD  (R9), Y5, Y1
 	VMASKMOVPD   32(R9), Y0, Y6
@@ -27326,26 +28565,26 @@ row1773:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1773
+	JGE          row1811
 
-rows1774:
+rows1812:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (DI)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(DI)
-	JMP     next1762
+	JMP     next1800
 
-fewer1766:
+fewer1804:
 	CMPQ   R11, $0x00000004
-	JLT    part1775
+	JLT    part1813
 	SHLQ   $0x03, R11
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   R9, R9
 	CMPQ   R10, $0x00000002
-	JLT    rows1778
+	JLT    rows1816
 
-row1777:
+row1815:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	VBROADCASTSD 8(R8), Y2
@@ -27354,27 +28593,27 @@ row1777:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1777
+	JGE          row1815
 
-rows1778:
+rows1816:
 	CMPQ R10, $0x00000001
-	JLT  rows1780
+	JLT  rows1818
 
-row1779:
+row1817:
 	VBROADCASTSD (R8), Y2
 	VFMADD231PD  (R9), Y2, Y0
 	ADDQ         $0x00000008, R8
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1779
+	JGE          row1817
 
-rows1780:
+rows1818:
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (DI)
-	JMP     next1762
+	JMP     next1800
 
-part1775:
+part1813:
 	MOVQ    R11, R12
 	LEAQ    constants<>+672(SB), R13
 	NEGQ    R12
@@ -27384,9 +28623,9 @@ part1775:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    R9, R9
 	CMPQ    R10, $0x00000002
-	JLT     rows1782
+	JLT     rows1820
 
-row1781:
+row1819:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -27397,13 +28636,13 @@ row1781:
 	LEAQ         (R9)(R11*2), R9
 	SUBQ         $0x00000002, R10
 	CMPQ         R10, $0x00000002
-	JGE          row1781
+	JGE          row1819
 
-rows1782:
+rows1820:
 	CMPQ R10, $0x00000001
-	JLT  rows1784
+	JLT  rows1822
 
-row1783:
+row1821:
 	VBROADCASTSD (R8), Y3
 	VMASKMOVPD   (R9), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -27411,17 +28650,17 @@ row1783:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R10
 	CMPQ         R10, $0x00000001
-	JGE          row1783
+	JGE          row1821
 
-rows1784:
+rows1822:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (DI)
-	JMP     next1762
+	JMP     next1800
 
-backward1764:
+backward1802:
 	CMPQ    R10, $0x00000008
-	JLT     part1785
-	JG      done1763
+	JLT     part1823
+	JG      done1801
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
@@ -27429,9 +28668,9 @@ backward1764:
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1788
+	JLT     few1826
 
-rows1787:
+rows1825:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -27458,11 +28697,11 @@ rows1787:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1787
+	JGE         rows1825
 	TESTQ       R9, R9
-	JZ          products1789
+	JZ          products1827
 
-few1788:
+few1826:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -27470,19 +28709,19 @@ few1788:
 	VMULPD      (R8), Y0, Y2
 	VFMADD231PD 32(R8), Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1791
+	JLE         end1829
 	VMULPD      (R8)(R10*1), Y0, Y3
 	VFMADD231PD 32(R8)(R10*1), Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1791
+	JLE         end1829
 	VMULPD      (R8)(R10*2), Y0, Y4
 	VFMADD231PD 32(R8)(R10*2), Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1791
+	JLE         end1829
 	VMULPD      (R8)(R12*1), Y0, Y5
 	VFMADD231PD 32(R8)(R12*1), Y1, Y5
 
-end1791:
+end1829:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -27494,13 +28733,13 @@ end1791:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1789:
-	JMP next1762
+products1827:
+	JMP next1800
 
-part1785:
+part1823:
 	MOVQ       R10, R12
 	SUBQ       $0x04, R12
-	JLE        fewer1786
+	JLE        fewer1824
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y0
@@ -27511,9 +28750,9 @@ part1785:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1793
+	JLT        few1831
 
-rows1792:
+rows1830:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -27544,11 +28783,11 @@ rows1792:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1792
+	JGE         rows1830
 	TESTQ       R9, R9
-	JZ          products1794
+	JZ          products1832
 
-few1793:
+few1831:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
@@ -27557,22 +28796,22 @@ few1793:
 	VMASKMOVPD  32(R8), Y0, Y7
 	VFMADD231PD Y7, Y2, Y3
 	CMPQ        R9, $0x00000001
-	JLE         end1796
+	JLE         end1834
 	VMULPD      (R8)(R10*1), Y1, Y4
 	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
 	VFMADD231PD Y7, Y2, Y4
 	CMPQ        R9, $0x00000002
-	JLE         end1796
+	JLE         end1834
 	VMULPD      (R8)(R10*2), Y1, Y5
 	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
 	VFMADD231PD Y7, Y2, Y5
 	CMPQ        R9, $0x00000003
-	JLE         end1796
+	JLE         end1834
 	VMULPD      (R8)(R12*1), Y1, Y6
 	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y2, Y6
 
-end1796:
+end1834:
 	VUNPCKHPD  Y4, Y3, Y0
 	VUNPCKLPD  Y4, Y3, Y3
 	VADDPD     Y0, Y3, Y3
@@ -27584,21 +28823,21 @@ end1796:
 	VADDPD     Y0, Y3, Y3
 	VMOVUPD    Y3, (DI)
 
-products1794:
-	JMP next1762
+products1832:
+	JMP next1800
 
-fewer1786:
+fewer1824:
 	CMPQ    R10, $0x00000004
-	JLT     part1797
+	JLT     part1835
 	SHLQ    $0x03, R10
 	LEAQ    (R10)(R10*2), R12
 	VMOVUPD (R8), Y0
 	MOVQ    R9, R8
 	MOVQ    R11, R9
 	CMPQ    R9, $0x04
-	JLT     few1800
+	JLT     few1838
 
-rows1799:
+rows1837:
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
@@ -27621,27 +28860,27 @@ rows1799:
 	LEAQ       (R8)(R10*4), R8
 	SUBQ       $0x04, R9
 	CMPQ       R9, $0x04
-	JGE        rows1799
+	JGE        rows1837
 	TESTQ      R9, R9
-	JZ         products1801
+	JZ         products1839
 
-few1800:
+few1838:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VMULPD (R8), Y0, Y1
 	CMPQ   R9, $0x00000001
-	JLE    end1803
+	JLE    end1841
 	VMULPD (R8)(R10*1), Y0, Y2
 	CMPQ   R9, $0x00000002
-	JLE    end1803
+	JLE    end1841
 	VMULPD (R8)(R10*2), Y0, Y3
 	CMPQ   R9, $0x00000003
-	JLE    end1803
+	JLE    end1841
 	VMULPD (R8)(R12*1), Y0, Y4
 
-end1803:
+end1841:
 	VUNPCKHPD  Y2, Y1, Y0
 	VUNPCKLPD  Y2, Y1, Y1
 	VADDPD     Y0, Y1, Y1
@@ -27653,10 +28892,10 @@ end1803:
 	VADDPD     Y0, Y1, Y1
 	VMOVUPD    Y1, (DI)
 
-products1801:
-	JMP next1762
+products1839:
+	JMP next1800
 
-part1797:
+part1835:
 	MOVQ       R10, R12
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
@@ -27667,9 +28906,9 @@ part1797:
 	MOVQ       R9, R8
 	MOVQ       R11, R9
 	CMPQ       R9, $0x04
-	JLT        few1805
+	JLT        few1843
 
-rows1804:
+rows1842:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -27696,11 +28935,11 @@ rows1804:
 	LEAQ        (R8)(R10*4), R8
 	SUBQ        $0x04, R9
 	CMPQ        R9, $0x04
-	JGE         rows1804
+	JGE         rows1842
 	TESTQ       R9, R9
-	JZ          products1806
+	JZ          products1844
 
-few1805:
+few1843:
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
@@ -27708,19 +28947,19 @@ few1805:
 	VMASKMOVPD  (R8), Y0, Y6
 	VFMADD231PD Y6, Y1, Y2
 	CMPQ        R9, $0x00000001
-	JLE         end1808
+	JLE         end1846
 	VMASKMOVPD  (R8)(R10*1), Y0, Y6
 	VFMADD231PD Y6, Y1, Y3
 	CMPQ        R9, $0x00000002
-	JLE         end1808
+	JLE         end1846
 	VMASKMOVPD  (R8)(R10*2), Y0, Y6
 	VFMADD231PD Y6, Y1, Y4
 	CMPQ        R9, $0x00000003
-	JLE         end1808
+	JLE         end1846
 	VMASKMOVPD  (R8)(R12*1), Y0, Y0
 	VFMADD231PD Y0, Y1, Y5
 
-end1808:
+end1846:
 	VUNPCKHPD  Y3, Y2, Y0
 	VUNPCKLPD  Y3, Y2, Y2
 	VADDPD     Y0, Y2, Y2
@@ -27732,13 +28971,13 @@ end1808:
 	VADDPD     Y0, Y2, Y2
 	VMOVUPD    Y2, (DI)
 
-products1806:
-next1762:
+products1844:
+next1800:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1761
+	JNZ  item1799
 
-done1763:
+done1801:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -27759,9 +28998,9 @@ TEXT ·allSafe256(SB), $0-25
 	VMOVUPD constants<>+1872(SB), Y8
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000010
-	JLT     rest1810
+	JLT     rest1848
 
-whole1809:
+whole1847:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -27781,13 +29020,13 @@ whole1809:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1809
+	JGE     whole1847
 
-rest1810:
+rest1848:
 	CMPQ CX, $0x00000004
-	JLT  rest1812
+	JLT  rest1850
 
-whole1811:
+whole1849:
 	VMOVUPD (AX)(DX*8), Y9
 	VMAXPD  Y9, Y0, Y0
 	VCMPPD  $0x19, Y8, Y9, Y9
@@ -27795,11 +29034,11 @@ whole1811:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1811
+	JGE     whole1849
 
-rest1812:
+rest1850:
 	TESTQ      CX, CX
-	JZ         done1813
+	JZ         done1851
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y9
@@ -27809,7 +29048,7 @@ rest1812:
 	VCMPPD     $0x19, Y8, Y10, Y8
 	VORPD      Y8, Y4, Y4
 
-done1813:
+done1851:
 	VCMPPD    $0x1e, constants<>+1936(SB), Y0, Y0
 	VORPD     Y0, Y4, Y4
 	VORPD     Y4, Y4, Y4
@@ -27824,13 +29063,13 @@ done1813:
 	VORPD     Y7, Y4, Y4
 	VMOVMSKPD Y4, AX
 	TESTL     AX, AX
-	JZ        safe1814
+	JZ        safe1852
 	MOVB      $0x00, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1814:
+safe1852:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -27850,9 +29089,9 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1816
+	JLE          done1854
 
-item1815:
+item1853:
 	MOVQ    16(BX), DI
 	LEAQ    (AX)(DI*8), DI
 	MOVLQSX 48(BX), R8
@@ -27864,19 +29103,19 @@ item1815:
 	XORQ    R11, R11
 	MOVQ    R10, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1818
+	JLT     rest1856
 
-whole1817:
+whole1855:
 	VMOVUPD (R9)(R11*8), Y5
 	VMAXPD  Y5, Y4, Y4
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R12
 	CMPQ    R12, $0x00000004
-	JGE     whole1817
+	JGE     whole1855
 
-rest1818:
+rest1856:
 	TESTQ      R12, R12
-	JZ         done1819
+	JZ         done1857
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y5
@@ -27885,7 +29124,7 @@ rest1818:
 	VBLENDVPD  Y5, Y6, Y7, Y6
 	VMAXPD     Y6, Y4, Y4
 
-done1819:
+done1857:
 	VPERM2F128   $0x01, Y4, Y4, Y5
 	VMAXPD       Y5, Y4, Y4
 	VPERMILPD    $0x05, Y4, Y5
@@ -27893,21 +29132,21 @@ done1819:
 	VBROADCASTSD 32(BX), Y5
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest1821
+	JLT          rest1859
 
-whole1820:
+whole1858:
 	VMOVUPD   (R9)(R11*8), Y6
 	VMOVUPD   (DI)(R11*8), Y7
 	VSUBPD    Y4, Y6, Y6
 	VUCOMISD  X3, X0
-	JBE       undamped1822
+	JBE       undamped1860
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped1822:
+undamped1860:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1968(SB), Y7, Y7
@@ -27921,11 +29160,11 @@ undamped1822:
 	ADDQ        $0x00000004, R11
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole1820
+	JGE         whole1858
 
-rest1821:
+rest1859:
 	TESTQ      R10, R10
-	JZ         done1823
+	JZ         done1861
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -27935,14 +29174,14 @@ rest1821:
 	VSUBPD     Y4, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X3, X0
-	JBE        undamped1824
+	JBE        undamped1862
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y4
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y4, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped1824:
+undamped1862:
 	VCMPPD    $0x04, Y8, Y7, Y4
 	VSUBPD    Y8, Y7, Y8
 	VANDPD    constants<>+1968(SB), Y8, Y8
@@ -27950,49 +29189,49 @@ undamped1824:
 	VPCMPGTQ  Y2, Y8, Y4
 	VBLENDVPD Y4, Y8, Y2, Y2
 	CMPQ      R10, $0x04
-	JLT       partial1825
+	JLT       partial1863
 	VMOVUPD   Y7, (DI)(R11*8)
-	JMP       stored1827
+	JMP       stored1865
 
-partial1825:
+partial1863:
 	CMPQ         R10, $0x02
-	JLT          single1826
+	JLT          single1864
 	VMOVUPD      X7, (DI)(R11*8)
-	JEQ          stored1827
+	JEQ          stored1865
 	VEXTRACTF128 $0x01, Y7, X4
 	VMOVSD       X4, 16(DI)(R11*8)
-	JMP          stored1827
+	JMP          stored1865
 
-single1826:
+single1864:
 	VMOVSD X7, (DI)(R11*8)
 
-stored1827:
+stored1865:
 	VMASKMOVPD  (R8)(R11*8), Y6, Y4
 	VFMADD231PD Y7, Y5, Y4
 	CMPQ        R10, $0x04
-	JLT         partial1828
+	JLT         partial1866
 	VMOVUPD     Y4, (R8)(R11*8)
-	JMP         stored1830
+	JMP         stored1868
 
-partial1828:
+partial1866:
 	CMPQ         R10, $0x02
-	JLT          single1829
+	JLT          single1867
 	VMOVUPD      X4, (R8)(R11*8)
-	JEQ          stored1830
+	JEQ          stored1868
 	VEXTRACTF128 $0x01, Y4, X4
 	VMOVSD       X4, 16(R8)(R11*8)
-	JMP          stored1830
+	JMP          stored1868
 
-single1829:
+single1867:
 	VMOVSD X4, (R8)(R11*8)
 
-stored1830:
-done1823:
+stored1868:
+done1861:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1815
+	JNZ  item1853
 
-done1816:
+done1854:
 	VPERM2F128 $0x01, Y2, Y2, Y0
 	VPCMPGTQ   Y2, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y2, Y2
@@ -28010,9 +29249,9 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1832
+	JLE   done1870
 
-item1831:
+item1869:
 	MOVLQSX 16(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 20(CX), SI
@@ -28021,9 +29260,9 @@ item1831:
 	XORQ    DI, DI
 	MOVQ    SI, R8
 	CMPQ    R8, $0x00000004
-	JLT     rest1834
+	JLT     rest1872
 
-whole1833:
+whole1871:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -28031,11 +29270,11 @@ whole1833:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole1833
+	JGE     whole1871
 
-rest1834:
+rest1872:
 	TESTQ      R8, R8
-	JZ         done1835
+	JZ         done1873
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       R8
 	VMOVUPD    (R9)(R8*8), Y2
@@ -28046,7 +29285,7 @@ rest1834:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y0, Y0
 
-done1835:
+done1873:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y2
@@ -28056,13 +29295,13 @@ done1835:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done1832
+	JNZ          done1870
 	VBROADCASTSD 8(CX), Y1
 	XORQ         DI, DI
 	CMPQ         SI, $0x00000004
-	JLT          rest1837
+	JLT          rest1875
 
-whole1836:
+whole1874:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -28070,11 +29309,11 @@ whole1836:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole1836
+	JGE     whole1874
 
-rest1837:
+rest1875:
 	TESTQ      SI, SI
-	JZ         done1838
+	JZ         done1876
 	LEAQ       constants<>+672(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -28083,29 +29322,29 @@ rest1837:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial1839
+	JLT        partial1877
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored1841
+	JMP        stored1879
 
-partial1839:
+partial1877:
 	CMPQ         SI, $0x02
-	JLT          single1840
+	JLT          single1878
 	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored1841
+	JEQ          stored1879
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored1841
+	JMP          stored1879
 
-single1840:
+single1878:
 	VMOVSD X2, (BX)(DI*8)
 
-stored1841:
-done1838:
+stored1879:
+done1876:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1831
+	JNZ  item1869
 
-done1832:
+done1870:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -28118,35 +29357,35 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1843
+	JLE   done1881
 
-item1842:
+item1880:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x00000004
-	JLT     rest1845
+	JLT     rest1883
 
-whole1844:
+whole1882:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1844
+	JGE     whole1882
 
-rest1845:
+rest1883:
 	TESTQ      DI, DI
-	JZ         done1846
+	JZ         done1884
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done1846:
+done1884:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -28155,9 +29394,9 @@ done1846:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1842
+	JNZ        item1880
 
-done1843:
+done1881:
 	VZEROUPPER
 	RET
 
@@ -28171,9 +29410,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1848
+	JLE    done1886
 
-item1847:
+item1885:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -28183,9 +29422,9 @@ item1847:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x00000004
-	JLT          rest1850
+	JLT          rest1888
 
-whole1849:
+whole1887:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -28199,11 +29438,11 @@ whole1849:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole1849
+	JGE       whole1887
 
-rest1850:
+rest1888:
 	TESTQ      R9, R9
-	JZ         done1851
+	JZ         done1889
 	LEAQ       constants<>+672(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -28219,29 +29458,29 @@ rest1850:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial1852
+	JLT        partial1890
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored1854
+	JMP        stored1892
 
-partial1852:
+partial1890:
 	CMPQ         R9, $0x02
-	JLT          single1853
+	JLT          single1891
 	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored1854
+	JEQ          stored1892
 	VEXTRACTF128 $0x01, Y3, X1
 	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored1854
+	JMP          stored1892
 
-single1853:
+single1891:
 	VMOVSD X3, (DI)(R10*8)
 
-stored1854:
-done1851:
+stored1892:
+done1889:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1847
+	JNZ  item1885
 
-done1848:
+done1886:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -28263,17 +29502,17 @@ TEXT ·exponentials256(SB), $0-64
 	VMOVUPD constants<>+2000(SB), Y1
 	VMOVUPD constants<>+1968(SB), Y2
 	TESTQ   BX, BX
-	JLE     done1856
+	JLE     done1894
 
-table1855:
+table1893:
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (DX), Y3
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1858
+	JLT          rest1896
 
-whole1857:
+whole1895:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -28287,13 +29526,13 @@ whole1857:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1857
+	JGE     whole1895
 
-rest1858:
+rest1896:
 	CMPQ DI, $0x00000004
-	JLT  rest1860
+	JLT  rest1898
 
-whole1859:
+whole1897:
 	VMOVUPD (AX)(SI*8), Y5
 	VMULPD  Y3, Y5, Y5
 	VANDPD  Y2, Y5, Y5
@@ -28302,11 +29541,11 @@ whole1859:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1859
+	JGE     whole1897
 
-rest1860:
+rest1898:
 	TESTQ      DI, DI
-	JZ         done1861
+	JZ         done1899
 	LEAQ       constants<>+672(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -28316,16 +29555,16 @@ rest1860:
 	VCMPPD     $0x06, constants<>+1904(SB), Y5, Y5
 	VORPD      Y5, Y4, Y4
 
-done1861:
+done1899:
 	VMOVMSKPD Y4, SI
 	TESTL     SI, SI
-	JNZ       done1856
+	JNZ       done1894
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest1863
+	JLT       rest1901
 
-whole1862:
+whole1900:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2128(SB), Y6
@@ -28395,13 +29634,13 @@ whole1862:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1862
+	JGE          whole1900
 
-rest1863:
+rest1901:
 	CMPQ DI, $0x00000004
-	JLT  rest1865
+	JLT  rest1903
 
-whole1864:
+whole1902:
 	VMOVUPD      (AX)(SI*8), Y4
 	VMULPD       Y3, Y4, Y4
 	VMOVUPD      constants<>+2128(SB), Y6
@@ -28438,11 +29677,11 @@ whole1864:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole1864
+	JGE          whole1902
 
-rest1865:
+rest1903:
 	TESTQ        DI, DI
-	JZ           done1866
+	JZ           done1904
 	LEAQ         constants<>+672(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -28480,30 +29719,30 @@ rest1865:
 	VMULPD       Y5, Y4, Y4
 	VANDPD       Y3, Y4, Y4
 	CMPQ         DI, $0x04
-	JLT          partial1867
+	JLT          partial1905
 	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored1869
+	JMP          stored1907
 
-partial1867:
+partial1905:
 	CMPQ         DI, $0x02
-	JLT          single1868
+	JLT          single1906
 	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored1869
+	JEQ          stored1907
 	VEXTRACTF128 $0x01, Y4, X3
 	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored1869
+	JMP          stored1907
 
-single1868:
+single1906:
 	VMOVSD X4, (AX)(SI*8)
 
-stored1869:
-done1866:
+stored1907:
+done1904:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1855
+	JNZ  table1893
 
-done1856:
+done1894:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -28526,9 +29765,9 @@ TEXT ·exp32x512(SB), $0-48
 	VMOVUPS      constants<>+2672(SB), Z9
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1871
+	JLT          rest1909
 
-whole1870:
+whole1908:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMOVUPS      64(CX)(BX*4), Z11
 	VMOVUPS      128(CX)(BX*4), Z12
@@ -28596,13 +29835,13 @@ whole1870:
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000040, DX
 	CMPQ         DX, $0x00000040
-	JGE          whole1870
+	JGE          whole1908
 
-rest1871:
+rest1909:
 	CMPQ DX, $0x00000010
-	JLT  rest1873
+	JLT  rest1911
 
-whole1872:
+whole1910:
 	VMOVUPS      (CX)(BX*4), Z10
 	VMINPS       Z10, Z1, Z10
 	VCMPPS       $0x05, Z0, Z10, K1
@@ -28622,11 +29861,11 @@ whole1872:
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	CMPQ         DX, $0x00000010
-	JGE          whole1872
+	JGE          whole1910
 
-rest1873:
+rest1911:
 	TESTQ        DX, DX
-	JZ           done1874
+	JZ           done1912
 	MOVQ         $-1, SI
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
@@ -28646,41 +29885,41 @@ rest1873:
 	VFMADD213PS  Z0, Z10, Z2
 	VSCALEFPS.Z  Z1, Z2, K1, Z2
 	TESTQ        $0x0000000f, DX
-	JNZ          partial1875
+	JNZ          partial1913
 	VMOVUPS      Z2, (AX)(BX*4)
-	JMP          stored1876
+	JMP          stored1914
 
-partial1875:
+partial1913:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1877
+	JZ         without1915
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1877:
+without1915:
 	TESTQ      $0x00000004, DX
-	JZ         without1878
+	JZ         without1916
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1878:
+without1916:
 	TESTQ     $0x00000002, DX
-	JZ        without1879
+	JZ        without1917
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1879:
+without1917:
 	TESTQ  $0x00000001, DX
-	JZ     without1880
+	JZ     without1918
 	VMOVSS X0, (AX)
 
-without1880:
-stored1876:
-done1874:
+without1918:
+stored1914:
+done1912:
 	VZEROUPPER
 	RET
 
@@ -28701,9 +29940,9 @@ TEXT ·log32x512(SB), $0-48
 	VMOVUPS      constants<>+2800(SB), Z8
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000040
-	JLT          rest1882
+	JLT          rest1920
 
-whole1881:
+whole1919:
 	VMOVUPS     (CX)(BX*4), Z9
 	VMOVUPS     64(CX)(BX*4), Z10
 	VMOVUPS     128(CX)(BX*4), Z11
@@ -28783,13 +30022,13 @@ whole1881:
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000040, DX
 	CMPQ        DX, $0x00000040
-	JGE         whole1881
+	JGE         whole1919
 
-rest1882:
+rest1920:
 	CMPQ DX, $0x00000010
-	JLT  rest1884
+	JLT  rest1922
 
-whole1883:
+whole1921:
 	VMOVUPS     (CX)(BX*4), Z9
 	VGETMANTPS  $0x0b, Z9, Z10
 	VGETEXPPS   Z9, Z11
@@ -28812,11 +30051,11 @@ whole1883:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1883
+	JGE         whole1921
 
-rest1884:
+rest1922:
 	TESTQ       DX, DX
-	JZ          done1885
+	JZ          done1923
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -28839,41 +30078,41 @@ rest1884:
 	VFMADD231PS Z1, Z11, Z6
 	VFIXUPIMMPS $0x00, Z2, Z9, Z6
 	TESTQ       $0x0000000f, DX
-	JNZ         partial1886
+	JNZ         partial1924
 	VMOVUPS     Z6, (AX)(BX*4)
-	JMP         stored1887
+	JMP         stored1925
 
-partial1886:
+partial1924:
 	LEAQ       (AX)(BX*4), AX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, DX
-	JZ         without1888
+	JZ         without1926
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1888:
+without1926:
 	TESTQ      $0x00000004, DX
-	JZ         without1889
+	JZ         without1927
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1889:
+without1927:
 	TESTQ     $0x00000002, DX
-	JZ        without1890
+	JZ        without1928
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1890:
+without1928:
 	TESTQ  $0x00000001, DX
-	JZ     without1891
+	JZ     without1929
 	VMOVSS X0, (AX)
 
-without1891:
-stored1887:
-done1885:
+without1929:
+stored1925:
+done1923:
 	VZEROUPPER
 	RET
 
@@ -28886,9 +30125,9 @@ TEXT ·allSafe32x512(SB), $0-25
 	VBROADCASTSD constants<>+3256(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000040
-	JLT          rest1893
+	JLT          rest1931
 
-whole1892:
+whole1930:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
@@ -28904,24 +30143,24 @@ whole1892:
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, CX
 	CMPQ    CX, $0x00000040
-	JGE     whole1892
+	JGE     whole1930
 
-rest1893:
+rest1931:
 	CMPQ CX, $0x00000010
-	JLT  rest1895
+	JLT  rest1933
 
-whole1894:
+whole1932:
 	VMOVUPS (AX)(DX*4), Z2
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole1894
+	JGE     whole1932
 
-rest1895:
+rest1933:
 	TESTQ   CX, CX
-	JZ      done1896
+	JZ      done1934
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVW   BX, K1
@@ -28930,16 +30169,16 @@ rest1895:
 	VPSUBD  Z1, Z2, Z2
 	VPMAXUD Z2, Z0, Z0
 
-done1896:
+done1934:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe1897
+	JZ           safe1935
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe1897:
+safe1935:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -28954,9 +30193,9 @@ TEXT ·cavities32x512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done1899
+	JLE   done1937
 
-item1898:
+item1936:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*4), DI
 	MOVQ         (BX), R8
@@ -28966,7 +30205,7 @@ item1898:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1900
+	JNE          wide1938
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -28974,13 +30213,13 @@ item1898:
 	VSUBPD       Z1, Z2, K1, Z0
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
-	JMP          row1903
+	JMP          row1941
 
-wide1900:
+wide1938:
 	CMPQ R10, $0x08
-	JLE  rest1902
+	JLE  rest1940
 
-vector1901:
+vector1939:
 	VBROADCASTSD constants<>+704(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -28991,9 +30230,9 @@ vector1901:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector1901
+	JG           vector1939
 
-rest1902:
+rest1940:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -29005,12 +30244,12 @@ rest1902:
 	VCVTPD2PS    Z0, Y0
 	VMOVUPS      Y0, (DI)(R11*4)
 
-row1903:
+row1941:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1898
+	JNZ  item1936
 
-done1899:
+done1937:
 	VZEROUPPER
 	RET
 
@@ -29028,9 +30267,9 @@ TEXT ·vectorTable32x512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest1905
+	JLT  rest1943
 
-panel1904:
+panel1942:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -29043,9 +30282,9 @@ panel1904:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows1908
+	JLT    rows1946
 
-row1907:
+row1945:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -29060,13 +30299,13 @@ row1907:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row1907
+	JGE          row1945
 
-rows1908:
+rows1946:
 	CMPQ R12, $0x00000001
-	JLT  rows1910
+	JLT  rows1948
 
-row1909:
+row1947:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -29076,9 +30315,9 @@ row1909:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1909
+	JGE          row1947
 
-rows1910:
+rows1948:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -29090,13 +30329,13 @@ rows1910:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel1904
+	JGE     panel1942
 
-rest1905:
+rest1943:
 	TESTQ  R11, R11
-	JZ     done1906
+	JZ     done1944
 	CMPQ   R11, $0x00000010
-	JGT    wider1911
+	JGT    wider1949
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVW  CX, K1
@@ -29108,9 +30347,9 @@ rest1905:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1913
+	JLT    rows1951
 
-row1912:
+row1950:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	VBROADCASTSS 4(CX), Z4
@@ -29123,65 +30362,65 @@ row1912:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1912
+	JGE          row1950
 
-rows1913:
+rows1951:
 	CMPQ DX, $0x00000001
-	JLT  rows1915
+	JLT  rows1953
 
-row1914:
+row1952:
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  (R10), Z4, K1, Z0
 	ADDQ         $0x00000004, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1914
+	JGE          row1952
 
-rows1915:
+rows1953:
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z1, Z0, Z0
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1916
+	JNZ     partial1954
 	VMOVUPS Z0, (AX)(R9*1)
-	JMP     stored1917
+	JMP     stored1955
 
-partial1916:
+partial1954:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1918
+	JZ         without1956
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1918:
+without1956:
 	TESTQ      $0x00000004, R11
-	JZ         without1919
+	JZ         without1957
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1919:
+without1957:
 	TESTQ     $0x00000002, R11
-	JZ        without1920
+	JZ        without1958
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1920:
+without1958:
 	TESTQ  $0x00000001, R11
-	JZ     without1921
+	JZ     without1959
 	VMOVSS X0, (AX)
 
-without1921:
-stored1917:
-	JMP done1906
+without1959:
+stored1955:
+	JMP done1944
 
-wider1911:
+wider1949:
 	CMPQ   R11, $0x00000020
-	JGT    wider1922
+	JGT    wider1960
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -29198,9 +30437,9 @@ wider1911:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows1924
+	JLT    rows1962
 
-row1923:
+row1961:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -29217,13 +30456,13 @@ row1923:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row1923
+	JGE          row1961
 
-rows1924:
+rows1962:
 	CMPQ DX, $0x00000001
-	JLT  rows1926
+	JLT  rows1964
 
-row1925:
+row1963:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, K1, Z1
@@ -29231,9 +30470,9 @@ row1925:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1925
+	JGE          row1963
 
-rows1926:
+rows1964:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -29242,45 +30481,45 @@ rows1926:
 	VADDPS  Z3, Z1, Z1
 	VMOVUPS Z0, (AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1927
+	JNZ     partial1965
 	VMOVUPS Z1, 64(AX)(R9*1)
-	JMP     stored1928
+	JMP     stored1966
 
-partial1927:
+partial1965:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1929
+	JZ         without1967
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1929:
+without1967:
 	TESTQ      $0x00000004, R11
-	JZ         without1930
+	JZ         without1968
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1930:
+without1968:
 	TESTQ     $0x00000002, R11
-	JZ        without1931
+	JZ        without1969
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1931:
+without1969:
 	TESTQ  $0x00000001, R11
-	JZ     without1932
+	JZ     without1970
 	VMOVSS X0, (AX)
 
-without1932:
-stored1928:
-	JMP done1906
+without1970:
+stored1966:
+	JMP done1944
 
-wider1922:
+wider1960:
 	CMPQ   R11, $0x00000030
-	JGT    wider1933
+	JGT    wider1971
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -29295,9 +30534,9 @@ wider1922:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1935
+	JLT    rows1973
 
-row1934:
+row1972:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -29310,13 +30549,13 @@ row1934:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1934
+	JGE          row1972
 
-rows1935:
+rows1973:
 	CMPQ DX, $0x00000001
-	JLT  rows1937
+	JLT  rows1975
 
-row1936:
+row1974:
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  (R10), Z6, Z0
 	VFMADD231PS  64(R10), Z6, Z1
@@ -29325,52 +30564,52 @@ row1936:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1936
+	JGE          row1974
 
-rows1937:
+rows1975:
 	VADDPS  Z3, Z0, Z0
 	VADDPS  Z4, Z1, Z1
 	VADDPS  Z5, Z2, Z2
 	VMOVUPS Z0, (AX)(R9*1)
 	VMOVUPS Z1, 64(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1938
+	JNZ     partial1976
 	VMOVUPS Z2, 128(AX)(R9*1)
-	JMP     stored1939
+	JMP     stored1977
 
-partial1938:
+partial1976:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1940
+	JZ         without1978
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1940:
+without1978:
 	TESTQ      $0x00000004, R11
-	JZ         without1941
+	JZ         without1979
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1941:
+without1979:
 	TESTQ     $0x00000002, R11
-	JZ        without1942
+	JZ        without1980
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1942:
+without1980:
 	TESTQ  $0x00000001, R11
-	JZ     without1943
+	JZ     without1981
 	VMOVSS X0, (AX)
 
-without1943:
-stored1939:
-	JMP done1906
+without1981:
+stored1977:
+	JMP done1944
 
-wider1933:
+wider1971:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -29387,9 +30626,9 @@ wider1933:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows1946
+	JLT    rows1984
 
-row1945:
+row1983:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -29404,13 +30643,13 @@ row1945:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1945
+	JGE          row1983
 
-rows1946:
+rows1984:
 	CMPQ DX, $0x00000001
-	JLT  rows1948
+	JLT  rows1986
 
-row1947:
+row1985:
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  (R10), Z8, Z0
 	VFMADD231PS  64(R10), Z8, Z1
@@ -29420,9 +30659,9 @@ row1947:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1947
+	JGE          row1985
 
-rows1948:
+rows1986:
 	VADDPS  Z4, Z0, Z0
 	VADDPS  Z5, Z1, Z1
 	VADDPS  Z6, Z2, Z2
@@ -29431,41 +30670,41 @@ rows1948:
 	VMOVUPS Z1, 64(AX)(R9*1)
 	VMOVUPS Z2, 128(AX)(R9*1)
 	TESTQ   $0x0000000f, R11
-	JNZ     partial1949
+	JNZ     partial1987
 	VMOVUPS Z3, 192(AX)(R9*1)
-	JMP     stored1950
+	JMP     stored1988
 
-partial1949:
+partial1987:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without1951
+	JZ         without1989
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1951:
+without1989:
 	TESTQ      $0x00000004, R11
-	JZ         without1952
+	JZ         without1990
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1952:
+without1990:
 	TESTQ     $0x00000002, R11
-	JZ        without1953
+	JZ        without1991
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1953:
+without1991:
 	TESTQ  $0x00000001, R11
-	JZ     without1954
+	JZ     without1992
 	VMOVSS X0, (AX)
 
-without1954:
-stored1950:
-done1906:
+without1992:
+stored1988:
+done1944:
 	VZEROUPPER
 	RET
 
@@ -29483,9 +30722,9 @@ TEXT ·tableVector32x512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest1956
+	JLT  rest1994
 
-block1955:
+block1993:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -29499,9 +30738,9 @@ block1955:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000010
-	JLT    rest1959
+	JLT    rest1997
 
-whole1958:
+whole1996:
 	VMOVUPS     (R11), Z8
 	VFMADD231PS (R12), Z8, Z0
 	VFMADD231PS (R12)(DI*1), Z8, Z1
@@ -29516,11 +30755,11 @@ whole1958:
 	ADDQ        $0x00000010, R13
 	SUBQ        $0x00000010, R14
 	CMPQ        R14, $0x00000010
-	JGE         whole1958
+	JGE         whole1996
 
-rest1959:
+rest1997:
 	TESTQ       R14, R14
-	JZ          done1961
+	JZ          done1999
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVW       R13, K1
@@ -29534,7 +30773,7 @@ rest1959:
 	VFMADD231PS (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PS (R12)(R10*1), Z8, K1, Z7
 
-done1961:
+done1999:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -29564,11 +30803,11 @@ done1961:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block1955
+	JGE        block1993
 
-rest1956:
+rest1994:
 	TESTQ  CX, CX
-	JZ     done1957
+	JZ     done1995
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -29583,73 +30822,73 @@ rest1956:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000010
-	JLT    rest1964
+	JLT    rest2002
 
-whole1963:
+whole2001:
 	VMOVUPS     (DX), Z8
 	VFMADD231PS (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1965
+	JLE         column2003
 	VFMADD231PS (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1965
+	JLE         column2003
 	VFMADD231PS (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1965
+	JLE         column2003
 	VFMADD231PS (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1965
+	JLE         column2003
 	VFMADD231PS (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1965
+	JLE         column2003
 	VFMADD231PS (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1965
+	JLE         column2003
 	VFMADD231PS (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1965
+	JLE         column2003
 	VFMADD231PS (SI)(R10*1), Z8, Z7
 
-column1965:
+column2003:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000010, R11
 	SUBQ $0x00000010, BX
 	CMPQ BX, $0x00000010
-	JGE  whole1963
+	JGE  whole2001
 
-rest1964:
+rest2002:
 	TESTQ       BX, BX
-	JZ          done1966
+	JZ          done2004
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVW       R11, K1
 	VMOVUPS.Z   (DX), K1, Z8
 	VFMADD231PS (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column1967
+	JLE         column2005
 	VFMADD231PS (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column1967
+	JLE         column2005
 	VFMADD231PS (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column1967
+	JLE         column2005
 	VFMADD231PS (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column1967
+	JLE         column2005
 	VFMADD231PS (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column1967
+	JLE         column2005
 	VFMADD231PS (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column1967
+	JLE         column2005
 	VFMADD231PS (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column1967
+	JLE         column2005
 	VFMADD231PS (SI)(R10*1), Z8, K1, Z7
 
-column1967:
-done1966:
+column2005:
+done2004:
 	VUNPCKLPS  Z1, Z0, Z8
 	VUNPCKHPS  Z1, Z0, Z0
 	VADDPS     Z0, Z8, Z8
@@ -29675,41 +30914,41 @@ done1966:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPS     Z1, Z0, Z0
 	TESTQ      $0x0000000f, CX
-	JNZ        partial1968
+	JNZ        partial2006
 	VMOVUPS    Z0, (AX)
-	JMP        stored1969
+	JMP        stored2007
 
-partial1968:
+partial2006:
 	LEAQ       (AX), AX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, CX
-	JZ         without1970
+	JZ         without2008
 	VMOVUPS    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-without1970:
+without2008:
 	TESTQ      $0x00000004, CX
-	JZ         without1971
+	JZ         without2009
 	VMOVUPS    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-without1971:
+without2009:
 	TESTQ     $0x00000002, CX
-	JZ        without1972
+	JZ        without2010
 	VMOVSD    X0, (AX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, AX
 
-without1972:
+without2010:
 	TESTQ  $0x00000001, CX
-	JZ     without1973
+	JZ     without2011
 	VMOVSS X0, (AX)
 
-without1973:
-stored1969:
-done1957:
+without2011:
+stored2007:
+done1995:
 	VZEROUPPER
 	RET
 
@@ -29729,9 +30968,9 @@ TEXT ·products32x512(SB), $0-96
 	VMOVUPS constants<>+3056(SB), Z5
 	MOVQ    $0x0000000800000008, DI
 	TESTQ   SI, SI
-	JLE     done1976
+	JLE     done2014
 
-item1974:
+item2012:
 	MOVLQSX       44(BX), R8
 	LEAQ          (AX)(R8*4), R8
 	MOVLQSX       40(BX), R9
@@ -29739,9 +30978,9 @@ item1974:
 	MOVQ          24(BX), R10
 	LEAQ          (DX)(R10*4), R10
 	CMPQ          52(BX), DI
-	JNE           some1977
+	JNE           some2015
 	CMPL          60(BX), $0x00
-	JNE           backward1978
+	JNE           backward2016
 	VMOVUPS       (R9), Y6
 	VPERMPS       Z6, Z2, Z7
 	VMULPS        (R10), Z7, Z7
@@ -29755,9 +30994,9 @@ item1974:
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	VADDPS        Y6, Y7, Y6
 	VMOVUPS       Y6, (R8)
-	JMP           next1975
+	JMP           next2013
 
-backward1978:
+backward2016:
 	VBROADCASTF64X4 (R9), Z7
 	VMULPS          (R10), Z7, Z8
 	VMULPS          64(R10), Z7, Z9
@@ -29776,17 +31015,17 @@ backward1978:
 	VPERMPS         Z7, Z1, Z7
 	VADDPS          Y7, Y8, Y8
 	VMOVUPS         Y8, (R8)
-	JMP             next1975
+	JMP             next2013
 
-some1977:
+some2015:
 	MOVLQSX      52(BX), R11
 	MOVLQSX      56(BX), R12
 	CMPQ         R11, $0x08
-	JG           done1976
+	JG           done2014
 	CMPQ         R12, $0x08
-	JG           done1976
+	JG           done2014
 	CMPL         60(BX), $0x00
-	JNE          fewBackward1979
+	JNE          fewBackward2017
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -29799,40 +31038,40 @@ some1977:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (R10), Y8, K1, Y6
 	CMPQ         R11, $0x00000001
-	JLE          end1980
+	JLE          end2018
 	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (R10)(R12*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000002
-	JLE          end1980
+	JLE          end2018
 	VBROADCASTSS 8(R9), Y8
 	VFMADD231PS  (R10)(R12*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000003
-	JLE          end1980
+	JLE          end2018
 	VBROADCASTSS 12(R9), Y8
 	VFMADD231PS  (R10)(R13*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000004
-	JLE          end1980
+	JLE          end2018
 	VBROADCASTSS 16(R9), Y8
 	VFMADD231PS  (R10)(R12*4), Y8, K1, Y6
 	CMPQ         R11, $0x00000005
-	JLE          end1980
+	JLE          end2018
 	VBROADCASTSS 20(R9), Y8
 	VFMADD231PS  (R10)(R14*1), Y8, K1, Y7
 	CMPQ         R11, $0x00000006
-	JLE          end1980
+	JLE          end2018
 	VBROADCASTSS 24(R9), Y8
 	VFMADD231PS  (R10)(R13*2), Y8, K1, Y6
 	CMPQ         R11, $0x00000007
-	JLE          end1980
+	JLE          end2018
 	VBROADCASTSS 28(R9), Y8
 	VFMADD231PS  (R10)(R15*1), Y8, K1, Y7
 
-end1980:
+end2018:
 	VADDPS  Y7, Y6, Y6
 	VMOVUPS Y6, (R8)
-	JMP     next1975
+	JMP     next2013
 
-fewBackward1979:
+fewBackward2017:
 	MOVQ      $-1, R13
 	BZHIQ     R11, R13, R13
 	KMOVB     R13, K1
@@ -29851,28 +31090,28 @@ fewBackward1979:
 	VXORPD    Y14, Y14, Y14
 	VMULPS.Z  (R10), Y6, K1, Y7
 	CMPQ      R12, $0x00000001
-	JLE       end1981
+	JLE       end2019
 	VMULPS.Z  (R10)(R11*1), Y6, K1, Y8
 	CMPQ      R12, $0x00000002
-	JLE       end1981
+	JLE       end2019
 	VMULPS.Z  (R10)(R11*2), Y6, K1, Y9
 	CMPQ      R12, $0x00000003
-	JLE       end1981
+	JLE       end2019
 	VMULPS.Z  (R10)(R13*1), Y6, K1, Y10
 	CMPQ      R12, $0x00000004
-	JLE       end1981
+	JLE       end2019
 	VMULPS.Z  (R10)(R11*4), Y6, K1, Y11
 	CMPQ      R12, $0x00000005
-	JLE       end1981
+	JLE       end2019
 	VMULPS.Z  (R10)(R14*1), Y6, K1, Y12
 	CMPQ      R12, $0x00000006
-	JLE       end1981
+	JLE       end2019
 	VMULPS.Z  (R10)(R13*2), Y6, K1, Y13
 	CMPQ      R12, $0x00000007
-	JLE       end1981
+	JLE       end2019
 	VMULPS.Z  (R10)(R15*1), Y6, K1, Y14
 
-end1981:
+end2019:
 	VUNPCKLPS  Y8, Y7, Y6
 	VUNPCKHPS  Y8, Y7, Y7
 	VADDPS     Y7, Y6, Y6
@@ -29896,12 +31135,12 @@ end1981:
 	VADDPS     Y7, Y10, Y10
 	VMOVUPS    Y10, (R8)
 
-next1975:
+next2013:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1974
+	JNZ  item2012
 
-done1976:
+done2014:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -29920,9 +31159,9 @@ TEXT ·absorbAll32x512(SB), $0-104
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done1983
+	JLE          done2021
 
-item1982:
+item2020:
 	MOVQ         16(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      48(BX), R8
@@ -29933,25 +31172,25 @@ item1982:
 	VBROADCASTSD constants<>+704(SB), Z4
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1984
+	JNE          wide2022
 	VCVTPS2PD    (R9)(R11*4), Z5
 	VMAXPD       Z5, Z4, Z4
-	JMP          row1987
+	JMP          row2025
 
-wide1984:
+wide2022:
 	MOVQ R10, R12
 	CMPQ R12, $0x08
-	JLE  rest1986
+	JLE  rest2024
 
-vector1985:
+vector2023:
 	VCVTPS2PD (R9)(R11*4), Z5
 	VMAXPD    Z5, Z4, Z4
 	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
 	CMPQ      R12, $0x08
-	JG        vector1985
+	JG        vector2023
 
-rest1986:
+rest2024:
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -29960,7 +31199,7 @@ rest1986:
 	VMOVAPD      Z5, K1, Z6
 	VMAXPD       Z6, Z4, Z4
 
-row1987:
+row2025:
 	VSHUFF64X2   $0x4e, Z4, Z4, Z5
 	VMAXPD       Z5, Z4, Z4
 	VSHUFF64X2   $0xb1, Z4, Z4, Z5
@@ -29970,18 +31209,18 @@ row1987:
 	VBROADCASTSD 32(BX), Z5
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide1988
+	JNE          wide2026
 	VCVTPS2PD    (R9)(R11*4), Z6
 	VMOVUPD      (DI)(R11*8), Z7
 	VSUBPD       Z4, Z6, Z6
 	VUCOMISD     X3, X0
-	JBE          undamped1992
+	JBE          undamped2030
 	VCMPPD       $0x04, Z7, Z6, K1
 	VMULPD       Z0, Z7, Z4
 	VMULPD       Z1, Z6, Z8
 	VADDPD       Z4, Z8, K1, Z6
 
-undamped1992:
+undamped2030:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
@@ -29990,24 +31229,24 @@ undamped1992:
 	VMOVUPD     (R8)(R11*8), Z4
 	VFMADD231PD Z6, Z5, Z4
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         row1991
+	JMP         row2029
 
-wide1988:
+wide2026:
 	CMPQ R10, $0x08
-	JLE  rest1990
+	JLE  rest2028
 
-vector1989:
+vector2027:
 	VCVTPS2PD (R9)(R11*4), Z6
 	VMOVUPD   (DI)(R11*8), Z7
 	VSUBPD    Z4, Z6, Z6
 	VUCOMISD  X3, X0
-	JBE       undamped1993
+	JBE       undamped2031
 	VCMPPD    $0x04, Z7, Z6, K1
 	VMULPD    Z0, Z7, Z8
 	VMULPD    Z1, Z6, Z9
 	VADDPD    Z8, Z9, K1, Z6
 
-undamped1993:
+undamped2031:
 	VCMPPD      $0x04, Z7, Z6, K1
 	VSUBPD.Z    Z7, Z6, K1, Z7
 	VPANDQ.BCST constants<>+752(SB), Z7, Z7
@@ -30019,9 +31258,9 @@ undamped1993:
 	ADDQ        $0x08, R11
 	SUBQ        $0x08, R10
 	CMPQ        R10, $0x08
-	JG          vector1989
+	JG          vector2027
 
-rest1990:
+rest2028:
 	MOVQ        $-1, R12
 	BZHIQ       R10, R12, R12
 	KMOVB       R12, K1
@@ -30029,79 +31268,79 @@ rest1990:
 	VMOVUPD.Z   (DI)(R11*8), K1, Z7
 	VSUBPD.Z    Z4, Z6, K1, Z6
 	VUCOMISD    X3, X0
-	JBE         undamped1994
+	JBE         undamped2032
 	VCMPPD      $0x04, Z7, Z6, K2
 	VMULPD      Z0, Z7, Z4
 	VMULPD      Z1, Z6, Z8
 	VADDPD      Z4, Z8, K2, Z6
 
-undamped1994:
+undamped2032:
 	VCMPPD      $0x04, Z7, Z6, K2
 	VSUBPD.Z    Z7, Z6, K2, Z4
 	VPANDQ.BCST constants<>+752(SB), Z4, Z4
 	VPMAXUQ     Z4, Z2, Z2
 	TESTQ       $0x00000007, R10
-	JNZ         partial1995
+	JNZ         partial2033
 	VMOVUPD     Z6, (DI)(R11*8)
-	JMP         stored1998
+	JMP         stored2036
 
-partial1995:
+partial2033:
 	LEAQ       (DI)(R11*8), DI
 	VMOVAPD    Z6, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour1996
+	JZ         noFour2034
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour1996:
+noFour2034:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo1997
+	JZ         noTwo2035
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo1997:
+noTwo2035:
 	TESTQ  $0x00000001, R10
-	JZ     stored1998
+	JZ     stored2036
 	VMOVSD X4, (DI)
 
-stored1998:
+stored2036:
 	VMOVUPD.Z   (R8)(R11*8), K1, Z4
 	VFMADD231PD Z6, Z5, Z4
 	TESTQ       $0x00000007, R10
-	JNZ         partial1999
+	JNZ         partial2037
 	VMOVUPD     Z4, (R8)(R11*8)
-	JMP         stored2002
+	JMP         stored2040
 
-partial1999:
+partial2037:
 	LEAQ       (R8)(R11*8), DI
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, R10
-	JZ         noFour2000
+	JZ         noFour2038
 	VMOVUPD    Y4, (DI)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, DI
 
-noFour2000:
+noFour2038:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2001
+	JZ         noTwo2039
 	VMOVUPD    X4, (DI)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, DI
 
-noTwo2001:
+noTwo2039:
 	TESTQ  $0x00000001, R10
-	JZ     stored2002
+	JZ     stored2040
 	VMOVSD X4, (DI)
 
-stored2002:
-row1991:
+stored2040:
+row2029:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item1982
+	JNZ  item2020
 
-done1983:
+done2021:
 	VSHUFF64X2 $0x4e, Z2, Z2, Z0
 	VPMAXUQ    Z0, Z2, Z2
 	VSHUFF64X2 $0xb1, Z2, Z2, Z0
@@ -30132,18 +31371,18 @@ TEXT ·exponentials32x512(SB), $0-64
 	VBROADCASTSD constants<>+3288(SB), Z9
 	VBROADCASTSD constants<>+3376(SB), Z10
 	TESTQ        BX, BX
-	JLE          done2004
+	JLE          done2042
 
-table2003:
+table2041:
 	VCVTSD2SS    (DX), X1, X1
 	VBROADCASTSS X1, Z1
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000040
-	JLT          rest2006
+	JLT          rest2044
 
-whole2005:
+whole2043:
 	VMOVUPS (AX)(SI*4), Z12
 	VMOVUPS 64(AX)(SI*4), Z13
 	VMOVUPS 128(AX)(SI*4), Z14
@@ -30163,13 +31402,13 @@ whole2005:
 	ADDQ    $0x00000040, SI
 	SUBQ    $0x00000040, DI
 	CMPQ    DI, $0x00000040
-	JGE     whole2005
+	JGE     whole2043
 
-rest2006:
+rest2044:
 	CMPQ DI, $0x00000010
-	JLT  rest2008
+	JLT  rest2046
 
-whole2007:
+whole2045:
 	VMOVUPS (AX)(SI*4), Z12
 	VMULPS  Z1, Z12, Z12
 	VPANDD  Z10, Z12, Z12
@@ -30177,11 +31416,11 @@ whole2007:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole2007
+	JGE     whole2045
 
-rest2008:
+rest2046:
 	TESTQ     DI, DI
-	JZ        done2009
+	JZ        done2047
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVW     R8, K1
@@ -30191,16 +31430,16 @@ rest2008:
 	VPANDD    Z10, Z12, Z12
 	VPMAXUD   Z12, Z11, Z11
 
-done2009:
+done2047:
 	VPCMPUD  $0x06, Z9, Z11, K1
 	KORTESTW K1, K1
-	JNZ      done2004
+	JNZ      done2042
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000040
-	JLT      rest2011
+	JLT      rest2049
 
-whole2010:
+whole2048:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMOVUPS      64(AX)(SI*4), Z12
 	VMOVUPS      128(AX)(SI*4), Z13
@@ -30264,13 +31503,13 @@ whole2010:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	CMPQ         DI, $0x00000040
-	JGE          whole2010
+	JGE          whole2048
 
-rest2011:
+rest2049:
 	CMPQ DI, $0x00000010
-	JLT  rest2013
+	JLT  rest2051
 
-whole2012:
+whole2050:
 	VMOVUPS      (AX)(SI*4), Z11
 	VMULPS       Z1, Z11, Z11
 	VMOVAPD      Z2, Z13
@@ -30289,11 +31528,11 @@ whole2012:
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, DI
 	CMPQ         DI, $0x00000010
-	JGE          whole2012
+	JGE          whole2050
 
-rest2013:
+rest2051:
 	TESTQ        DI, DI
-	JZ           done2014
+	JZ           done2052
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVW        R8, K1
@@ -30312,47 +31551,47 @@ rest2013:
 	VFMADD213PS  Z13, Z11, Z14
 	VSCALEFPS    Z12, Z14, Z14
 	TESTQ        $0x0000000f, DI
-	JNZ          partial2015
+	JNZ          partial2053
 	VMOVUPS      Z14, (AX)(SI*4)
-	JMP          stored2016
+	JMP          stored2054
 
-partial2015:
+partial2053:
 	LEAQ       (AX)(SI*4), SI
 	VMOVAPS    Z14, Z11
 	TESTQ      $0x00000008, DI
-	JZ         without2017
+	JZ         without2055
 	VMOVUPS    Y11, (SI)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, SI
 
-without2017:
+without2055:
 	TESTQ      $0x00000004, DI
-	JZ         without2018
+	JZ         without2056
 	VMOVUPS    X11, (SI)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, SI
 
-without2018:
+without2056:
 	TESTQ     $0x00000002, DI
-	JZ        without2019
+	JZ        without2057
 	VMOVSD    X11, (SI)
 	VPERMILPD $0x55, Z11, Z11
 	ADDQ      $0x00000008, SI
 
-without2019:
+without2057:
 	TESTQ  $0x00000001, DI
-	JZ     without2020
+	JZ     without2058
 	VMOVSS X11, (SI)
 
-without2020:
-stored2016:
-done2014:
+without2058:
+stored2054:
+done2052:
 	LEAQ (AX)(CX*4), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table2003
+	JNZ  table2041
 
-done2004:
+done2042:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -30367,153 +31606,153 @@ TEXT ·edgeBeliefs32x512(SB), $9408-168
 	ANDQ $-64, SI
 	MOVQ beliefs_len+80(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2023
+	JLT  done2061
 	MOVQ BX, (SI)
 	MOVQ messages_len+104(FP), BX
 	SUBQ $0x08, BX
-	JLT  done2023
+	JLT  done2061
 	MOVQ BX, 8(SI)
 	MOVQ tables_len+128(FP), BX
 	SUBQ $0x40, BX
-	JLT  done2023
+	JLT  done2061
 	MOVQ BX, 32(SI)
 
-chunk2021:
+chunk2059:
 	MOVQ DX, BX
 	ANDQ $-8, BX
-	JZ   done2023
+	JZ   done2061
 	CMPQ BX, $0x40
-	JLE  whole2022
+	JLE  whole2060
 	MOVQ $0x00000040, BX
 
-whole2022:
+whole2060:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2024:
+pass2062:
 	CMPQ          R9, BX
-	JGE           passed2026
+	JGE           passed2064
 	MOVQ          (DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          8(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          16(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          24(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          32(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          40(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          48(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          56(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          64(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          72(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          80(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          88(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          96(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          104(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          112(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          120(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          128(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          136(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          144(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          152(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          160(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          168(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          176(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          184(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          192(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          200(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          208(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          216(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          224(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          232(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          240(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          248(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          256(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          264(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          272(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          280(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          288(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          296(DI), R10
 	CMPQ          R10, (SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          304(DI), R10
 	CMPQ          R10, 8(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          312(DI), R10
 	CMPQ          R10, 32(SI)
-	JHI           stop2025
+	JHI           stop2063
 	MOVQ          beliefs_base+72(FP), R11
 	MOVQ          (DI), R10
 	MOVQ          messages_base+96(FP), R13
@@ -30759,13 +31998,13 @@ pass2024:
 	ADDQ          $0x00000140, DI
 	ADDQ          $0x00000400, R8
 	ADDQ          $0x08, R9
-	JMP           pass2024
+	JMP           pass2062
 
-stop2025:
+stop2063:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2026:
+passed2064:
 	VBROADCASTSD constants<>+3304(SB), Z0
 	VBROADCASTSD constants<>+3336(SB), Z1
 	VMOVUPS      constants<>+2672(SB), Z2
@@ -30773,9 +32012,9 @@ passed2026:
 	MOVQ         SI, R8
 	XORQ         R9, R9
 
-pass2027:
+pass2065:
 	CMPQ              R9, BX
-	JGE               passed2029
+	JGE               passed2067
 	VMOVUPS           1152(R8), Z11
 	VMOVUPS           1280(R8), Z12
 	VMOVUPS           1408(R8), Z13
@@ -30851,18 +32090,18 @@ pass2027:
 	ADDQ              $0x000000a0, DI
 	ADDQ              $0x00000200, R8
 	ADDQ              $0x04, R9
-	JMP               pass2027
+	JMP               pass2065
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2029:
+passed2067:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2030:
+pass2068:
 	CMPQ            R9, BX
-	JGE             passed2032
+	JGE             passed2070
 	VMOVUPS         constants<>+2864(SB), Z0
 	VMOVUPS         constants<>+2928(SB), Z1
 	VMOVUPS         constants<>+2992(SB), Z2
@@ -31216,26 +32455,26 @@ pass2030:
 	VPSUBD.BCST     constants<>+3256(SB), Y1, Y0
 	VPCMPUD.BCST    $0x06, constants<>+3384(SB), Y0, K1
 	KORTESTW        K1, K1
-	JNZ             stop2031
+	JNZ             stop2069
 	VMOVUPS         Y1, 640(SI)(R9*4)
 	VEXTRACTF64X4   $0x01, Z1, 896(SI)(R9*4)
 	ADDQ            $0x00000140, DI
 	ADDQ            $0x00000400, R8
 	ADDQ            $0x08, R9
-	JMP             pass2030
+	JMP             pass2068
 
-stop2031:
+stop2069:
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2032:
+passed2070:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2033:
+pass2071:
 	CMPQ             R9, BX
-	JGE              passed2035
+	JGE              passed2073
 	VMOVUPS          640(SI)(R9*4), Y0
 	VMOVUPS          896(SI)(R9*4), Y1
 	VBROADCASTSS     constants<>+3264(SB), Y3
@@ -31283,18 +32522,18 @@ pass2033:
 	ADDQ             $0x00000140, DI
 	ADDQ             $0x00000400, R8
 	ADDQ             $0x08, R9
-	JMP              pass2033
+	JMP              pass2071
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2035:
+passed2073:
 	MOVQ AX, DI
 	MOVQ SI, R8
 	XORQ R9, R9
 
-pass2036:
+pass2074:
 	CMPQ            R9, BX
-	JGE             passed2038
+	JGE             passed2076
 	MOVQ            dst_base+0(FP), R10
 	LEAQ            (CX)(R9*1), AX
 	SHLQ            $0x08, AX
@@ -31324,17 +32563,17 @@ pass2036:
 	ADDQ            $0x00000050, DI
 	ADDQ            $0x00000100, R8
 	ADDQ            $0x02, R9
-	JMP             pass2036
+	JMP             pass2074
 	MOVQ R9, BX
 	MOVQ R9, DX
 
-passed2038:
+passed2076:
 	ADDQ BX, CX
 	SUBQ BX, DX
 	MOVQ DI, AX
-	JMP  chunk2021
+	JMP  chunk2059
 
-done2023:
+done2061:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -31355,9 +32594,9 @@ TEXT ·edgeBelief32x512(SB), $1664-161
 	XORQ         R10, R10
 	MOVQ         DI, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest2041
+	JLT          rest2079
 
-whole2040:
+whole2078:
 	VBROADCASTSD constants<>+704(SB), Z1
 	VMOVUPD      (R9)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -31368,11 +32607,11 @@ whole2040:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2040
+	JGE          whole2078
 
-rest2041:
+rest2079:
 	TESTQ        R11, R11
-	JZ           done2042
+	JZ           done2080
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -31384,7 +32623,7 @@ rest2041:
 	VMOVUPD      Z1, (SI)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done2042:
+done2080:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -31397,7 +32636,7 @@ done2042:
 	VMOVUPD      Z1, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2043:
+vector2081:
 	VMOVUPD           (SI)(R8*8), Z1
 	VSUBPD            Z0, Z1, Z1
 	VMOVUPD           64(SI)(R8*8), Z2
@@ -31424,7 +32663,7 @@ vector2043:
 	VMOVUPS           Z1, 832(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2043
+	JLT               vector2081
 	MOVQ              beliefV_len+80(FP), DI
 	MOVQ              beliefV_base+72(FP), R8
 	MOVQ              messageV_base+96(FP), R9
@@ -31432,9 +32671,9 @@ vector2043:
 	XORQ              R10, R10
 	MOVQ              DI, R11
 	CMPQ              R11, $0x00000008
-	JLT               rest2045
+	JLT               rest2083
 
-whole2044:
+whole2082:
 	VBROADCASTSD constants<>+704(SB), Z2
 	VMOVUPD      (R9)(R10*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -31445,11 +32684,11 @@ whole2044:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole2044
+	JGE          whole2082
 
-rest2045:
+rest2083:
 	TESTQ        R11, R11
-	JZ           done2046
+	JZ           done2084
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -31461,7 +32700,7 @@ rest2045:
 	VMOVUPD      Z2, (SI)(R10*8)
 	VMAXPD       Z2, Z1, Z1
 
-done2046:
+done2084:
 	VSHUFF64X2   $0x4e, Z1, Z1, Z2
 	VMAXPD       Z2, Z1, Z1
 	VSHUFF64X2   $0xb1, Z1, Z1, Z2
@@ -31474,7 +32713,7 @@ done2046:
 	VMOVUPD      Z2, (SI)(R8*8)
 	XORQ         R8, R8
 
-vector2047:
+vector2085:
 	VMOVUPD           (SI)(R8*8), Z2
 	VSUBPD            Z1, Z2, Z2
 	VMOVUPD           64(SI)(R8*8), Z3
@@ -31501,7 +32740,7 @@ vector2047:
 	VMOVUPS           Z2, 1344(SI)(R8*4)
 	ADDQ              $0x10, R8
 	CMPQ              R8, DI
-	JLT               vector2047
+	JLT               vector2085
 	VADDPD            Z1, Z0, Z0
 	VXORPD            Z1, Z1, Z1
 	VXORPD            Z2, Z2, Z2
@@ -31510,9 +32749,9 @@ vector2047:
 	XORQ              R10, R10
 	MOVQ              BX, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest2049
+	JLT               rest2087
 
-panel2048:
+panel2086:
 	MOVQ   SI, R8
 	LEAQ   (CX)(R10*1), R9
 	VXORPD Z3, Z3, Z3
@@ -31533,9 +32772,9 @@ panel2048:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows2052
+	JLT    rows2090
 
-row2051:
+row2089:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -31564,13 +32803,13 @@ row2051:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R12
 	CMPQ             R12, $0x00000002
-	JGE              row2051
+	JGE              row2089
 
-rows2052:
+rows2090:
 	CMPQ R12, $0x00000001
-	JLT  rows2054
+	JLT  rows2092
 
-row2053:
+row2091:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -31587,9 +32826,9 @@ row2053:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row2053
+	JGE              row2091
 
-rows2054:
+rows2092:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -31613,13 +32852,13 @@ rows2054:
 	ADDQ        $0x00000100, R10
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel2048
+	JGE         panel2086
 
-rest2049:
+rest2087:
 	TESTQ  R11, R11
-	JZ     done2050
+	JZ     done2088
 	CMPQ   R11, $0x00000010
-	JGT    wider2055
+	JGT    wider2093
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
 	KMOVW  R8, K1
@@ -31631,9 +32870,9 @@ rest2049:
 	VXORPD Z6, Z6, Z6
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2057
+	JLT    rows2095
 
-row2056:
+row2094:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -31644,13 +32883,13 @@ row2056:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2056
+	JGE              row2094
 
-rows2057:
+rows2095:
 	CMPQ R11, $0x00000001
-	JLT  rows2059
+	JLT  rows2097
 
-row2058:
+row2096:
 	VMOVUPS.Z        (R9), K1, Z7
 	VFMADD231PS.BCST 576(R8), Z7, Z3
 	VFMADD231PS.BCST 832(R8), Z7, Z5
@@ -31658,19 +32897,19 @@ row2058:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2058
+	JGE              row2096
 
-rows2059:
+rows2097:
 	VADDPS      Z4, Z3, Z3
 	VADDPS      Z6, Z5, Z5
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
 	VFMADD231PS 1088(SI)(R10*1), Z5, Z2
 	VFMADD231PS 1344(SI)(R10*1), Z3, Z2
-	JMP         done2050
+	JMP         done2088
 
-wider2055:
+wider2093:
 	CMPQ   R11, $0x00000020
-	JGT    wider2060
+	JGT    wider2098
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -31687,9 +32926,9 @@ wider2055:
 	VXORPD Z10, Z10, Z10
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2062
+	JLT    rows2100
 
-row2061:
+row2099:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -31706,13 +32945,13 @@ row2061:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2061
+	JGE              row2099
 
-rows2062:
+rows2100:
 	CMPQ R11, $0x00000001
-	JLT  rows2064
+	JLT  rows2102
 
-row2063:
+row2101:
 	VMOVUPS          (R9), Z11
 	VFMADD231PS.BCST 576(R8), Z11, Z3
 	VFMADD231PS.BCST 832(R8), Z11, Z7
@@ -31723,9 +32962,9 @@ row2063:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2063
+	JGE              row2101
 
-rows2064:
+rows2102:
 	VADDPS      Z5, Z3, Z3
 	VADDPS      Z9, Z7, Z7
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -31736,11 +32975,11 @@ rows2064:
 	VFMADD231PS 1152(SI)(R10*1), Z4, Z1
 	VFMADD231PS 1152(SI)(R10*1), Z8, Z2
 	VFMADD231PS 1408(SI)(R10*1), Z4, Z2
-	JMP         done2050
+	JMP         done2088
 
-wider2060:
+wider2098:
 	CMPQ   R11, $0x00000030
-	JGT    wider2065
+	JGT    wider2103
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -31761,9 +33000,9 @@ wider2060:
 	VXORPD Z14, Z14, Z14
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2067
+	JLT    rows2105
 
-row2066:
+row2104:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -31786,13 +33025,13 @@ row2066:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2066
+	JGE              row2104
 
-rows2067:
+rows2105:
 	CMPQ R11, $0x00000001
-	JLT  rows2069
+	JLT  rows2107
 
-row2068:
+row2106:
 	VMOVUPS          (R9), Z15
 	VFMADD231PS.BCST 576(R8), Z15, Z3
 	VFMADD231PS.BCST 832(R8), Z15, Z9
@@ -31806,9 +33045,9 @@ row2068:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2068
+	JGE              row2106
 
-rows2069:
+rows2107:
 	VADDPS      Z6, Z3, Z3
 	VADDPS      Z12, Z9, Z9
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -31824,9 +33063,9 @@ rows2069:
 	VFMADD231PS 1216(SI)(R10*1), Z5, Z1
 	VFMADD231PS 1216(SI)(R10*1), Z11, Z2
 	VFMADD231PS 1472(SI)(R10*1), Z5, Z2
-	JMP         done2050
+	JMP         done2088
 
-wider2065:
+wider2103:
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, R8
 	BZHIQ  R11, R8, R8
@@ -31851,9 +33090,9 @@ wider2065:
 	VXORPD Z18, Z18, Z18
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows2072
+	JLT    rows2110
 
-row2071:
+row2109:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -31882,13 +33121,13 @@ row2071:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row2071
+	JGE              row2109
 
-rows2072:
+rows2110:
 	CMPQ R11, $0x00000001
-	JLT  rows2074
+	JLT  rows2112
 
-row2073:
+row2111:
 	VMOVUPS          (R9), Z19
 	VFMADD231PS.BCST 576(R8), Z19, Z3
 	VFMADD231PS.BCST 832(R8), Z19, Z11
@@ -31905,9 +33144,9 @@ row2073:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row2073
+	JGE              row2111
 
-rows2074:
+rows2112:
 	VADDPS      Z7, Z3, Z3
 	VADDPS      Z15, Z11, Z11
 	VFMADD231PS 1088(SI)(R10*1), Z3, Z1
@@ -31929,7 +33168,7 @@ rows2074:
 	VFMADD231PS 1280(SI)(R10*1), Z14, Z2
 	VFMADD231PS 1536(SI)(R10*1), Z6, Z2
 
-done2050:
+done2088:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VADDPS           Z3, Z1, Z1
 	VSHUFF64X2       $0xb1, Z1, Z1, Z3
@@ -31949,7 +33188,7 @@ done2050:
 	VPSUBD.BCST      constants<>+3256(SB), Z1, Z3
 	VPCMPUD.BCST     $0x06, constants<>+3384(SB), Z3, K1
 	KORTESTW         K1, K1
-	JNZ              unsafe2039
+	JNZ              unsafe2077
 	VMOVSS           constants<>+3264(SB), X3
 	VDIVSS           X1, X3, X3
 	VBROADCASTSS     X3, Z3
@@ -31990,25 +33229,25 @@ done2050:
 	MOVSD            X6, logZ+144(FP)
 	XORQ             R8, R8
 
-vector2075:
+vector2113:
 	VMULPS  1088(SI)(R8*4), Z3, Z0
 	VMOVUPS Z0, 1088(SI)(R8*4)
 	ADDQ    $0x10, R8
 	CMPQ    R8, BX
-	JLT     vector2075
+	JLT     vector2113
 	MOVQ    SI, R8
 	MOVQ    DX, R9
 	IMULQ   DI, DX
 	LEAQ    -64(AX)(DX*1), DX
 
-row2076:
+row2114:
 	VBROADCASTSS 576(R8), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest2078
+	JLT          rest2116
 
-whole2077:
+whole2115:
 	VMOVUPS (CX)(R10*4), Z1
 	VMULPS  Z0, Z1, Z1
 	VMULPS  1088(SI)(R10*4), Z1, Z1
@@ -32016,11 +33255,11 @@ whole2077:
 	ADDQ    $0x00000010, R10
 	SUBQ    $0x00000010, R11
 	CMPQ    R11, $0x00000010
-	JGE     whole2077
+	JGE     whole2115
 
-rest2078:
+rest2116:
 	TESTQ     R11, R11
-	JZ        done2079
+	JZ        done2117
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVW     R12, K1
@@ -32029,59 +33268,59 @@ rest2078:
 	VMULPS    1088(SI)(R10*4), Z1, Z1
 	LEAQ      (AX)(R10*4), R10
 	CMPQ      R10, DX
-	JGT       pieces2080
+	JGT       pieces2118
 	VMOVUPS   Z1, (R10)
-	JMP       written2081
+	JMP       written2119
 
-pieces2080:
+pieces2118:
 	TESTQ   $0x0000000f, R11
-	JNZ     partial2082
+	JNZ     partial2120
 	VMOVUPS Z1, (R10)
-	JMP     stored2083
+	JMP     stored2121
 
-partial2082:
+partial2120:
 	LEAQ       (R10), R10
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R11
-	JZ         without2084
+	JZ         without2122
 	VMOVUPS    Y0, (R10)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, R10
 
-without2084:
+without2122:
 	TESTQ      $0x00000004, R11
-	JZ         without2085
+	JZ         without2123
 	VMOVUPS    X0, (R10)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, R10
 
-without2085:
+without2123:
 	TESTQ     $0x00000002, R11
-	JZ        without2086
+	JZ        without2124
 	VMOVSD    X0, (R10)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, R10
 
-without2086:
+without2124:
 	TESTQ  $0x00000001, R11
-	JZ     without2087
+	JZ     without2125
 	VMOVSS X0, (R10)
 
-without2087:
-stored2083:
-written2081:
-done2079:
+without2125:
+stored2121:
+written2119:
+done2117:
 	ADDQ $0x04, R8
 	ADDQ DI, CX
 	ADDQ DI, AX
 	DECQ R9
-	JNZ  row2076
+	JNZ  row2114
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe2039:
+unsafe2077:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -32098,17 +33337,17 @@ TEXT ·multiplyMatrix32x512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000040
-	JLT  rest2089
+	JLT  rest2127
 
-panel2088:
+panel2126:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles2092
+	JLT  tiles2130
 
-tile2091:
+tile2129:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32137,9 +33376,9 @@ tile2091:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2094
+	JLE    done2132
 
-again2093:
+again2131:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -32183,9 +33422,9 @@ again2093:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2093
+	JNZ          again2131
 
-done2094:
+done2132:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -32221,13 +33460,13 @@ done2094:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile2091
+	JGE     tile2129
 
-tiles2092:
+tiles2130:
 	CMPQ R10, $0x00000002
-	JLT  tiles2096
+	JLT  tiles2134
 
-tile2095:
+tile2133:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32240,9 +33479,9 @@ tile2095:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2098
+	JLE    done2136
 
-again2097:
+again2135:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -32262,9 +33501,9 @@ again2097:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2097
+	JNZ          again2135
 
-done2098:
+done2136:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -32280,13 +33519,13 @@ done2098:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile2095
+	JGE     tile2133
 
-tiles2096:
+tiles2134:
 	CMPQ R10, $0x00000001
-	JLT  tiles2100
+	JLT  tiles2138
 
-tile2099:
+tile2137:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32295,9 +33534,9 @@ tile2099:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2102
+	JLE    done2140
 
-again2101:
+again2139:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -32311,9 +33550,9 @@ again2101:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2101
+	JNZ          again2139
 
-done2102:
+done2140:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
@@ -32321,19 +33560,19 @@ done2102:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile2099
+	JGE     tile2137
 
-tiles2100:
+tiles2138:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000040, R9
 	CMPQ R9, $0x00000040
-	JGE  panel2088
+	JGE  panel2126
 
-rest2089:
+rest2127:
 	TESTQ R9, R9
-	JZ    done2090
+	JZ    done2128
 	CMPQ  R9, $0x00000010
-	JGT   wider2103
+	JGT   wider2141
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVW DX, K1
@@ -32342,9 +33581,9 @@ rest2089:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles2105
+	JLT   tiles2143
 
-tile2104:
+tile2142:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32361,9 +33600,9 @@ tile2104:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2107
+	JLE    done2145
 
-again2106:
+again2144:
 	VMOVUPS.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z13
@@ -32404,453 +33643,453 @@ again2106:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2106
+	JNZ          again2144
 
-done2107:
+done2145:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2108
+	JNZ     partial2146
 	VMOVUPS Z0, (DI)
-	JMP     stored2109
+	JMP     stored2147
 
-partial2108:
+partial2146:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2110
+	JZ         without2148
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2110:
+without2148:
 	TESTQ      $0x00000004, R9
-	JZ         without2111
+	JZ         without2149
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2111:
+without2149:
 	TESTQ     $0x00000002, R9
-	JZ        without2112
+	JZ        without2150
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2112:
+without2150:
 	TESTQ  $0x00000001, R9
-	JZ     without2113
+	JZ     without2151
 	VMOVSS X0, (BX)
 
-without2113:
-stored2109:
+without2151:
+stored2147:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2114
+	JNZ     partial2152
 	VMOVUPS Z1, (DI)
-	JMP     stored2115
+	JMP     stored2153
 
-partial2114:
+partial2152:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2116
+	JZ         without2154
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2116:
+without2154:
 	TESTQ      $0x00000004, R9
-	JZ         without2117
+	JZ         without2155
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2117:
+without2155:
 	TESTQ     $0x00000002, R9
-	JZ        without2118
+	JZ        without2156
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2118:
+without2156:
 	TESTQ  $0x00000001, R9
-	JZ     without2119
+	JZ     without2157
 	VMOVSS X0, (BX)
 
-without2119:
-stored2115:
+without2157:
+stored2153:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2120
+	JNZ     partial2158
 	VMOVUPS Z2, (DI)
-	JMP     stored2121
+	JMP     stored2159
 
-partial2120:
+partial2158:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2122
+	JZ         without2160
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2122:
+without2160:
 	TESTQ      $0x00000004, R9
-	JZ         without2123
+	JZ         without2161
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2123:
+without2161:
 	TESTQ     $0x00000002, R9
-	JZ        without2124
+	JZ        without2162
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2124:
+without2162:
 	TESTQ  $0x00000001, R9
-	JZ     without2125
+	JZ     without2163
 	VMOVSS X0, (BX)
 
-without2125:
-stored2121:
+without2163:
+stored2159:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2126
+	JNZ     partial2164
 	VMOVUPS Z3, (DI)
-	JMP     stored2127
+	JMP     stored2165
 
-partial2126:
+partial2164:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2128
+	JZ         without2166
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2128:
+without2166:
 	TESTQ      $0x00000004, R9
-	JZ         without2129
+	JZ         without2167
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2129:
+without2167:
 	TESTQ     $0x00000002, R9
-	JZ        without2130
+	JZ        without2168
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2130:
+without2168:
 	TESTQ  $0x00000001, R9
-	JZ     without2131
+	JZ     without2169
 	VMOVSS X0, (BX)
 
-without2131:
-stored2127:
+without2169:
+stored2165:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2132
+	JNZ     partial2170
 	VMOVUPS Z4, (DI)
-	JMP     stored2133
+	JMP     stored2171
 
-partial2132:
+partial2170:
 	LEAQ       (DI), BX
 	VMOVAPS    Z4, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2134
+	JZ         without2172
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2134:
+without2172:
 	TESTQ      $0x00000004, R9
-	JZ         without2135
+	JZ         without2173
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2135:
+without2173:
 	TESTQ     $0x00000002, R9
-	JZ        without2136
+	JZ        without2174
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2136:
+without2174:
 	TESTQ  $0x00000001, R9
-	JZ     without2137
+	JZ     without2175
 	VMOVSS X0, (BX)
 
-without2137:
-stored2133:
+without2175:
+stored2171:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2138
+	JNZ     partial2176
 	VMOVUPS Z5, (DI)
-	JMP     stored2139
+	JMP     stored2177
 
-partial2138:
+partial2176:
 	LEAQ       (DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2140
+	JZ         without2178
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2140:
+without2178:
 	TESTQ      $0x00000004, R9
-	JZ         without2141
+	JZ         without2179
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2141:
+without2179:
 	TESTQ     $0x00000002, R9
-	JZ        without2142
+	JZ        without2180
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2142:
+without2180:
 	TESTQ  $0x00000001, R9
-	JZ     without2143
+	JZ     without2181
 	VMOVSS X0, (BX)
 
-without2143:
-stored2139:
+without2181:
+stored2177:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2144
+	JNZ     partial2182
 	VMOVUPS Z6, (DI)
-	JMP     stored2145
+	JMP     stored2183
 
-partial2144:
+partial2182:
 	LEAQ       (DI), BX
 	VMOVAPS    Z6, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2146
+	JZ         without2184
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2146:
+without2184:
 	TESTQ      $0x00000004, R9
-	JZ         without2147
+	JZ         without2185
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2147:
+without2185:
 	TESTQ     $0x00000002, R9
-	JZ        without2148
+	JZ        without2186
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2148:
+without2186:
 	TESTQ  $0x00000001, R9
-	JZ     without2149
+	JZ     without2187
 	VMOVSS X0, (BX)
 
-without2149:
-stored2145:
+without2187:
+stored2183:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2150
+	JNZ     partial2188
 	VMOVUPS Z7, (DI)
-	JMP     stored2151
+	JMP     stored2189
 
-partial2150:
+partial2188:
 	LEAQ       (DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2152
+	JZ         without2190
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2152:
+without2190:
 	TESTQ      $0x00000004, R9
-	JZ         without2153
+	JZ         without2191
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2153:
+without2191:
 	TESTQ     $0x00000002, R9
-	JZ        without2154
+	JZ        without2192
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2154:
+without2192:
 	TESTQ  $0x00000001, R9
-	JZ     without2155
+	JZ     without2193
 	VMOVSS X0, (BX)
 
-without2155:
-stored2151:
+without2193:
+stored2189:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2156
+	JNZ     partial2194
 	VMOVUPS Z8, (DI)
-	JMP     stored2157
+	JMP     stored2195
 
-partial2156:
+partial2194:
 	LEAQ       (DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2158
+	JZ         without2196
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2158:
+without2196:
 	TESTQ      $0x00000004, R9
-	JZ         without2159
+	JZ         without2197
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2159:
+without2197:
 	TESTQ     $0x00000002, R9
-	JZ        without2160
+	JZ        without2198
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2160:
+without2198:
 	TESTQ  $0x00000001, R9
-	JZ     without2161
+	JZ     without2199
 	VMOVSS X0, (BX)
 
-without2161:
-stored2157:
+without2199:
+stored2195:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2162
+	JNZ     partial2200
 	VMOVUPS Z9, (DI)
-	JMP     stored2163
+	JMP     stored2201
 
-partial2162:
+partial2200:
 	LEAQ       (DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2164
+	JZ         without2202
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2164:
+without2202:
 	TESTQ      $0x00000004, R9
-	JZ         without2165
+	JZ         without2203
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2165:
+without2203:
 	TESTQ     $0x00000002, R9
-	JZ        without2166
+	JZ        without2204
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2166:
+without2204:
 	TESTQ  $0x00000001, R9
-	JZ     without2167
+	JZ     without2205
 	VMOVSS X0, (BX)
 
-without2167:
-stored2163:
+without2205:
+stored2201:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2168
+	JNZ     partial2206
 	VMOVUPS Z10, (DI)
-	JMP     stored2169
+	JMP     stored2207
 
-partial2168:
+partial2206:
 	LEAQ       (DI), BX
 	VMOVAPS    Z10, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2170
+	JZ         without2208
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2170:
+without2208:
 	TESTQ      $0x00000004, R9
-	JZ         without2171
+	JZ         without2209
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2171:
+without2209:
 	TESTQ     $0x00000002, R9
-	JZ        without2172
+	JZ        without2210
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2172:
+without2210:
 	TESTQ  $0x00000001, R9
-	JZ     without2173
+	JZ     without2211
 	VMOVSS X0, (BX)
 
-without2173:
-stored2169:
+without2211:
+stored2207:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2174
+	JNZ     partial2212
 	VMOVUPS Z11, (DI)
-	JMP     stored2175
+	JMP     stored2213
 
-partial2174:
+partial2212:
 	LEAQ       (DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2176
+	JZ         without2214
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2176:
+without2214:
 	TESTQ      $0x00000004, R9
-	JZ         without2177
+	JZ         without2215
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2177:
+without2215:
 	TESTQ     $0x00000002, R9
-	JZ        without2178
+	JZ        without2216
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2178:
+without2216:
 	TESTQ  $0x00000001, R9
-	JZ     without2179
+	JZ     without2217
 	VMOVSS X0, (BX)
 
-without2179:
-stored2175:
+without2217:
+stored2213:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile2104
+	JGE  tile2142
 
-tiles2105:
+tiles2143:
 	CMPQ R10, $0x00000004
-	JLT  tiles2181
+	JLT  tiles2219
 
-tile2180:
+tile2218:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -32859,9 +34098,9 @@ tile2180:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2183
+	JLE    done2221
 
-again2182:
+again2220:
 	VMOVUPS.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z5
@@ -32878,173 +34117,173 @@ again2182:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2182
+	JNZ          again2220
 
-done2183:
+done2221:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2184
+	JNZ     partial2222
 	VMOVUPS Z0, (DI)
-	JMP     stored2185
+	JMP     stored2223
 
-partial2184:
+partial2222:
 	LEAQ       (DI), BX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2186
+	JZ         without2224
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2186:
+without2224:
 	TESTQ      $0x00000004, R9
-	JZ         without2187
+	JZ         without2225
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2187:
+without2225:
 	TESTQ     $0x00000002, R9
-	JZ        without2188
+	JZ        without2226
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2188:
+without2226:
 	TESTQ  $0x00000001, R9
-	JZ     without2189
+	JZ     without2227
 	VMOVSS X0, (BX)
 
-without2189:
-stored2185:
+without2227:
+stored2223:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2190
+	JNZ     partial2228
 	VMOVUPS Z1, (DI)
-	JMP     stored2191
+	JMP     stored2229
 
-partial2190:
+partial2228:
 	LEAQ       (DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2192
+	JZ         without2230
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2192:
+without2230:
 	TESTQ      $0x00000004, R9
-	JZ         without2193
+	JZ         without2231
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2193:
+without2231:
 	TESTQ     $0x00000002, R9
-	JZ        without2194
+	JZ        without2232
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2194:
+without2232:
 	TESTQ  $0x00000001, R9
-	JZ     without2195
+	JZ     without2233
 	VMOVSS X0, (BX)
 
-without2195:
-stored2191:
+without2233:
+stored2229:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2196
+	JNZ     partial2234
 	VMOVUPS Z2, (DI)
-	JMP     stored2197
+	JMP     stored2235
 
-partial2196:
+partial2234:
 	LEAQ       (DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2198
+	JZ         without2236
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2198:
+without2236:
 	TESTQ      $0x00000004, R9
-	JZ         without2199
+	JZ         without2237
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2199:
+without2237:
 	TESTQ     $0x00000002, R9
-	JZ        without2200
+	JZ        without2238
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2200:
+without2238:
 	TESTQ  $0x00000001, R9
-	JZ     without2201
+	JZ     without2239
 	VMOVSS X0, (BX)
 
-without2201:
-stored2197:
+without2239:
+stored2235:
 	ADDQ    AX, DI
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2202
+	JNZ     partial2240
 	VMOVUPS Z3, (DI)
-	JMP     stored2203
+	JMP     stored2241
 
-partial2202:
+partial2240:
 	LEAQ       (DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2204
+	JZ         without2242
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2204:
+without2242:
 	TESTQ      $0x00000004, R9
-	JZ         without2205
+	JZ         without2243
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2205:
+without2243:
 	TESTQ     $0x00000002, R9
-	JZ        without2206
+	JZ        without2244
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2206:
+without2244:
 	TESTQ  $0x00000001, R9
-	JZ     without2207
+	JZ     without2245
 	VMOVSS X0, (BX)
 
-without2207:
-stored2203:
+without2245:
+stored2241:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2180
+	JGE  tile2218
 
-tiles2181:
+tiles2219:
 	CMPQ R10, $0x00000001
-	JLT  tiles2209
+	JLT  tiles2247
 
-tile2208:
+tile2246:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2211
+	JLE    done2249
 
-again2210:
+again2248:
 	VMOVUPS.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSS (SI), Z2
@@ -33052,55 +34291,55 @@ again2210:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2210
+	JNZ          again2248
 
-done2211:
+done2249:
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2212
+	JNZ     partial2250
 	VMOVUPS Z0, (DI)
-	JMP     stored2213
+	JMP     stored2251
 
-partial2212:
+partial2250:
 	LEAQ       (DI), CX
 	VMOVAPS    Z0, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2214
+	JZ         without2252
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2214:
+without2252:
 	TESTQ      $0x00000004, R9
-	JZ         without2215
+	JZ         without2253
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2215:
+without2253:
 	TESTQ     $0x00000002, R9
-	JZ        without2216
+	JZ        without2254
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2216:
+without2254:
 	TESTQ  $0x00000001, R9
-	JZ     without2217
+	JZ     without2255
 	VMOVSS X0, (CX)
 
-without2217:
-stored2213:
+without2255:
+stored2251:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2208
+	JGE  tile2246
 
-tiles2209:
-	JMP done2090
+tiles2247:
+	JMP done2128
 
-wider2103:
+wider2141:
 	CMPQ  R9, $0x00000020
-	JGT   wider2218
+	JGT   wider2256
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -33110,9 +34349,9 @@ wider2103:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2220
+	JLT   tiles2258
 
-tile2219:
+tile2257:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33133,9 +34372,9 @@ tile2219:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2222
+	JLE    done2260
 
-again2221:
+again2259:
 	VMOVUPS      (BX), Z16
 	VMOVUPS.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -33173,317 +34412,317 @@ again2221:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2221
+	JNZ          again2259
 
-done2222:
+done2260:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2223
+	JNZ     partial2261
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2224
+	JMP     stored2262
 
-partial2223:
+partial2261:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2225
+	JZ         without2263
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2225:
+without2263:
 	TESTQ      $0x00000004, R9
-	JZ         without2226
+	JZ         without2264
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2226:
+without2264:
 	TESTQ     $0x00000002, R9
-	JZ        without2227
+	JZ        without2265
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2227:
+without2265:
 	TESTQ  $0x00000001, R9
-	JZ     without2228
+	JZ     without2266
 	VMOVSS X0, (BX)
 
-without2228:
-stored2224:
+without2266:
+stored2262:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2229
+	JNZ     partial2267
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2230
+	JMP     stored2268
 
-partial2229:
+partial2267:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2231
+	JZ         without2269
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2231:
+without2269:
 	TESTQ      $0x00000004, R9
-	JZ         without2232
+	JZ         without2270
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2232:
+without2270:
 	TESTQ     $0x00000002, R9
-	JZ        without2233
+	JZ        without2271
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2233:
+without2271:
 	TESTQ  $0x00000001, R9
-	JZ     without2234
+	JZ     without2272
 	VMOVSS X0, (BX)
 
-without2234:
-stored2230:
+without2272:
+stored2268:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2235
+	JNZ     partial2273
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2236
+	JMP     stored2274
 
-partial2235:
+partial2273:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2237
+	JZ         without2275
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2237:
+without2275:
 	TESTQ      $0x00000004, R9
-	JZ         without2238
+	JZ         without2276
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2238:
+without2276:
 	TESTQ     $0x00000002, R9
-	JZ        without2239
+	JZ        without2277
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2239:
+without2277:
 	TESTQ  $0x00000001, R9
-	JZ     without2240
+	JZ     without2278
 	VMOVSS X0, (BX)
 
-without2240:
-stored2236:
+without2278:
+stored2274:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2241
+	JNZ     partial2279
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2242
+	JMP     stored2280
 
-partial2241:
+partial2279:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2243
+	JZ         without2281
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2243:
+without2281:
 	TESTQ      $0x00000004, R9
-	JZ         without2244
+	JZ         without2282
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2244:
+without2282:
 	TESTQ     $0x00000002, R9
-	JZ        without2245
+	JZ        without2283
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2245:
+without2283:
 	TESTQ  $0x00000001, R9
-	JZ     without2246
+	JZ     without2284
 	VMOVSS X0, (BX)
 
-without2246:
-stored2242:
+without2284:
+stored2280:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2247
+	JNZ     partial2285
 	VMOVUPS Z9, 64(DI)
-	JMP     stored2248
+	JMP     stored2286
 
-partial2247:
+partial2285:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z9, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2249
+	JZ         without2287
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2249:
+without2287:
 	TESTQ      $0x00000004, R9
-	JZ         without2250
+	JZ         without2288
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2250:
+without2288:
 	TESTQ     $0x00000002, R9
-	JZ        without2251
+	JZ        without2289
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2251:
+without2289:
 	TESTQ  $0x00000001, R9
-	JZ     without2252
+	JZ     without2290
 	VMOVSS X0, (BX)
 
-without2252:
-stored2248:
+without2290:
+stored2286:
 	ADDQ    AX, DI
 	VMOVUPS Z10, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2253
+	JNZ     partial2291
 	VMOVUPS Z11, 64(DI)
-	JMP     stored2254
+	JMP     stored2292
 
-partial2253:
+partial2291:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2255
+	JZ         without2293
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2255:
+without2293:
 	TESTQ      $0x00000004, R9
-	JZ         without2256
+	JZ         without2294
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2256:
+without2294:
 	TESTQ     $0x00000002, R9
-	JZ        without2257
+	JZ        without2295
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2257:
+without2295:
 	TESTQ  $0x00000001, R9
-	JZ     without2258
+	JZ     without2296
 	VMOVSS X0, (BX)
 
-without2258:
-stored2254:
+without2296:
+stored2292:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2259
+	JNZ     partial2297
 	VMOVUPS Z13, 64(DI)
-	JMP     stored2260
+	JMP     stored2298
 
-partial2259:
+partial2297:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z13, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2261
+	JZ         without2299
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2261:
+without2299:
 	TESTQ      $0x00000004, R9
-	JZ         without2262
+	JZ         without2300
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2262:
+without2300:
 	TESTQ     $0x00000002, R9
-	JZ        without2263
+	JZ        without2301
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2263:
+without2301:
 	TESTQ  $0x00000001, R9
-	JZ     without2264
+	JZ     without2302
 	VMOVSS X0, (BX)
 
-without2264:
-stored2260:
+without2302:
+stored2298:
 	ADDQ    AX, DI
 	VMOVUPS Z14, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2265
+	JNZ     partial2303
 	VMOVUPS Z15, 64(DI)
-	JMP     stored2266
+	JMP     stored2304
 
-partial2265:
+partial2303:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2267
+	JZ         without2305
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2267:
+without2305:
 	TESTQ      $0x00000004, R9
-	JZ         without2268
+	JZ         without2306
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2268:
+without2306:
 	TESTQ     $0x00000002, R9
-	JZ        without2269
+	JZ        without2307
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2269:
+without2307:
 	TESTQ  $0x00000001, R9
-	JZ     without2270
+	JZ     without2308
 	VMOVSS X0, (BX)
 
-without2270:
-stored2266:
+without2308:
+stored2304:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2219
+	JGE  tile2257
 
-tiles2220:
+tiles2258:
 	CMPQ R10, $0x00000004
-	JLT  tiles2272
+	JLT  tiles2310
 
-tile2271:
+tile2309:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33496,9 +34735,9 @@ tile2271:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2274
+	JLE    done2312
 
-again2273:
+again2311:
 	VMOVUPS      (BX), Z8
 	VMOVUPS.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -33520,178 +34759,178 @@ again2273:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2273
+	JNZ          again2311
 
-done2274:
+done2312:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2275
+	JNZ     partial2313
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2276
+	JMP     stored2314
 
-partial2275:
+partial2313:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2277
+	JZ         without2315
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2277:
+without2315:
 	TESTQ      $0x00000004, R9
-	JZ         without2278
+	JZ         without2316
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2278:
+without2316:
 	TESTQ     $0x00000002, R9
-	JZ        without2279
+	JZ        without2317
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2279:
+without2317:
 	TESTQ  $0x00000001, R9
-	JZ     without2280
+	JZ     without2318
 	VMOVSS X0, (BX)
 
-without2280:
-stored2276:
+without2318:
+stored2314:
 	ADDQ    AX, DI
 	VMOVUPS Z2, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2281
+	JNZ     partial2319
 	VMOVUPS Z3, 64(DI)
-	JMP     stored2282
+	JMP     stored2320
 
-partial2281:
+partial2319:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2283
+	JZ         without2321
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2283:
+without2321:
 	TESTQ      $0x00000004, R9
-	JZ         without2284
+	JZ         without2322
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2284:
+without2322:
 	TESTQ     $0x00000002, R9
-	JZ        without2285
+	JZ        without2323
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2285:
+without2323:
 	TESTQ  $0x00000001, R9
-	JZ     without2286
+	JZ     without2324
 	VMOVSS X0, (BX)
 
-without2286:
-stored2282:
+without2324:
+stored2320:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2287
+	JNZ     partial2325
 	VMOVUPS Z5, 64(DI)
-	JMP     stored2288
+	JMP     stored2326
 
-partial2287:
+partial2325:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2289
+	JZ         without2327
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2289:
+without2327:
 	TESTQ      $0x00000004, R9
-	JZ         without2290
+	JZ         without2328
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2290:
+without2328:
 	TESTQ     $0x00000002, R9
-	JZ        without2291
+	JZ        without2329
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2291:
+without2329:
 	TESTQ  $0x00000001, R9
-	JZ     without2292
+	JZ     without2330
 	VMOVSS X0, (BX)
 
-without2292:
-stored2288:
+without2330:
+stored2326:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2293
+	JNZ     partial2331
 	VMOVUPS Z7, 64(DI)
-	JMP     stored2294
+	JMP     stored2332
 
-partial2293:
+partial2331:
 	LEAQ       64(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2295
+	JZ         without2333
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2295:
+without2333:
 	TESTQ      $0x00000004, R9
-	JZ         without2296
+	JZ         without2334
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2296:
+without2334:
 	TESTQ     $0x00000002, R9
-	JZ        without2297
+	JZ        without2335
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2297:
+without2335:
 	TESTQ  $0x00000001, R9
-	JZ     without2298
+	JZ     without2336
 	VMOVSS X0, (BX)
 
-without2298:
-stored2294:
+without2336:
+stored2332:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile2271
+	JGE  tile2309
 
-tiles2272:
+tiles2310:
 	CMPQ R10, $0x00000001
-	JLT  tiles2300
+	JLT  tiles2338
 
-tile2299:
+tile2337:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2302
+	JLE    done2340
 
-again2301:
+again2339:
 	VMOVUPS      (BX), Z2
 	VMOVUPS.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -33701,56 +34940,56 @@ again2301:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2301
+	JNZ          again2339
 
-done2302:
+done2340:
 	VMOVUPS Z0, (DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2303
+	JNZ     partial2341
 	VMOVUPS Z1, 64(DI)
-	JMP     stored2304
+	JMP     stored2342
 
-partial2303:
+partial2341:
 	LEAQ       64(DI), CX
 	VMOVAPS    Z1, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2305
+	JZ         without2343
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2305:
+without2343:
 	TESTQ      $0x00000004, R9
-	JZ         without2306
+	JZ         without2344
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2306:
+without2344:
 	TESTQ     $0x00000002, R9
-	JZ        without2307
+	JZ        without2345
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2307:
+without2345:
 	TESTQ  $0x00000001, R9
-	JZ     without2308
+	JZ     without2346
 	VMOVSS X0, (CX)
 
-without2308:
-stored2304:
+without2346:
+stored2342:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2299
+	JGE  tile2337
 
-tiles2300:
-	JMP done2090
+tiles2338:
+	JMP done2128
 
-wider2218:
+wider2256:
 	CMPQ  R9, $0x00000030
-	JGT   wider2309
+	JGT   wider2347
 	SUBQ  $0x00000020, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -33760,9 +34999,9 @@ wider2218:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles2311
+	JLT   tiles2349
 
-tile2310:
+tile2348:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -33791,9 +35030,9 @@ tile2310:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2313
+	JLE    done2351
 
-again2312:
+again2350:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS.Z    128(BX), K1, Z26
@@ -33840,325 +35079,325 @@ again2312:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2312
+	JNZ          again2350
 
-done2313:
+done2351:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2314
+	JNZ     partial2352
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2315
+	JMP     stored2353
 
-partial2314:
+partial2352:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2316
+	JZ         without2354
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2316:
+without2354:
 	TESTQ      $0x00000004, R9
-	JZ         without2317
+	JZ         without2355
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2317:
+without2355:
 	TESTQ     $0x00000002, R9
-	JZ        without2318
+	JZ        without2356
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2318:
+without2356:
 	TESTQ  $0x00000001, R9
-	JZ     without2319
+	JZ     without2357
 	VMOVSS X0, (BX)
 
-without2319:
-stored2315:
+without2357:
+stored2353:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2320
+	JNZ     partial2358
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2321
+	JMP     stored2359
 
-partial2320:
+partial2358:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2322
+	JZ         without2360
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2322:
+without2360:
 	TESTQ      $0x00000004, R9
-	JZ         without2323
+	JZ         without2361
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2323:
+without2361:
 	TESTQ     $0x00000002, R9
-	JZ        without2324
+	JZ        without2362
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2324:
+without2362:
 	TESTQ  $0x00000001, R9
-	JZ     without2325
+	JZ     without2363
 	VMOVSS X0, (BX)
 
-without2325:
-stored2321:
+without2363:
+stored2359:
 	ADDQ    AX, DI
 	VMOVUPS Z6, (DI)
 	VMOVUPS Z7, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2326
+	JNZ     partial2364
 	VMOVUPS Z8, 128(DI)
-	JMP     stored2327
+	JMP     stored2365
 
-partial2326:
+partial2364:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z8, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2328
+	JZ         without2366
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2328:
+without2366:
 	TESTQ      $0x00000004, R9
-	JZ         without2329
+	JZ         without2367
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2329:
+without2367:
 	TESTQ     $0x00000002, R9
-	JZ        without2330
+	JZ        without2368
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2330:
+without2368:
 	TESTQ  $0x00000001, R9
-	JZ     without2331
+	JZ     without2369
 	VMOVSS X0, (BX)
 
-without2331:
-stored2327:
+without2369:
+stored2365:
 	ADDQ    AX, DI
 	VMOVUPS Z9, (DI)
 	VMOVUPS Z10, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2332
+	JNZ     partial2370
 	VMOVUPS Z11, 128(DI)
-	JMP     stored2333
+	JMP     stored2371
 
-partial2332:
+partial2370:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2334
+	JZ         without2372
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2334:
+without2372:
 	TESTQ      $0x00000004, R9
-	JZ         without2335
+	JZ         without2373
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2335:
+without2373:
 	TESTQ     $0x00000002, R9
-	JZ        without2336
+	JZ        without2374
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2336:
+without2374:
 	TESTQ  $0x00000001, R9
-	JZ     without2337
+	JZ     without2375
 	VMOVSS X0, (BX)
 
-without2337:
-stored2333:
+without2375:
+stored2371:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2338
+	JNZ     partial2376
 	VMOVUPS Z14, 128(DI)
-	JMP     stored2339
+	JMP     stored2377
 
-partial2338:
+partial2376:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z14, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2340
+	JZ         without2378
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2340:
+without2378:
 	TESTQ      $0x00000004, R9
-	JZ         without2341
+	JZ         without2379
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2341:
+without2379:
 	TESTQ     $0x00000002, R9
-	JZ        without2342
+	JZ        without2380
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2342:
+without2380:
 	TESTQ  $0x00000001, R9
-	JZ     without2343
+	JZ     without2381
 	VMOVSS X0, (BX)
 
-without2343:
-stored2339:
+without2381:
+stored2377:
 	ADDQ    AX, DI
 	VMOVUPS Z15, (DI)
 	VMOVUPS Z16, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2344
+	JNZ     partial2382
 	VMOVUPS Z17, 128(DI)
-	JMP     stored2345
+	JMP     stored2383
 
-partial2344:
+partial2382:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z17, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2346
+	JZ         without2384
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2346:
+without2384:
 	TESTQ      $0x00000004, R9
-	JZ         without2347
+	JZ         without2385
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2347:
+without2385:
 	TESTQ     $0x00000002, R9
-	JZ        without2348
+	JZ        without2386
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2348:
+without2386:
 	TESTQ  $0x00000001, R9
-	JZ     without2349
+	JZ     without2387
 	VMOVSS X0, (BX)
 
-without2349:
-stored2345:
+without2387:
+stored2383:
 	ADDQ    AX, DI
 	VMOVUPS Z18, (DI)
 	VMOVUPS Z19, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2350
+	JNZ     partial2388
 	VMOVUPS Z20, 128(DI)
-	JMP     stored2351
+	JMP     stored2389
 
-partial2350:
+partial2388:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z20, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2352
+	JZ         without2390
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2352:
+without2390:
 	TESTQ      $0x00000004, R9
-	JZ         without2353
+	JZ         without2391
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2353:
+without2391:
 	TESTQ     $0x00000002, R9
-	JZ        without2354
+	JZ        without2392
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2354:
+without2392:
 	TESTQ  $0x00000001, R9
-	JZ     without2355
+	JZ     without2393
 	VMOVSS X0, (BX)
 
-without2355:
-stored2351:
+without2393:
+stored2389:
 	ADDQ    AX, DI
 	VMOVUPS Z21, (DI)
 	VMOVUPS Z22, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2356
+	JNZ     partial2394
 	VMOVUPS Z23, 128(DI)
-	JMP     stored2357
+	JMP     stored2395
 
-partial2356:
+partial2394:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2358
+	JZ         without2396
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2358:
+without2396:
 	TESTQ      $0x00000004, R9
-	JZ         without2359
+	JZ         without2397
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2359:
+without2397:
 	TESTQ     $0x00000002, R9
-	JZ        without2360
+	JZ        without2398
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2360:
+without2398:
 	TESTQ  $0x00000001, R9
-	JZ     without2361
+	JZ     without2399
 	VMOVSS X0, (BX)
 
-without2361:
-stored2357:
+without2399:
+stored2395:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile2310
+	JGE  tile2348
 
-tiles2311:
+tiles2349:
 	CMPQ R10, $0x00000002
-	JLT  tiles2363
+	JLT  tiles2401
 
-tile2362:
+tile2400:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34169,9 +35408,9 @@ tile2362:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2365
+	JLE    done2403
 
-again2364:
+again2402:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -34188,97 +35427,97 @@ again2364:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2364
+	JNZ          again2402
 
-done2365:
+done2403:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2366
+	JNZ     partial2404
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2367
+	JMP     stored2405
 
-partial2366:
+partial2404:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2368
+	JZ         without2406
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2368:
+without2406:
 	TESTQ      $0x00000004, R9
-	JZ         without2369
+	JZ         without2407
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2369:
+without2407:
 	TESTQ     $0x00000002, R9
-	JZ        without2370
+	JZ        without2408
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2370:
+without2408:
 	TESTQ  $0x00000001, R9
-	JZ     without2371
+	JZ     without2409
 	VMOVSS X0, (BX)
 
-without2371:
-stored2367:
+without2409:
+stored2405:
 	ADDQ    AX, DI
 	VMOVUPS Z3, (DI)
 	VMOVUPS Z4, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2372
+	JNZ     partial2410
 	VMOVUPS Z5, 128(DI)
-	JMP     stored2373
+	JMP     stored2411
 
-partial2372:
+partial2410:
 	LEAQ       128(DI), BX
 	VMOVAPS    Z5, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2374
+	JZ         without2412
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2374:
+without2412:
 	TESTQ      $0x00000004, R9
-	JZ         without2375
+	JZ         without2413
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2375:
+without2413:
 	TESTQ     $0x00000002, R9
-	JZ        without2376
+	JZ        without2414
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2376:
+without2414:
 	TESTQ  $0x00000001, R9
-	JZ     without2377
+	JZ     without2415
 	VMOVSS X0, (BX)
 
-without2377:
-stored2373:
+without2415:
+stored2411:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2362
+	JGE  tile2400
 
-tiles2363:
+tiles2401:
 	CMPQ R10, $0x00000001
-	JLT  tiles2379
+	JLT  tiles2417
 
-tile2378:
+tile2416:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34286,9 +35525,9 @@ tile2378:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2381
+	JLE    done2419
 
-again2380:
+again2418:
 	VMOVUPS      (BX), Z3
 	VMOVUPS      64(BX), Z4
 	VMOVUPS.Z    128(BX), K1, Z5
@@ -34300,55 +35539,55 @@ again2380:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2380
+	JNZ          again2418
 
-done2381:
+done2419:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2382
+	JNZ     partial2420
 	VMOVUPS Z2, 128(DI)
-	JMP     stored2383
+	JMP     stored2421
 
-partial2382:
+partial2420:
 	LEAQ       128(DI), CX
 	VMOVAPS    Z2, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2384
+	JZ         without2422
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2384:
+without2422:
 	TESTQ      $0x00000004, R9
-	JZ         without2385
+	JZ         without2423
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2385:
+without2423:
 	TESTQ     $0x00000002, R9
-	JZ        without2386
+	JZ        without2424
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2386:
+without2424:
 	TESTQ  $0x00000001, R9
-	JZ     without2387
+	JZ     without2425
 	VMOVSS X0, (CX)
 
-without2387:
-stored2383:
+without2425:
+stored2421:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2378
+	JGE  tile2416
 
-tiles2379:
-	JMP done2090
+tiles2417:
+	JMP done2128
 
-wider2309:
+wider2347:
 	SUBQ  $0x00000030, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -34358,9 +35597,9 @@ wider2309:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles2390
+	JLT   tiles2428
 
-tile2389:
+tile2427:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34389,9 +35628,9 @@ tile2389:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2392
+	JLE    done2430
 
-again2391:
+again2429:
 	VMOVUPS      (BX), Z24
 	VMOVUPS      64(BX), Z25
 	VMOVUPS      128(BX), Z26
@@ -34435,9 +35674,9 @@ again2391:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2391
+	JNZ          again2429
 
-done2392:
+done2430:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -34445,245 +35684,245 @@ done2392:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2393
+	JNZ     partial2431
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2394
+	JMP     stored2432
 
-partial2393:
+partial2431:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2395
+	JZ         without2433
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2395:
+without2433:
 	TESTQ      $0x00000004, R9
-	JZ         without2396
+	JZ         without2434
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2396:
+without2434:
 	TESTQ     $0x00000002, R9
-	JZ        without2397
+	JZ        without2435
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2397:
+without2435:
 	TESTQ  $0x00000001, R9
-	JZ     without2398
+	JZ     without2436
 	VMOVSS X0, (BX)
 
-without2398:
-stored2394:
+without2436:
+stored2432:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2399
+	JNZ     partial2437
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2400
+	JMP     stored2438
 
-partial2399:
+partial2437:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2401
+	JZ         without2439
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2401:
+without2439:
 	TESTQ      $0x00000004, R9
-	JZ         without2402
+	JZ         without2440
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2402:
+without2440:
 	TESTQ     $0x00000002, R9
-	JZ        without2403
+	JZ        without2441
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2403:
+without2441:
 	TESTQ  $0x00000001, R9
-	JZ     without2404
+	JZ     without2442
 	VMOVSS X0, (BX)
 
-without2404:
-stored2400:
+without2442:
+stored2438:
 	ADDQ    AX, DI
 	VMOVUPS Z8, (DI)
 	VMOVUPS Z9, 64(DI)
 	VMOVUPS Z10, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2405
+	JNZ     partial2443
 	VMOVUPS Z11, 192(DI)
-	JMP     stored2406
+	JMP     stored2444
 
-partial2405:
+partial2443:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z11, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2407
+	JZ         without2445
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2407:
+without2445:
 	TESTQ      $0x00000004, R9
-	JZ         without2408
+	JZ         without2446
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2408:
+without2446:
 	TESTQ     $0x00000002, R9
-	JZ        without2409
+	JZ        without2447
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2409:
+without2447:
 	TESTQ  $0x00000001, R9
-	JZ     without2410
+	JZ     without2448
 	VMOVSS X0, (BX)
 
-without2410:
-stored2406:
+without2448:
+stored2444:
 	ADDQ    AX, DI
 	VMOVUPS Z12, (DI)
 	VMOVUPS Z13, 64(DI)
 	VMOVUPS Z14, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2411
+	JNZ     partial2449
 	VMOVUPS Z15, 192(DI)
-	JMP     stored2412
+	JMP     stored2450
 
-partial2411:
+partial2449:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z15, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2413
+	JZ         without2451
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2413:
+without2451:
 	TESTQ      $0x00000004, R9
-	JZ         without2414
+	JZ         without2452
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2414:
+without2452:
 	TESTQ     $0x00000002, R9
-	JZ        without2415
+	JZ        without2453
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2415:
+without2453:
 	TESTQ  $0x00000001, R9
-	JZ     without2416
+	JZ     without2454
 	VMOVSS X0, (BX)
 
-without2416:
-stored2412:
+without2454:
+stored2450:
 	ADDQ    AX, DI
 	VMOVUPS Z16, (DI)
 	VMOVUPS Z17, 64(DI)
 	VMOVUPS Z18, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2417
+	JNZ     partial2455
 	VMOVUPS Z19, 192(DI)
-	JMP     stored2418
+	JMP     stored2456
 
-partial2417:
+partial2455:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z19, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2419
+	JZ         without2457
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2419:
+without2457:
 	TESTQ      $0x00000004, R9
-	JZ         without2420
+	JZ         without2458
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2420:
+without2458:
 	TESTQ     $0x00000002, R9
-	JZ        without2421
+	JZ        without2459
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2421:
+without2459:
 	TESTQ  $0x00000001, R9
-	JZ     without2422
+	JZ     without2460
 	VMOVSS X0, (BX)
 
-without2422:
-stored2418:
+without2460:
+stored2456:
 	ADDQ    AX, DI
 	VMOVUPS Z20, (DI)
 	VMOVUPS Z21, 64(DI)
 	VMOVUPS Z22, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2423
+	JNZ     partial2461
 	VMOVUPS Z23, 192(DI)
-	JMP     stored2424
+	JMP     stored2462
 
-partial2423:
+partial2461:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z23, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2425
+	JZ         without2463
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2425:
+without2463:
 	TESTQ      $0x00000004, R9
-	JZ         without2426
+	JZ         without2464
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2426:
+without2464:
 	TESTQ     $0x00000002, R9
-	JZ        without2427
+	JZ        without2465
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2427:
+without2465:
 	TESTQ  $0x00000001, R9
-	JZ     without2428
+	JZ     without2466
 	VMOVSS X0, (BX)
 
-without2428:
-stored2424:
+without2466:
+stored2462:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile2389
+	JGE  tile2427
 
-tiles2390:
+tiles2428:
 	CMPQ R10, $0x00000002
-	JLT  tiles2430
+	JLT  tiles2468
 
-tile2429:
+tile2467:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34696,9 +35935,9 @@ tile2429:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done2432
+	JLE    done2470
 
-again2431:
+again2469:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -34718,9 +35957,9 @@ again2431:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again2431
+	JNZ          again2469
 
-done2432:
+done2470:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -34728,89 +35967,89 @@ done2432:
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2433
+	JNZ     partial2471
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2434
+	JMP     stored2472
 
-partial2433:
+partial2471:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2435
+	JZ         without2473
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2435:
+without2473:
 	TESTQ      $0x00000004, R9
-	JZ         without2436
+	JZ         without2474
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2436:
+without2474:
 	TESTQ     $0x00000002, R9
-	JZ        without2437
+	JZ        without2475
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2437:
+without2475:
 	TESTQ  $0x00000001, R9
-	JZ     without2438
+	JZ     without2476
 	VMOVSS X0, (BX)
 
-without2438:
-stored2434:
+without2476:
+stored2472:
 	ADDQ    AX, DI
 	VMOVUPS Z4, (DI)
 	VMOVUPS Z5, 64(DI)
 	VMOVUPS Z6, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2439
+	JNZ     partial2477
 	VMOVUPS Z7, 192(DI)
-	JMP     stored2440
+	JMP     stored2478
 
-partial2439:
+partial2477:
 	LEAQ       192(DI), BX
 	VMOVAPS    Z7, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2441
+	JZ         without2479
 	VMOVUPS    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-without2441:
+without2479:
 	TESTQ      $0x00000004, R9
-	JZ         without2442
+	JZ         without2480
 	VMOVUPS    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-without2442:
+without2480:
 	TESTQ     $0x00000002, R9
-	JZ        without2443
+	JZ        without2481
 	VMOVSD    X0, (BX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, BX
 
-without2443:
+without2481:
 	TESTQ  $0x00000001, R9
-	JZ     without2444
+	JZ     without2482
 	VMOVSS X0, (BX)
 
-without2444:
-stored2440:
+without2482:
+stored2478:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile2429
+	JGE  tile2467
 
-tiles2430:
+tiles2468:
 	CMPQ R10, $0x00000001
-	JLT  tiles2446
+	JLT  tiles2484
 
-tile2445:
+tile2483:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34819,9 +36058,9 @@ tile2445:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done2448
+	JLE    done2486
 
-again2447:
+again2485:
 	VMOVUPS      (BX), Z4
 	VMOVUPS      64(BX), Z5
 	VMOVUPS      128(BX), Z6
@@ -34835,54 +36074,54 @@ again2447:
 	ADDQ         $0x04, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again2447
+	JNZ          again2485
 
-done2448:
+done2486:
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, 64(DI)
 	VMOVUPS Z2, 128(DI)
 	TESTQ   $0x0000000f, R9
-	JNZ     partial2449
+	JNZ     partial2487
 	VMOVUPS Z3, 192(DI)
-	JMP     stored2450
+	JMP     stored2488
 
-partial2449:
+partial2487:
 	LEAQ       192(DI), CX
 	VMOVAPS    Z3, Z0
 	TESTQ      $0x00000008, R9
-	JZ         without2451
+	JZ         without2489
 	VMOVUPS    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-without2451:
+without2489:
 	TESTQ      $0x00000004, R9
-	JZ         without2452
+	JZ         without2490
 	VMOVUPS    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-without2452:
+without2490:
 	TESTQ     $0x00000002, R9
-	JZ        without2453
+	JZ        without2491
 	VMOVSD    X0, (CX)
 	VPERMILPD $0x55, Z0, Z0
 	ADDQ      $0x00000008, CX
 
-without2453:
+without2491:
 	TESTQ  $0x00000001, R9
-	JZ     without2454
+	JZ     without2492
 	VMOVSS X0, (CX)
 
-without2454:
-stored2450:
+without2492:
+stored2488:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile2445
+	JGE  tile2483
 
-tiles2446:
-done2090:
+tiles2484:
+done2128:
 	VZEROUPPER
 	RET
 
@@ -34899,18 +36138,18 @@ TEXT ·scatterMatrix32x512(SB), $0-96
 	XORQ R9, R9
 	MOVQ BX, R10
 	CMPQ R10, $0x00000040
-	JLT  rest2456
+	JLT  rest2494
 
-panel2455:
+panel2493:
 	MOVQ f_base+24(FP), BX
 	MOVQ w_base+0(FP), R8
 	ADDQ R9, R8
 	ADDQ R9, R8
 	MOVQ d+80(FP), R11
 	CMPQ R11, $0x00000005
-	JLT  tiles2459
+	JLT  tiles2497
 
-tile2458:
+tile2496:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -34936,9 +36175,9 @@ tile2458:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2461
+	JLE    done2499
 
-again2460:
+again2498:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -34971,9 +36210,9 @@ again2460:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2460
+	JNZ          again2498
 
-done2461:
+done2499:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35122,13 +36361,13 @@ done2461:
 	ADDQ          $0x00000014, BX
 	SUBQ          $0x00000005, R11
 	CMPQ          R11, $0x00000005
-	JGE           tile2458
+	JGE           tile2496
 
-tiles2459:
+tiles2497:
 	CMPQ R11, $0x00000002
-	JLT  tiles2463
+	JLT  tiles2501
 
-tile2462:
+tile2500:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35142,9 +36381,9 @@ tile2462:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2465
+	JLE    done2503
 
-again2464:
+again2502:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
 	VMOVUPS      128(DI), Z10
@@ -35162,9 +36401,9 @@ again2464:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2464
+	JNZ          again2502
 
-done2465:
+done2503:
 	VCVTPS2PD     Y0, Z8
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35226,13 +36465,13 @@ done2465:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000002, R11
 	CMPQ          R11, $0x00000002
-	JGE           tile2462
+	JGE           tile2500
 
-tiles2463:
+tiles2501:
 	CMPQ R11, $0x00000001
-	JLT  tiles2467
+	JLT  tiles2505
 
-tile2466:
+tile2504:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35242,9 +36481,9 @@ tile2466:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2469
+	JLE    done2507
 
-again2468:
+again2506:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
 	VMOVUPS      128(DI), Z6
@@ -35257,9 +36496,9 @@ again2468:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2468
+	JNZ          again2506
 
-done2469:
+done2507:
 	VCVTPS2PD     Y0, Z4
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -35292,19 +36531,19 @@ done2469:
 	ADDQ          $0x00000004, BX
 	SUBQ          $0x00000001, R11
 	CMPQ          R11, $0x00000001
-	JGE           tile2466
+	JGE           tile2504
 
-tiles2467:
+tiles2505:
 	ADDQ $0x00000100, R9
 	SUBQ $0x00000040, R10
 	CMPQ R10, $0x00000040
-	JGE  panel2455
+	JGE  panel2493
 
-rest2456:
+rest2494:
 	TESTQ R10, R10
-	JZ    done2457
+	JZ    done2495
 	CMPQ  R10, $0x00000010
-	JGT   wider2470
+	JGT   wider2508
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVW BX, K1
@@ -35314,9 +36553,9 @@ rest2456:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x0000000a
-	JLT   tiles2472
+	JLT   tiles2510
 
-tile2471:
+tile2509:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -35332,9 +36571,9 @@ tile2471:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2474
+	JLE    done2512
 
-again2473:
+again2511:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -35359,14 +36598,14 @@ again2473:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2473
+	JNZ          again2511
 
-done2474:
+done2512:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2475
+	JLE           few2513
 	VADDPD        (R8), Z10, Z10
 	VMOVUPD       Z10, (R8)
 	LEAQ          -8(R10), SI
@@ -35376,74 +36615,74 @@ done2474:
 	VMOVUPD.Z     64(R8), K2, Z10
 	VADDPD        Z10, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2477
+	JNZ           partial2515
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2480
+	JMP           stored2518
 
-partial2477:
+partial2515:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2478
+	JZ         noFour2516
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2478:
+noFour2516:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2479
+	JZ         noTwo2517
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2479:
+noTwo2517:
 	TESTQ  $0x00000001, SI
-	JZ     stored2480
+	JZ     stored2518
 	VMOVSD X0, (DI)
 
-stored2480:
-	JMP added2476
+stored2518:
+	JMP added2514
 
-few2475:
+few2513:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z10, Z10
 	TESTQ     $0x00000007, R10
-	JNZ       partial2481
+	JNZ       partial2519
 	VMOVUPD   Z10, (R8)
-	JMP       stored2484
+	JMP       stored2522
 
-partial2481:
+partial2519:
 	LEAQ       (R8), SI
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2482
+	JZ         noFour2520
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2482:
+noFour2520:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2483
+	JZ         noTwo2521
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2483:
+noTwo2521:
 	TESTQ  $0x00000001, R10
-	JZ     stored2484
+	JZ     stored2522
 	VMOVSD X0, (SI)
 
-stored2484:
-added2476:
+stored2522:
+added2514:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2485
+	JLE           few2523
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35453,74 +36692,74 @@ added2476:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2487
+	JNZ           partial2525
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2490
+	JMP           stored2528
 
-partial2487:
+partial2525:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2488
+	JZ         noFour2526
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2488:
+noFour2526:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2489
+	JZ         noTwo2527
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2489:
+noTwo2527:
 	TESTQ  $0x00000001, SI
-	JZ     stored2490
+	JZ     stored2528
 	VMOVSD X0, (DI)
 
-stored2490:
-	JMP added2486
+stored2528:
+	JMP added2524
 
-few2485:
+few2523:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2491
+	JNZ       partial2529
 	VMOVUPD   Z0, (R8)
-	JMP       stored2494
+	JMP       stored2532
 
-partial2491:
+partial2529:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2492
+	JZ         noFour2530
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2492:
+noFour2530:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2493
+	JZ         noTwo2531
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2493:
+noTwo2531:
 	TESTQ  $0x00000001, R10
-	JZ     stored2494
+	JZ     stored2532
 	VMOVSD X0, (SI)
 
-stored2494:
-added2486:
+stored2532:
+added2524:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2495
+	JLE           few2533
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35530,74 +36769,74 @@ added2486:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2497
+	JNZ           partial2535
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2500
+	JMP           stored2538
 
-partial2497:
+partial2535:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2498
+	JZ         noFour2536
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2498:
+noFour2536:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2499
+	JZ         noTwo2537
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2499:
+noTwo2537:
 	TESTQ  $0x00000001, SI
-	JZ     stored2500
+	JZ     stored2538
 	VMOVSD X0, (DI)
 
-stored2500:
-	JMP added2496
+stored2538:
+	JMP added2534
 
-few2495:
+few2533:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2501
+	JNZ       partial2539
 	VMOVUPD   Z0, (R8)
-	JMP       stored2504
+	JMP       stored2542
 
-partial2501:
+partial2539:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2502
+	JZ         noFour2540
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2502:
+noFour2540:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2503
+	JZ         noTwo2541
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2503:
+noTwo2541:
 	TESTQ  $0x00000001, R10
-	JZ     stored2504
+	JZ     stored2542
 	VMOVSD X0, (SI)
 
-stored2504:
-added2496:
+stored2542:
+added2534:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2505
+	JLE           few2543
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35607,74 +36846,74 @@ added2496:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2507
+	JNZ           partial2545
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2510
+	JMP           stored2548
 
-partial2507:
+partial2545:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2508
+	JZ         noFour2546
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2508:
+noFour2546:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2509
+	JZ         noTwo2547
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2509:
+noTwo2547:
 	TESTQ  $0x00000001, SI
-	JZ     stored2510
+	JZ     stored2548
 	VMOVSD X0, (DI)
 
-stored2510:
-	JMP added2506
+stored2548:
+	JMP added2544
 
-few2505:
+few2543:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2511
+	JNZ       partial2549
 	VMOVUPD   Z0, (R8)
-	JMP       stored2514
+	JMP       stored2552
 
-partial2511:
+partial2549:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2512
+	JZ         noFour2550
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2512:
+noFour2550:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2513
+	JZ         noTwo2551
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2513:
+noTwo2551:
 	TESTQ  $0x00000001, R10
-	JZ     stored2514
+	JZ     stored2552
 	VMOVSD X0, (SI)
 
-stored2514:
-added2506:
+stored2552:
+added2544:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2515
+	JLE           few2553
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35684,74 +36923,74 @@ added2506:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2517
+	JNZ           partial2555
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2520
+	JMP           stored2558
 
-partial2517:
+partial2555:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2518
+	JZ         noFour2556
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2518:
+noFour2556:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2519
+	JZ         noTwo2557
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2519:
+noTwo2557:
 	TESTQ  $0x00000001, SI
-	JZ     stored2520
+	JZ     stored2558
 	VMOVSD X0, (DI)
 
-stored2520:
-	JMP added2516
+stored2558:
+	JMP added2554
 
-few2515:
+few2553:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2521
+	JNZ       partial2559
 	VMOVUPD   Z0, (R8)
-	JMP       stored2524
+	JMP       stored2562
 
-partial2521:
+partial2559:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2522
+	JZ         noFour2560
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2522:
+noFour2560:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2523
+	JZ         noTwo2561
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2523:
+noTwo2561:
 	TESTQ  $0x00000001, R10
-	JZ     stored2524
+	JZ     stored2562
 	VMOVSD X0, (SI)
 
-stored2524:
-added2516:
+stored2562:
+added2554:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y5, Z0
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2525
+	JLE           few2563
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35761,74 +37000,74 @@ added2516:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2527
+	JNZ           partial2565
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2530
+	JMP           stored2568
 
-partial2527:
+partial2565:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2528
+	JZ         noFour2566
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2528:
+noFour2566:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2529
+	JZ         noTwo2567
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2529:
+noTwo2567:
 	TESTQ  $0x00000001, SI
-	JZ     stored2530
+	JZ     stored2568
 	VMOVSD X0, (DI)
 
-stored2530:
-	JMP added2526
+stored2568:
+	JMP added2564
 
-few2525:
+few2563:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2531
+	JNZ       partial2569
 	VMOVUPD   Z0, (R8)
-	JMP       stored2534
+	JMP       stored2572
 
-partial2531:
+partial2569:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2532
+	JZ         noFour2570
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2532:
+noFour2570:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2533
+	JZ         noTwo2571
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2533:
+noTwo2571:
 	TESTQ  $0x00000001, R10
-	JZ     stored2534
+	JZ     stored2572
 	VMOVSD X0, (SI)
 
-stored2534:
-added2526:
+stored2572:
+added2564:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2535
+	JLE           few2573
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35838,74 +37077,74 @@ added2526:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2537
+	JNZ           partial2575
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2540
+	JMP           stored2578
 
-partial2537:
+partial2575:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2538
+	JZ         noFour2576
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2538:
+noFour2576:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2539
+	JZ         noTwo2577
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2539:
+noTwo2577:
 	TESTQ  $0x00000001, SI
-	JZ     stored2540
+	JZ     stored2578
 	VMOVSD X0, (DI)
 
-stored2540:
-	JMP added2536
+stored2578:
+	JMP added2574
 
-few2535:
+few2573:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2541
+	JNZ       partial2579
 	VMOVUPD   Z0, (R8)
-	JMP       stored2544
+	JMP       stored2582
 
-partial2541:
+partial2579:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2542
+	JZ         noFour2580
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2542:
+noFour2580:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2543
+	JZ         noTwo2581
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2543:
+noTwo2581:
 	TESTQ  $0x00000001, R10
-	JZ     stored2544
+	JZ     stored2582
 	VMOVSD X0, (SI)
 
-stored2544:
-added2536:
+stored2582:
+added2574:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y7, Z0
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2545
+	JLE           few2583
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35915,74 +37154,74 @@ added2536:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2547
+	JNZ           partial2585
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2550
+	JMP           stored2588
 
-partial2547:
+partial2585:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2548
+	JZ         noFour2586
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2548:
+noFour2586:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2549
+	JZ         noTwo2587
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2549:
+noTwo2587:
 	TESTQ  $0x00000001, SI
-	JZ     stored2550
+	JZ     stored2588
 	VMOVSD X0, (DI)
 
-stored2550:
-	JMP added2546
+stored2588:
+	JMP added2584
 
-few2545:
+few2583:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2551
+	JNZ       partial2589
 	VMOVUPD   Z0, (R8)
-	JMP       stored2554
+	JMP       stored2592
 
-partial2551:
+partial2589:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2552
+	JZ         noFour2590
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2552:
+noFour2590:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2553
+	JZ         noTwo2591
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2553:
+noTwo2591:
 	TESTQ  $0x00000001, R10
-	JZ     stored2554
+	JZ     stored2592
 	VMOVSD X0, (SI)
 
-stored2554:
-added2546:
+stored2592:
+added2584:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2555
+	JLE           few2593
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -35992,74 +37231,74 @@ added2546:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2557
+	JNZ           partial2595
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2560
+	JMP           stored2598
 
-partial2557:
+partial2595:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2558
+	JZ         noFour2596
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2558:
+noFour2596:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2559
+	JZ         noTwo2597
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2559:
+noTwo2597:
 	TESTQ  $0x00000001, SI
-	JZ     stored2560
+	JZ     stored2598
 	VMOVSD X0, (DI)
 
-stored2560:
-	JMP added2556
+stored2598:
+	JMP added2594
 
-few2555:
+few2593:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2561
+	JNZ       partial2599
 	VMOVUPD   Z0, (R8)
-	JMP       stored2564
+	JMP       stored2602
 
-partial2561:
+partial2599:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2562
+	JZ         noFour2600
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2562:
+noFour2600:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2563
+	JZ         noTwo2601
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2563:
+noTwo2601:
 	TESTQ  $0x00000001, R10
-	JZ     stored2564
+	JZ     stored2602
 	VMOVSD X0, (SI)
 
-stored2564:
-added2556:
+stored2602:
+added2594:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2565
+	JLE           few2603
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36069,79 +37308,79 @@ added2556:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2567
+	JNZ           partial2605
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2570
+	JMP           stored2608
 
-partial2567:
+partial2605:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2568
+	JZ         noFour2606
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2568:
+noFour2606:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2569
+	JZ         noTwo2607
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2569:
+noTwo2607:
 	TESTQ  $0x00000001, SI
-	JZ     stored2570
+	JZ     stored2608
 	VMOVSD X0, (DI)
 
-stored2570:
-	JMP added2566
+stored2608:
+	JMP added2604
 
-few2565:
+few2603:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2571
+	JNZ       partial2609
 	VMOVUPD   Z0, (R8)
-	JMP       stored2574
+	JMP       stored2612
 
-partial2571:
+partial2609:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2572
+	JZ         noFour2610
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2572:
+noFour2610:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2573
+	JZ         noTwo2611
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2573:
+noTwo2611:
 	TESTQ  $0x00000001, R10
-	JZ     stored2574
+	JZ     stored2612
 	VMOVSD X0, (SI)
 
-stored2574:
-added2566:
+stored2612:
+added2604:
 	ADDQ DX, R8
 	ADDQ $0x00000028, BX
 	SUBQ $0x0000000a, R11
 	CMPQ R11, $0x0000000a
-	JGE  tile2471
+	JGE  tile2509
 
-tiles2472:
+tiles2510:
 	CMPQ R11, $0x00000005
-	JLT  tiles2576
+	JLT  tiles2614
 
-tile2575:
+tile2613:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36152,9 +37391,9 @@ tile2575:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2578
+	JLE    done2616
 
-again2577:
+again2615:
 	VMOVUPS.Z    (DI), K1, Z5
 	VBROADCASTSS (SI), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -36169,14 +37408,14 @@ again2577:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2577
+	JNZ          again2615
 
-done2578:
+done2616:
 	VCVTPS2PD     Y0, Z5
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
 	CMPQ          R10, $0x08
-	JLE           few2579
+	JLE           few2617
 	VADDPD        (R8), Z5, Z5
 	VMOVUPD       Z5, (R8)
 	LEAQ          -8(R10), SI
@@ -36186,74 +37425,74 @@ done2578:
 	VMOVUPD.Z     64(R8), K2, Z5
 	VADDPD        Z5, Z0, Z0
 	TESTQ         $0x00000007, SI
-	JNZ           partial2581
+	JNZ           partial2619
 	VMOVUPD       Z0, 64(R8)
-	JMP           stored2584
+	JMP           stored2622
 
-partial2581:
+partial2619:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2582
+	JZ         noFour2620
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2582:
+noFour2620:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2583
+	JZ         noTwo2621
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2583:
+noTwo2621:
 	TESTQ  $0x00000001, SI
-	JZ     stored2584
+	JZ     stored2622
 	VMOVSD X0, (DI)
 
-stored2584:
-	JMP added2580
+stored2622:
+	JMP added2618
 
-few2579:
+few2617:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R10
-	JNZ       partial2585
+	JNZ       partial2623
 	VMOVUPD   Z5, (R8)
-	JMP       stored2588
+	JMP       stored2626
 
-partial2585:
+partial2623:
 	LEAQ       (R8), SI
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2586
+	JZ         noFour2624
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2586:
+noFour2624:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2587
+	JZ         noTwo2625
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2587:
+noTwo2625:
 	TESTQ  $0x00000001, R10
-	JZ     stored2588
+	JZ     stored2626
 	VMOVSD X0, (SI)
 
-stored2588:
-added2580:
+stored2626:
+added2618:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y1, Z0
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2589
+	JLE           few2627
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36263,74 +37502,74 @@ added2580:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2591
+	JNZ           partial2629
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2594
+	JMP           stored2632
 
-partial2591:
+partial2629:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2592
+	JZ         noFour2630
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2592:
+noFour2630:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2593
+	JZ         noTwo2631
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2593:
+noTwo2631:
 	TESTQ  $0x00000001, SI
-	JZ     stored2594
+	JZ     stored2632
 	VMOVSD X0, (DI)
 
-stored2594:
-	JMP added2590
+stored2632:
+	JMP added2628
 
-few2589:
+few2627:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2595
+	JNZ       partial2633
 	VMOVUPD   Z0, (R8)
-	JMP       stored2598
+	JMP       stored2636
 
-partial2595:
+partial2633:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2596
+	JZ         noFour2634
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2596:
+noFour2634:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2597
+	JZ         noTwo2635
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2597:
+noTwo2635:
 	TESTQ  $0x00000001, R10
-	JZ     stored2598
+	JZ     stored2636
 	VMOVSD X0, (SI)
 
-stored2598:
-added2590:
+stored2636:
+added2628:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2599
+	JLE           few2637
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36340,74 +37579,74 @@ added2590:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2601
+	JNZ           partial2639
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2604
+	JMP           stored2642
 
-partial2601:
+partial2639:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2602
+	JZ         noFour2640
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2602:
+noFour2640:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2603
+	JZ         noTwo2641
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2603:
+noTwo2641:
 	TESTQ  $0x00000001, SI
-	JZ     stored2604
+	JZ     stored2642
 	VMOVSD X0, (DI)
 
-stored2604:
-	JMP added2600
+stored2642:
+	JMP added2638
 
-few2599:
+few2637:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2605
+	JNZ       partial2643
 	VMOVUPD   Z0, (R8)
-	JMP       stored2608
+	JMP       stored2646
 
-partial2605:
+partial2643:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2606
+	JZ         noFour2644
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2606:
+noFour2644:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2607
+	JZ         noTwo2645
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2607:
+noTwo2645:
 	TESTQ  $0x00000001, R10
-	JZ     stored2608
+	JZ     stored2646
 	VMOVSD X0, (SI)
 
-stored2608:
-added2600:
+stored2646:
+added2638:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2609
+	JLE           few2647
 	VADDPD        (R8), Z0, Z0
 	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
@@ -36417,380 +37656,90 @@ added2600:
 	VMOVUPD.Z     64(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2611
+	JNZ           partial2649
 	VMOVUPD       Z1, 64(R8)
-	JMP           stored2614
+	JMP           stored2652
 
-partial2611:
+partial2649:
 	LEAQ       64(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2612
+	JZ         noFour2650
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2612:
+noFour2650:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2613
+	JZ         noTwo2651
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2613:
+noTwo2651:
 	TESTQ  $0x00000001, SI
-	JZ     stored2614
+	JZ     stored2652
 	VMOVSD X0, (DI)
 
-stored2614:
-	JMP added2610
+stored2652:
+	JMP added2648
 
-few2609:
+few2647:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z (R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2615
+	JNZ       partial2653
 	VMOVUPD   Z0, (R8)
-	JMP       stored2618
+	JMP       stored2656
 
-partial2615:
+partial2653:
 	LEAQ       (R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2616
+	JZ         noFour2654
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2616:
+noFour2654:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2617
+	JZ         noTwo2655
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2617:
+noTwo2655:
 	TESTQ  $0x00000001, R10
-	JZ     stored2618
+	JZ     stored2656
 	VMOVSD X0, (SI)
 
-stored2618:
-added2610:
+stored2656:
+added2648:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2619
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2621
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored2624
-
-partial2621:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2622
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2622:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2623
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2623:
-	TESTQ  $0x00000001, SI
-	JZ     stored2624
-	VMOVSD X0, (DI)
-
-stored2624:
-	JMP added2620
-
-few2619:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2625
-	VMOVUPD   Z0, (R8)
-	JMP       stored2628
-
-partial2625:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2626
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2626:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2627
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2627:
-	TESTQ  $0x00000001, R10
-	JZ     stored2628
-	VMOVSD X0, (SI)
-
-stored2628:
-added2620:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile2575
-
-tiles2576:
-	CMPQ R11, $0x00000002
-	JLT  tiles2630
-
-tile2629:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2632
-
-again2631:
-	VMOVUPS.Z    (DI), K1, Z2
-	VBROADCASTSS (SI), Z3
-	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS 4(SI), Z3
-	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2631
-
-done2632:
-	VCVTPS2PD     Y0, Z2
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	CMPQ          R10, $0x08
-	JLE           few2633
-	VADDPD        (R8), Z2, Z2
-	VMOVUPD       Z2, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z2
-	VADDPD        Z2, Z0, Z0
-	TESTQ         $0x00000007, SI
-	JNZ           partial2635
-	VMOVUPD       Z0, 64(R8)
-	JMP           stored2638
-
-partial2635:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2636
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2636:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2637
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2637:
-	TESTQ  $0x00000001, SI
-	JZ     stored2638
-	VMOVSD X0, (DI)
-
-stored2638:
-	JMP added2634
-
-few2633:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z2, Z2
-	TESTQ     $0x00000007, R10
-	JNZ       partial2639
-	VMOVUPD   Z2, (R8)
-	JMP       stored2642
-
-partial2639:
-	LEAQ       (R8), SI
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2640
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2640:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2641
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2641:
-	TESTQ  $0x00000001, R10
-	JZ     stored2642
-	VMOVSD X0, (SI)
-
-stored2642:
-added2634:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2643
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2645
-	VMOVUPD       Z1, 64(R8)
-	JMP           stored2648
-
-partial2645:
-	LEAQ       64(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2646
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2646:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2647
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2647:
-	TESTQ  $0x00000001, SI
-	JZ     stored2648
-	VMOVSD X0, (DI)
-
-stored2648:
-	JMP added2644
-
-few2643:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2649
-	VMOVUPD   Z0, (R8)
-	JMP       stored2652
-
-partial2649:
-	LEAQ       (R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2650
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2650:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2651
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2651:
-	TESTQ  $0x00000001, R10
-	JZ     stored2652
-	VMOVSD X0, (SI)
-
-stored2652:
-added2644:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile2629
-
-tiles2630:
-	CMPQ R11, $0x00000001
-	JLT  tiles2654
-
-tile2653:
-	VXORPD Z0, Z0, Z0
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2656
-
-again2655:
-	VMOVUPS.Z    (DI), K1, Z1
-	VBROADCASTSS (SI), Z2
-	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2655
-
-done2656:
-	VCVTPS2PD     Y0, Z1
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	CMPQ          R10, $0x08
 	JLE           few2657
-	VADDPD        (R8), Z1, Z1
-	VMOVUPD       Z1, (R8)
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
 	LEAQ          -8(R10), SI
 	MOVQ          $-1, DI
 	BZHIQ         SI, DI, DI
 	KMOVB         DI, K2
-	VMOVUPD.Z     64(R8), K2, Z1
-	VADDPD        Z1, Z0, Z0
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
 	JNZ           partial2659
-	VMOVUPD       Z0, 64(R8)
+	VMOVUPD       Z1, 64(R8)
 	JMP           stored2662
 
 partial2659:
 	LEAQ       64(R8), DI
-	VMOVAPD    Z0, Z0
+	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
 	JZ         noFour2660
 	VMOVUPD    Y0, (DI)
@@ -36816,16 +37765,16 @@ few2657:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
-	VMOVUPD.Z (R8), K2, Z0
-	VADDPD    Z0, Z1, Z1
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
 	JNZ       partial2663
-	VMOVUPD   Z1, (R8)
+	VMOVUPD   Z0, (R8)
 	JMP       stored2666
 
 partial2663:
 	LEAQ       (R8), SI
-	VMOVAPD    Z1, Z0
+	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
 	JZ         noFour2664
 	VMOVUPD    Y0, (SI)
@@ -36847,17 +37796,307 @@ noTwo2665:
 stored2666:
 added2658:
 	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile2613
+
+tiles2614:
+	CMPQ R11, $0x00000002
+	JLT  tiles2668
+
+tile2667:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2670
+
+again2669:
+	VMOVUPS.Z    (DI), K1, Z2
+	VBROADCASTSS (SI), Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VBROADCASTSS 4(SI), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2669
+
+done2670:
+	VCVTPS2PD     Y0, Z2
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	CMPQ          R10, $0x08
+	JLE           few2671
+	VADDPD        (R8), Z2, Z2
+	VMOVUPD       Z2, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z2
+	VADDPD        Z2, Z0, Z0
+	TESTQ         $0x00000007, SI
+	JNZ           partial2673
+	VMOVUPD       Z0, 64(R8)
+	JMP           stored2676
+
+partial2673:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2674
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2674:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2675
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2675:
+	TESTQ  $0x00000001, SI
+	JZ     stored2676
+	VMOVSD X0, (DI)
+
+stored2676:
+	JMP added2672
+
+few2671:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z2, Z2
+	TESTQ     $0x00000007, R10
+	JNZ       partial2677
+	VMOVUPD   Z2, (R8)
+	JMP       stored2680
+
+partial2677:
+	LEAQ       (R8), SI
+	VMOVAPD    Z2, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2678
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2678:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2679
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2679:
+	TESTQ  $0x00000001, R10
+	JZ     stored2680
+	VMOVSD X0, (SI)
+
+stored2680:
+added2672:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2681
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2683
+	VMOVUPD       Z1, 64(R8)
+	JMP           stored2686
+
+partial2683:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2684
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2684:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2685
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2685:
+	TESTQ  $0x00000001, SI
+	JZ     stored2686
+	VMOVSD X0, (DI)
+
+stored2686:
+	JMP added2682
+
+few2681:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2687
+	VMOVUPD   Z0, (R8)
+	JMP       stored2690
+
+partial2687:
+	LEAQ       (R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2688
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2688:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2689
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2689:
+	TESTQ  $0x00000001, R10
+	JZ     stored2690
+	VMOVSD X0, (SI)
+
+stored2690:
+added2682:
+	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile2667
+
+tiles2668:
+	CMPQ R11, $0x00000001
+	JLT  tiles2692
+
+tile2691:
+	VXORPD Z0, Z0, Z0
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2694
+
+again2693:
+	VMOVUPS.Z    (DI), K1, Z1
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z1, Z2, Z0
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2693
+
+done2694:
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	CMPQ          R10, $0x08
+	JLE           few2695
+	VADDPD        (R8), Z1, Z1
+	VMOVUPD       Z1, (R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     64(R8), K2, Z1
+	VADDPD        Z1, Z0, Z0
+	TESTQ         $0x00000007, SI
+	JNZ           partial2697
+	VMOVUPD       Z0, 64(R8)
+	JMP           stored2700
+
+partial2697:
+	LEAQ       64(R8), DI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2698
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2698:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2699
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2699:
+	TESTQ  $0x00000001, SI
+	JZ     stored2700
+	VMOVSD X0, (DI)
+
+stored2700:
+	JMP added2696
+
+few2695:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z (R8), K2, Z0
+	VADDPD    Z0, Z1, Z1
+	TESTQ     $0x00000007, R10
+	JNZ       partial2701
+	VMOVUPD   Z1, (R8)
+	JMP       stored2704
+
+partial2701:
+	LEAQ       (R8), SI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2702
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2702:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2703
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2703:
+	TESTQ  $0x00000001, R10
+	JZ     stored2704
+	VMOVSD X0, (SI)
+
+stored2704:
+added2696:
+	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2653
+	JGE  tile2691
 
-tiles2654:
-	JMP done2457
+tiles2692:
+	JMP done2495
 
-wider2470:
+wider2508:
 	CMPQ  R10, $0x00000020
-	JGT   wider2667
+	JGT   wider2705
 	SUBQ  $0x00000010, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -36868,9 +38107,9 @@ wider2470:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2669
+	JLT   tiles2707
 
-tile2668:
+tile2706:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -36886,9 +38125,9 @@ tile2668:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2671
+	JLE    done2709
 
-again2670:
+again2708:
 	VMOVUPS      (DI), Z10
 	VMOVUPS.Z    64(DI), K1, Z11
 	VBROADCASTSS (SI), Z12
@@ -36909,9 +38148,9 @@ again2670:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2670
+	JNZ          again2708
 
-done2671:
+done2709:
 	VCVTPS2PD     Y0, Z10
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -36923,7 +38162,7 @@ done2671:
 	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2672
+	JLE           few2710
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -36933,68 +38172,68 @@ done2671:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2674
+	JNZ           partial2712
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2677
+	JMP           stored2715
 
-partial2674:
+partial2712:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2675
+	JZ         noFour2713
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2675:
+noFour2713:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2676
+	JZ         noTwo2714
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2676:
+noTwo2714:
 	TESTQ  $0x00000001, SI
-	JZ     stored2677
+	JZ     stored2715
 	VMOVSD X0, (DI)
 
-stored2677:
-	JMP added2673
+stored2715:
+	JMP added2711
 
-few2672:
+few2710:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2678
+	JNZ       partial2716
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2681
+	JMP       stored2719
 
-partial2678:
+partial2716:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2679
+	JZ         noFour2717
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2679:
+noFour2717:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2680
+	JZ         noTwo2718
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2680:
+noTwo2718:
 	TESTQ  $0x00000001, R10
-	JZ     stored2681
+	JZ     stored2719
 	VMOVSD X0, (SI)
 
-stored2681:
-added2673:
+stored2719:
+added2711:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y2, Z0
 	VEXTRACTF64X4 $0x01, Z2, Y1
@@ -37007,7 +38246,7 @@ added2673:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2682
+	JLE           few2720
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -37017,68 +38256,68 @@ added2673:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2684
+	JNZ           partial2722
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2687
+	JMP           stored2725
 
-partial2684:
+partial2722:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2685
+	JZ         noFour2723
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2685:
+noFour2723:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2686
+	JZ         noTwo2724
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2686:
+noTwo2724:
 	TESTQ  $0x00000001, SI
-	JZ     stored2687
+	JZ     stored2725
 	VMOVSD X0, (DI)
 
-stored2687:
-	JMP added2683
+stored2725:
+	JMP added2721
 
-few2682:
+few2720:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2688
+	JNZ       partial2726
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2691
+	JMP       stored2729
 
-partial2688:
+partial2726:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2689
+	JZ         noFour2727
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2689:
+noFour2727:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2690
+	JZ         noTwo2728
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2690:
+noTwo2728:
 	TESTQ  $0x00000001, R10
-	JZ     stored2691
+	JZ     stored2729
 	VMOVSD X0, (SI)
 
-stored2691:
-added2683:
+stored2729:
+added2721:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -37091,7 +38330,7 @@ added2683:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2692
+	JLE           few2730
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -37101,68 +38340,68 @@ added2683:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2694
+	JNZ           partial2732
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2697
+	JMP           stored2735
 
-partial2694:
+partial2732:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2695
+	JZ         noFour2733
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2695:
+noFour2733:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2696
+	JZ         noTwo2734
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2696:
+noTwo2734:
 	TESTQ  $0x00000001, SI
-	JZ     stored2697
+	JZ     stored2735
 	VMOVSD X0, (DI)
 
-stored2697:
-	JMP added2693
+stored2735:
+	JMP added2731
 
-few2692:
+few2730:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2698
+	JNZ       partial2736
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2701
+	JMP       stored2739
 
-partial2698:
+partial2736:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2699
+	JZ         noFour2737
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2699:
+noFour2737:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2700
+	JZ         noTwo2738
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2700:
+noTwo2738:
 	TESTQ  $0x00000001, R10
-	JZ     stored2701
+	JZ     stored2739
 	VMOVSD X0, (SI)
 
-stored2701:
-added2693:
+stored2739:
+added2731:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -37175,7 +38414,7 @@ added2693:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2702
+	JLE           few2740
 	VADDPD        128(R8), Z0, Z0
 	VMOVUPD       Z0, 128(R8)
 	LEAQ          -8(R10), SI
@@ -37185,68 +38424,68 @@ added2693:
 	VMOVUPD.Z     192(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2704
+	JNZ           partial2742
 	VMOVUPD       Z1, 192(R8)
-	JMP           stored2707
+	JMP           stored2745
 
-partial2704:
+partial2742:
 	LEAQ       192(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2705
+	JZ         noFour2743
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2705:
+noFour2743:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2706
+	JZ         noTwo2744
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2706:
+noTwo2744:
 	TESTQ  $0x00000001, SI
-	JZ     stored2707
+	JZ     stored2745
 	VMOVSD X0, (DI)
 
-stored2707:
-	JMP added2703
+stored2745:
+	JMP added2741
 
-few2702:
+few2740:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 128(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2708
+	JNZ       partial2746
 	VMOVUPD   Z0, 128(R8)
-	JMP       stored2711
+	JMP       stored2749
 
-partial2708:
+partial2746:
 	LEAQ       128(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2709
+	JZ         noFour2747
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2709:
+noFour2747:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2710
+	JZ         noTwo2748
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2710:
+noTwo2748:
 	TESTQ  $0x00000001, R10
-	JZ     stored2711
+	JZ     stored2749
 	VMOVSD X0, (SI)
 
-stored2711:
-added2703:
+stored2749:
+added2741:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -37257,325 +38496,6 @@ added2703:
 	VMOVUPD       Z1, 64(R8)
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2712
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2714
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2717
-
-partial2714:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2715
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2715:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2716
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2716:
-	TESTQ  $0x00000001, SI
-	JZ     stored2717
-	VMOVSD X0, (DI)
-
-stored2717:
-	JMP added2713
-
-few2712:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2718
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2721
-
-partial2718:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2719
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2719:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2720
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2720:
-	TESTQ  $0x00000001, R10
-	JZ     stored2721
-	VMOVSD X0, (SI)
-
-stored2721:
-added2713:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile2668
-
-tiles2669:
-	CMPQ R11, $0x00000002
-	JLT  tiles2723
-
-tile2722:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2725
-
-again2724:
-	VMOVUPS      (DI), Z4
-	VMOVUPS.Z    64(DI), K1, Z5
-	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z4, Z6, Z0
-	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS 4(SI), Z6
-	VFMADD231PS  Z4, Z6, Z2
-	VFMADD231PS  Z5, Z6, Z3
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2724
-
-done2725:
-	VCVTPS2PD     Y0, Z4
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z4, Z4
-	VMOVUPD       Z4, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2726
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2728
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2731
-
-partial2728:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2729
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2729:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2730
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2730:
-	TESTQ  $0x00000001, SI
-	JZ     stored2731
-	VMOVSD X0, (DI)
-
-stored2731:
-	JMP added2727
-
-few2726:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2732
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2735
-
-partial2732:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2733
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2733:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2734
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2734:
-	TESTQ  $0x00000001, R10
-	JZ     stored2735
-	VMOVSD X0, (SI)
-
-stored2735:
-added2727:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2736
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     192(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2738
-	VMOVUPD       Z1, 192(R8)
-	JMP           stored2741
-
-partial2738:
-	LEAQ       192(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2739
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2739:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2740
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2740:
-	TESTQ  $0x00000001, SI
-	JZ     stored2741
-	VMOVSD X0, (DI)
-
-stored2741:
-	JMP added2737
-
-few2736:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 128(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2742
-	VMOVUPD   Z0, 128(R8)
-	JMP       stored2745
-
-partial2742:
-	LEAQ       128(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2743
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2743:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2744
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2744:
-	TESTQ  $0x00000001, R10
-	JZ     stored2745
-	VMOVSD X0, (SI)
-
-stored2745:
-added2737:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile2722
-
-tiles2723:
-	CMPQ R11, $0x00000001
-	JLT  tiles2747
-
-tile2746:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2749
-
-again2748:
-	VMOVUPS      (DI), Z2
-	VMOVUPS.Z    64(DI), K1, Z3
-	VBROADCASTSS (SI), Z4
-	VFMADD231PS  Z2, Z4, Z0
-	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2748
-
-done2749:
-	VCVTPS2PD     Y0, Z2
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z2, Z2
-	VMOVUPD       Z2, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2750
@@ -37651,17 +38571,336 @@ noTwo2758:
 stored2759:
 added2751:
 	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile2706
+
+tiles2707:
+	CMPQ R11, $0x00000002
+	JLT  tiles2761
+
+tile2760:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2763
+
+again2762:
+	VMOVUPS      (DI), Z4
+	VMOVUPS.Z    64(DI), K1, Z5
+	VBROADCASTSS (SI), Z6
+	VFMADD231PS  Z4, Z6, Z0
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 4(SI), Z6
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z5, Z6, Z3
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2762
+
+done2763:
+	VCVTPS2PD     Y0, Z4
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z4, Z4
+	VMOVUPD       Z4, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2764
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2766
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2769
+
+partial2766:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2767
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2767:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2768
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2768:
+	TESTQ  $0x00000001, SI
+	JZ     stored2769
+	VMOVSD X0, (DI)
+
+stored2769:
+	JMP added2765
+
+few2764:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2770
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2773
+
+partial2770:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2771
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2771:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2772
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2772:
+	TESTQ  $0x00000001, R10
+	JZ     stored2773
+	VMOVSD X0, (SI)
+
+stored2773:
+added2765:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2774
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2776
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2779
+
+partial2776:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2777
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2777:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2778
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2778:
+	TESTQ  $0x00000001, SI
+	JZ     stored2779
+	VMOVSD X0, (DI)
+
+stored2779:
+	JMP added2775
+
+few2774:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2780
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2783
+
+partial2780:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2781
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2781:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2782
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2782:
+	TESTQ  $0x00000001, R10
+	JZ     stored2783
+	VMOVSD X0, (SI)
+
+stored2783:
+added2775:
+	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile2760
+
+tiles2761:
+	CMPQ R11, $0x00000001
+	JLT  tiles2785
+
+tile2784:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2787
+
+again2786:
+	VMOVUPS      (DI), Z2
+	VMOVUPS.Z    64(DI), K1, Z3
+	VBROADCASTSS (SI), Z4
+	VFMADD231PS  Z2, Z4, Z0
+	VFMADD231PS  Z3, Z4, Z1
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2786
+
+done2787:
+	VCVTPS2PD     Y0, Z2
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z2, Z2
+	VMOVUPD       Z2, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2788
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     192(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2790
+	VMOVUPD       Z1, 192(R8)
+	JMP           stored2793
+
+partial2790:
+	LEAQ       192(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2791
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2791:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2792
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2792:
+	TESTQ  $0x00000001, SI
+	JZ     stored2793
+	VMOVSD X0, (DI)
+
+stored2793:
+	JMP added2789
+
+few2788:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 128(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2794
+	VMOVUPD   Z0, 128(R8)
+	JMP       stored2797
+
+partial2794:
+	LEAQ       128(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2795
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2795:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2796
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2796:
+	TESTQ  $0x00000001, R10
+	JZ     stored2797
+	VMOVSD X0, (SI)
+
+stored2797:
+added2789:
+	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2746
+	JGE  tile2784
 
-tiles2747:
-	JMP done2457
+tiles2785:
+	JMP done2495
 
-wider2667:
+wider2705:
 	CMPQ  R10, $0x00000030
-	JGT   wider2760
+	JGT   wider2798
 	SUBQ  $0x00000020, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -37672,9 +38911,9 @@ wider2667:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2762
+	JLT   tiles2800
 
-tile2761:
+tile2799:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -37695,9 +38934,9 @@ tile2761:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2764
+	JLE    done2802
 
-again2763:
+again2801:
 	VMOVUPS      (DI), Z15
 	VMOVUPS      64(DI), Z16
 	VMOVUPS.Z    128(DI), K1, Z17
@@ -37724,9 +38963,9 @@ again2763:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2763
+	JNZ          again2801
 
-done2764:
+done2802:
 	VCVTPS2PD     Y0, Z15
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -37745,7 +38984,7 @@ done2764:
 	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2765
+	JLE           few2803
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37755,68 +38994,68 @@ done2764:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2767
+	JNZ           partial2805
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2770
+	JMP           stored2808
 
-partial2767:
+partial2805:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2768
+	JZ         noFour2806
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2768:
+noFour2806:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2769
+	JZ         noTwo2807
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2769:
+noTwo2807:
 	TESTQ  $0x00000001, SI
-	JZ     stored2770
+	JZ     stored2808
 	VMOVSD X0, (DI)
 
-stored2770:
-	JMP added2766
+stored2808:
+	JMP added2804
 
-few2765:
+few2803:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2771
+	JNZ       partial2809
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2774
+	JMP       stored2812
 
-partial2771:
+partial2809:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2772
+	JZ         noFour2810
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2772:
+noFour2810:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2773
+	JZ         noTwo2811
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2773:
+noTwo2811:
 	TESTQ  $0x00000001, R10
-	JZ     stored2774
+	JZ     stored2812
 	VMOVSD X0, (SI)
 
-stored2774:
-added2766:
+stored2812:
+added2804:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y3, Z0
 	VEXTRACTF64X4 $0x01, Z3, Y1
@@ -37836,7 +39075,7 @@ added2766:
 	VEXTRACTF64X4 $0x01, Z5, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2775
+	JLE           few2813
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37846,68 +39085,68 @@ added2766:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2777
+	JNZ           partial2815
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2780
+	JMP           stored2818
 
-partial2777:
+partial2815:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2778
+	JZ         noFour2816
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2778:
+noFour2816:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2779
+	JZ         noTwo2817
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2779:
+noTwo2817:
 	TESTQ  $0x00000001, SI
-	JZ     stored2780
+	JZ     stored2818
 	VMOVSD X0, (DI)
 
-stored2780:
-	JMP added2776
+stored2818:
+	JMP added2814
 
-few2775:
+few2813:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2781
+	JNZ       partial2819
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2784
+	JMP       stored2822
 
-partial2781:
+partial2819:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2782
+	JZ         noFour2820
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2782:
+noFour2820:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2783
+	JZ         noTwo2821
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2783:
+noTwo2821:
 	TESTQ  $0x00000001, R10
-	JZ     stored2784
+	JZ     stored2822
 	VMOVSD X0, (SI)
 
-stored2784:
-added2776:
+stored2822:
+added2814:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y6, Z0
 	VEXTRACTF64X4 $0x01, Z6, Y1
@@ -37927,7 +39166,7 @@ added2776:
 	VEXTRACTF64X4 $0x01, Z8, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2785
+	JLE           few2823
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -37937,68 +39176,68 @@ added2776:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2787
+	JNZ           partial2825
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2790
+	JMP           stored2828
 
-partial2787:
+partial2825:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2788
+	JZ         noFour2826
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2788:
+noFour2826:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2789
+	JZ         noTwo2827
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2789:
+noTwo2827:
 	TESTQ  $0x00000001, SI
-	JZ     stored2790
+	JZ     stored2828
 	VMOVSD X0, (DI)
 
-stored2790:
-	JMP added2786
+stored2828:
+	JMP added2824
 
-few2785:
+few2823:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2791
+	JNZ       partial2829
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2794
+	JMP       stored2832
 
-partial2791:
+partial2829:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2792
+	JZ         noFour2830
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2792:
+noFour2830:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2793
+	JZ         noTwo2831
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2793:
+noTwo2831:
 	TESTQ  $0x00000001, R10
-	JZ     stored2794
+	JZ     stored2832
 	VMOVSD X0, (SI)
 
-stored2794:
-added2786:
+stored2832:
+added2824:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y9, Z0
 	VEXTRACTF64X4 $0x01, Z9, Y1
@@ -38018,7 +39257,7 @@ added2786:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2795
+	JLE           few2833
 	VADDPD        256(R8), Z0, Z0
 	VMOVUPD       Z0, 256(R8)
 	LEAQ          -8(R10), SI
@@ -38028,68 +39267,68 @@ added2786:
 	VMOVUPD.Z     320(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2797
+	JNZ           partial2835
 	VMOVUPD       Z1, 320(R8)
-	JMP           stored2800
+	JMP           stored2838
 
-partial2797:
+partial2835:
 	LEAQ       320(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2798
+	JZ         noFour2836
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2798:
+noFour2836:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2799
+	JZ         noTwo2837
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2799:
+noTwo2837:
 	TESTQ  $0x00000001, SI
-	JZ     stored2800
+	JZ     stored2838
 	VMOVSD X0, (DI)
 
-stored2800:
-	JMP added2796
+stored2838:
+	JMP added2834
 
-few2795:
+few2833:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 256(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2801
+	JNZ       partial2839
 	VMOVUPD   Z0, 256(R8)
-	JMP       stored2804
+	JMP       stored2842
 
-partial2801:
+partial2839:
 	LEAQ       256(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2802
+	JZ         noFour2840
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2802:
+noFour2840:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2803
+	JZ         noTwo2841
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2803:
+noTwo2841:
 	TESTQ  $0x00000001, R10
-	JZ     stored2804
+	JZ     stored2842
 	VMOVSD X0, (SI)
 
-stored2804:
-added2796:
+stored2842:
+added2834:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -38107,354 +39346,6 @@ added2796:
 	VMOVUPD       Z1, 192(R8)
 	VCVTPS2PD     Y14, Z0
 	VEXTRACTF64X4 $0x01, Z14, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2805
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2807
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2810
-
-partial2807:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2808
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2808:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2809
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2809:
-	TESTQ  $0x00000001, SI
-	JZ     stored2810
-	VMOVSD X0, (DI)
-
-stored2810:
-	JMP added2806
-
-few2805:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2811
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2814
-
-partial2811:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2812
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2812:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2813
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2813:
-	TESTQ  $0x00000001, R10
-	JZ     stored2814
-	VMOVSD X0, (SI)
-
-stored2814:
-added2806:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile2761
-
-tiles2762:
-	CMPQ R11, $0x00000002
-	JLT  tiles2816
-
-tile2815:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2818
-
-again2817:
-	VMOVUPS      (DI), Z6
-	VMOVUPS      64(DI), Z7
-	VMOVUPS.Z    128(DI), K1, Z8
-	VBROADCASTSS (SI), Z9
-	VFMADD231PS  Z6, Z9, Z0
-	VFMADD231PS  Z7, Z9, Z1
-	VFMADD231PS  Z8, Z9, Z2
-	VBROADCASTSS 4(SI), Z9
-	VFMADD231PS  Z6, Z9, Z3
-	VFMADD231PS  Z7, Z9, Z4
-	VFMADD231PS  Z8, Z9, Z5
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2817
-
-done2818:
-	VCVTPS2PD     Y0, Z6
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z6, Z6
-	VMOVUPD       Z6, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2819
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2821
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2824
-
-partial2821:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2822
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2822:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2823
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2823:
-	TESTQ  $0x00000001, SI
-	JZ     stored2824
-	VMOVSD X0, (DI)
-
-stored2824:
-	JMP added2820
-
-few2819:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2825
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2828
-
-partial2825:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2826
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2826:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2827
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2827:
-	TESTQ  $0x00000001, R10
-	JZ     stored2828
-	VMOVSD X0, (SI)
-
-stored2828:
-added2820:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2829
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     320(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2831
-	VMOVUPD       Z1, 320(R8)
-	JMP           stored2834
-
-partial2831:
-	LEAQ       320(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2832
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2832:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2833
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2833:
-	TESTQ  $0x00000001, SI
-	JZ     stored2834
-	VMOVSD X0, (DI)
-
-stored2834:
-	JMP added2830
-
-few2829:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 256(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2835
-	VMOVUPD   Z0, 256(R8)
-	JMP       stored2838
-
-partial2835:
-	LEAQ       256(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2836
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2836:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2837
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2837:
-	TESTQ  $0x00000001, R10
-	JZ     stored2838
-	VMOVSD X0, (SI)
-
-stored2838:
-added2830:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile2815
-
-tiles2816:
-	CMPQ R11, $0x00000001
-	JLT  tiles2840
-
-tile2839:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2842
-
-again2841:
-	VMOVUPS      (DI), Z3
-	VMOVUPS      64(DI), Z4
-	VMOVUPS.Z    128(DI), K1, Z5
-	VBROADCASTSS (SI), Z6
-	VFMADD231PS  Z3, Z6, Z0
-	VFMADD231PS  Z4, Z6, Z1
-	VFMADD231PS  Z5, Z6, Z2
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2841
-
-done2842:
-	VCVTPS2PD     Y0, Z3
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z3, Z3
-	VMOVUPD       Z3, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2843
@@ -38530,15 +39421,363 @@ noTwo2851:
 stored2852:
 added2844:
 	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile2799
+
+tiles2800:
+	CMPQ R11, $0x00000002
+	JLT  tiles2854
+
+tile2853:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2856
+
+again2855:
+	VMOVUPS      (DI), Z6
+	VMOVUPS      64(DI), Z7
+	VMOVUPS.Z    128(DI), K1, Z8
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z6, Z9, Z0
+	VFMADD231PS  Z7, Z9, Z1
+	VFMADD231PS  Z8, Z9, Z2
+	VBROADCASTSS 4(SI), Z9
+	VFMADD231PS  Z6, Z9, Z3
+	VFMADD231PS  Z7, Z9, Z4
+	VFMADD231PS  Z8, Z9, Z5
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2855
+
+done2856:
+	VCVTPS2PD     Y0, Z6
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z6, Z6
+	VMOVUPD       Z6, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2857
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2859
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2862
+
+partial2859:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2860
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2860:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2861
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2861:
+	TESTQ  $0x00000001, SI
+	JZ     stored2862
+	VMOVSD X0, (DI)
+
+stored2862:
+	JMP added2858
+
+few2857:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2863
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2866
+
+partial2863:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2864
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2864:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2865
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2865:
+	TESTQ  $0x00000001, R10
+	JZ     stored2866
+	VMOVSD X0, (SI)
+
+stored2866:
+added2858:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2867
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2869
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2872
+
+partial2869:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2870
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2870:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2871
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2871:
+	TESTQ  $0x00000001, SI
+	JZ     stored2872
+	VMOVSD X0, (DI)
+
+stored2872:
+	JMP added2868
+
+few2867:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2873
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2876
+
+partial2873:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2874
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2874:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2875
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2875:
+	TESTQ  $0x00000001, R10
+	JZ     stored2876
+	VMOVSD X0, (SI)
+
+stored2876:
+added2868:
+	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile2853
+
+tiles2854:
+	CMPQ R11, $0x00000001
+	JLT  tiles2878
+
+tile2877:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2880
+
+again2879:
+	VMOVUPS      (DI), Z3
+	VMOVUPS      64(DI), Z4
+	VMOVUPS.Z    128(DI), K1, Z5
+	VBROADCASTSS (SI), Z6
+	VFMADD231PS  Z3, Z6, Z0
+	VFMADD231PS  Z4, Z6, Z1
+	VFMADD231PS  Z5, Z6, Z2
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2879
+
+done2880:
+	VCVTPS2PD     Y0, Z3
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z3, Z3
+	VMOVUPD       Z3, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2881
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     320(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2883
+	VMOVUPD       Z1, 320(R8)
+	JMP           stored2886
+
+partial2883:
+	LEAQ       320(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2884
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2884:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2885
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2885:
+	TESTQ  $0x00000001, SI
+	JZ     stored2886
+	VMOVSD X0, (DI)
+
+stored2886:
+	JMP added2882
+
+few2881:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 256(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2887
+	VMOVUPD   Z0, 256(R8)
+	JMP       stored2890
+
+partial2887:
+	LEAQ       256(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2888
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2888:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2889
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2889:
+	TESTQ  $0x00000001, R10
+	JZ     stored2890
+	VMOVSD X0, (SI)
+
+stored2890:
+added2882:
+	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2839
+	JGE  tile2877
 
-tiles2840:
-	JMP done2457
+tiles2878:
+	JMP done2495
 
-wider2760:
+wider2798:
 	SUBQ  $0x00000030, R10
 	MOVQ  $-1, BX
 	BZHIQ R10, BX, BX
@@ -38549,9 +39788,9 @@ wider2760:
 	ADDQ  R9, R8
 	MOVQ  d+80(FP), R11
 	CMPQ  R11, $0x00000005
-	JLT   tiles2855
+	JLT   tiles2893
 
-tile2854:
+tile2892:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -38577,9 +39816,9 @@ tile2854:
 	MOVQ   BX, SI
 	MOVQ   rows+72(FP), R12
 	TESTQ  R12, R12
-	JLE    done2857
+	JLE    done2895
 
-again2856:
+again2894:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
 	VMOVUPS      128(DI), Z22
@@ -38612,9 +39851,9 @@ again2856:
 	ADDQ         CX, SI
 	ADDQ         AX, DI
 	DECQ         R12
-	JNZ          again2856
+	JNZ          again2894
 
-done2857:
+done2895:
 	VCVTPS2PD     Y0, Z20
 	VEXTRACTF64X4 $0x01, Z0, Y0
 	VCVTPS2PD     Y0, Z0
@@ -38640,7 +39879,7 @@ done2857:
 	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2858
+	JLE           few2896
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38650,68 +39889,68 @@ done2857:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2860
+	JNZ           partial2898
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2863
+	JMP           stored2901
 
-partial2860:
+partial2898:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2861
+	JZ         noFour2899
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2861:
+noFour2899:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2862
+	JZ         noTwo2900
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2862:
+noTwo2900:
 	TESTQ  $0x00000001, SI
-	JZ     stored2863
+	JZ     stored2901
 	VMOVSD X0, (DI)
 
-stored2863:
-	JMP added2859
+stored2901:
+	JMP added2897
 
-few2858:
+few2896:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2864
+	JNZ       partial2902
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2867
+	JMP       stored2905
 
-partial2864:
+partial2902:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2865
+	JZ         noFour2903
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2865:
+noFour2903:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2866
+	JZ         noTwo2904
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2866:
+noTwo2904:
 	TESTQ  $0x00000001, R10
-	JZ     stored2867
+	JZ     stored2905
 	VMOVSD X0, (SI)
 
-stored2867:
-added2859:
+stored2905:
+added2897:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y4, Z0
 	VEXTRACTF64X4 $0x01, Z4, Y1
@@ -38738,7 +39977,7 @@ added2859:
 	VEXTRACTF64X4 $0x01, Z7, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2868
+	JLE           few2906
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38748,68 +39987,68 @@ added2859:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2870
+	JNZ           partial2908
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2873
+	JMP           stored2911
 
-partial2870:
+partial2908:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2871
+	JZ         noFour2909
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2871:
+noFour2909:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2872
+	JZ         noTwo2910
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2872:
+noTwo2910:
 	TESTQ  $0x00000001, SI
-	JZ     stored2873
+	JZ     stored2911
 	VMOVSD X0, (DI)
 
-stored2873:
-	JMP added2869
+stored2911:
+	JMP added2907
 
-few2868:
+few2906:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2874
+	JNZ       partial2912
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2877
+	JMP       stored2915
 
-partial2874:
+partial2912:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2875
+	JZ         noFour2913
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2875:
+noFour2913:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2876
+	JZ         noTwo2914
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2876:
+noTwo2914:
 	TESTQ  $0x00000001, R10
-	JZ     stored2877
+	JZ     stored2915
 	VMOVSD X0, (SI)
 
-stored2877:
-added2869:
+stored2915:
+added2907:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y8, Z0
 	VEXTRACTF64X4 $0x01, Z8, Y1
@@ -38836,7 +40075,7 @@ added2869:
 	VEXTRACTF64X4 $0x01, Z11, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2878
+	JLE           few2916
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38846,68 +40085,68 @@ added2869:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2880
+	JNZ           partial2918
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2883
+	JMP           stored2921
 
-partial2880:
+partial2918:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2881
+	JZ         noFour2919
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2881:
+noFour2919:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2882
+	JZ         noTwo2920
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2882:
+noTwo2920:
 	TESTQ  $0x00000001, SI
-	JZ     stored2883
+	JZ     stored2921
 	VMOVSD X0, (DI)
 
-stored2883:
-	JMP added2879
+stored2921:
+	JMP added2917
 
-few2878:
+few2916:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2884
+	JNZ       partial2922
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2887
+	JMP       stored2925
 
-partial2884:
+partial2922:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2885
+	JZ         noFour2923
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2885:
+noFour2923:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2886
+	JZ         noTwo2924
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2886:
+noTwo2924:
 	TESTQ  $0x00000001, R10
-	JZ     stored2887
+	JZ     stored2925
 	VMOVSD X0, (SI)
 
-stored2887:
-added2879:
+stored2925:
+added2917:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y12, Z0
 	VEXTRACTF64X4 $0x01, Z12, Y1
@@ -38934,7 +40173,7 @@ added2879:
 	VEXTRACTF64X4 $0x01, Z15, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
-	JLE           few2888
+	JLE           few2926
 	VADDPD        384(R8), Z0, Z0
 	VMOVUPD       Z0, 384(R8)
 	LEAQ          -8(R10), SI
@@ -38944,68 +40183,68 @@ added2879:
 	VMOVUPD.Z     448(R8), K2, Z0
 	VADDPD        Z0, Z1, Z1
 	TESTQ         $0x00000007, SI
-	JNZ           partial2890
+	JNZ           partial2928
 	VMOVUPD       Z1, 448(R8)
-	JMP           stored2893
+	JMP           stored2931
 
-partial2890:
+partial2928:
 	LEAQ       448(R8), DI
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour2891
+	JZ         noFour2929
 	VMOVUPD    Y0, (DI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, DI
 
-noFour2891:
+noFour2929:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo2892
+	JZ         noTwo2930
 	VMOVUPD    X0, (DI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, DI
 
-noTwo2892:
+noTwo2930:
 	TESTQ  $0x00000001, SI
-	JZ     stored2893
+	JZ     stored2931
 	VMOVSD X0, (DI)
 
-stored2893:
-	JMP added2889
+stored2931:
+	JMP added2927
 
-few2888:
+few2926:
 	MOVQ      $-1, SI
 	BZHIQ     R10, SI, SI
 	KMOVB     SI, K2
 	VMOVUPD.Z 384(R8), K2, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R10
-	JNZ       partial2894
+	JNZ       partial2932
 	VMOVUPD   Z0, 384(R8)
-	JMP       stored2897
+	JMP       stored2935
 
-partial2894:
+partial2932:
 	LEAQ       384(R8), SI
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R10
-	JZ         noFour2895
+	JZ         noFour2933
 	VMOVUPD    Y0, (SI)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, SI
 
-noFour2895:
+noFour2933:
 	TESTQ      $0x00000002, R10
-	JZ         noTwo2896
+	JZ         noTwo2934
 	VMOVUPD    X0, (SI)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, SI
 
-noTwo2896:
+noTwo2934:
 	TESTQ  $0x00000001, R10
-	JZ     stored2897
+	JZ     stored2935
 	VMOVSD X0, (SI)
 
-stored2897:
-added2889:
+stored2935:
+added2927:
 	ADDQ          DX, R8
 	VCVTPS2PD     Y16, Z0
 	VEXTRACTF64X4 $0x01, Z16, Y1
@@ -39030,383 +40269,6 @@ added2889:
 	VMOVUPD       Z1, 320(R8)
 	VCVTPS2PD     Y19, Z0
 	VEXTRACTF64X4 $0x01, Z19, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2898
-	VADDPD        384(R8), Z0, Z0
-	VMOVUPD       Z0, 384(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     448(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2900
-	VMOVUPD       Z1, 448(R8)
-	JMP           stored2903
-
-partial2900:
-	LEAQ       448(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2901
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2901:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2902
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2902:
-	TESTQ  $0x00000001, SI
-	JZ     stored2903
-	VMOVSD X0, (DI)
-
-stored2903:
-	JMP added2899
-
-few2898:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 384(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2904
-	VMOVUPD   Z0, 384(R8)
-	JMP       stored2907
-
-partial2904:
-	LEAQ       384(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2905
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2905:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2906
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2906:
-	TESTQ  $0x00000001, R10
-	JZ     stored2907
-	VMOVSD X0, (SI)
-
-stored2907:
-added2899:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile2854
-
-tiles2855:
-	CMPQ R11, $0x00000002
-	JLT  tiles2909
-
-tile2908:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2911
-
-again2910:
-	VMOVUPS      (DI), Z8
-	VMOVUPS      64(DI), Z9
-	VMOVUPS      128(DI), Z10
-	VMOVUPS.Z    192(DI), K1, Z11
-	VBROADCASTSS (SI), Z12
-	VFMADD231PS  Z8, Z12, Z0
-	VFMADD231PS  Z9, Z12, Z1
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Z11, Z12, Z3
-	VBROADCASTSS 4(SI), Z12
-	VFMADD231PS  Z8, Z12, Z4
-	VFMADD231PS  Z9, Z12, Z5
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2910
-
-done2911:
-	VCVTPS2PD     Y0, Z8
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z8, Z8
-	VMOVUPD       Z8, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	VADDPD        320(R8), Z1, Z1
-	VMOVUPD       Z1, 320(R8)
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2912
-	VADDPD        384(R8), Z0, Z0
-	VMOVUPD       Z0, 384(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     448(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2914
-	VMOVUPD       Z1, 448(R8)
-	JMP           stored2917
-
-partial2914:
-	LEAQ       448(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2915
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2915:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2916
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2916:
-	TESTQ  $0x00000001, SI
-	JZ     stored2917
-	VMOVSD X0, (DI)
-
-stored2917:
-	JMP added2913
-
-few2912:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 384(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2918
-	VMOVUPD   Z0, 384(R8)
-	JMP       stored2921
-
-partial2918:
-	LEAQ       384(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2919
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2919:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2920
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2920:
-	TESTQ  $0x00000001, R10
-	JZ     stored2921
-	VMOVSD X0, (SI)
-
-stored2921:
-added2913:
-	ADDQ          DX, R8
-	VCVTPS2PD     Y4, Z0
-	VEXTRACTF64X4 $0x01, Z4, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        (R8), Z0, Z0
-	VMOVUPD       Z0, (R8)
-	VADDPD        64(R8), Z1, Z1
-	VMOVUPD       Z1, 64(R8)
-	VCVTPS2PD     Y5, Z0
-	VEXTRACTF64X4 $0x01, Z5, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y6, Z0
-	VEXTRACTF64X4 $0x01, Z6, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	VADDPD        320(R8), Z1, Z1
-	VMOVUPD       Z1, 320(R8)
-	VCVTPS2PD     Y7, Z0
-	VEXTRACTF64X4 $0x01, Z7, Y1
-	VCVTPS2PD     Y1, Z1
-	CMPQ          R10, $0x08
-	JLE           few2922
-	VADDPD        384(R8), Z0, Z0
-	VMOVUPD       Z0, 384(R8)
-	LEAQ          -8(R10), SI
-	MOVQ          $-1, DI
-	BZHIQ         SI, DI, DI
-	KMOVB         DI, K2
-	VMOVUPD.Z     448(R8), K2, Z0
-	VADDPD        Z0, Z1, Z1
-	TESTQ         $0x00000007, SI
-	JNZ           partial2924
-	VMOVUPD       Z1, 448(R8)
-	JMP           stored2927
-
-partial2924:
-	LEAQ       448(R8), DI
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour2925
-	VMOVUPD    Y0, (DI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, DI
-
-noFour2925:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo2926
-	VMOVUPD    X0, (DI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, DI
-
-noTwo2926:
-	TESTQ  $0x00000001, SI
-	JZ     stored2927
-	VMOVSD X0, (DI)
-
-stored2927:
-	JMP added2923
-
-few2922:
-	MOVQ      $-1, SI
-	BZHIQ     R10, SI, SI
-	KMOVB     SI, K2
-	VMOVUPD.Z 384(R8), K2, Z1
-	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R10
-	JNZ       partial2928
-	VMOVUPD   Z0, 384(R8)
-	JMP       stored2931
-
-partial2928:
-	LEAQ       384(R8), SI
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R10
-	JZ         noFour2929
-	VMOVUPD    Y0, (SI)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, SI
-
-noFour2929:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo2930
-	VMOVUPD    X0, (SI)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, SI
-
-noTwo2930:
-	TESTQ  $0x00000001, R10
-	JZ     stored2931
-	VMOVSD X0, (SI)
-
-stored2931:
-added2923:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile2908
-
-tiles2909:
-	CMPQ R11, $0x00000001
-	JLT  tiles2933
-
-tile2932:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done2935
-
-again2934:
-	VMOVUPS      (DI), Z4
-	VMOVUPS      64(DI), Z5
-	VMOVUPS      128(DI), Z6
-	VMOVUPS.Z    192(DI), K1, Z7
-	VBROADCASTSS (SI), Z8
-	VFMADD231PS  Z4, Z8, Z0
-	VFMADD231PS  Z5, Z8, Z1
-	VFMADD231PS  Z6, Z8, Z2
-	VFMADD231PS  Z7, Z8, Z3
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again2934
-
-done2935:
-	VCVTPS2PD     Y0, Z4
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        (R8), Z4, Z4
-	VMOVUPD       Z4, (R8)
-	VADDPD        64(R8), Z0, Z0
-	VMOVUPD       Z0, 64(R8)
-	VCVTPS2PD     Y1, Z0
-	VEXTRACTF64X4 $0x01, Z1, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        128(R8), Z0, Z0
-	VMOVUPD       Z0, 128(R8)
-	VADDPD        192(R8), Z1, Z1
-	VMOVUPD       Z1, 192(R8)
-	VCVTPS2PD     Y2, Z0
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	VCVTPS2PD     Y1, Z1
-	VADDPD        256(R8), Z0, Z0
-	VMOVUPD       Z0, 256(R8)
-	VADDPD        320(R8), Z1, Z1
-	VMOVUPD       Z1, 320(R8)
-	VCVTPS2PD     Y3, Z0
-	VEXTRACTF64X4 $0x01, Z3, Y1
 	VCVTPS2PD     Y1, Z1
 	CMPQ          R10, $0x08
 	JLE           few2936
@@ -39482,19 +40344,396 @@ noTwo2944:
 stored2945:
 added2937:
 	ADDQ DX, R8
+	ADDQ $0x00000014, BX
+	SUBQ $0x00000005, R11
+	CMPQ R11, $0x00000005
+	JGE  tile2892
+
+tiles2893:
+	CMPQ R11, $0x00000002
+	JLT  tiles2947
+
+tile2946:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2949
+
+again2948:
+	VMOVUPS      (DI), Z8
+	VMOVUPS      64(DI), Z9
+	VMOVUPS      128(DI), Z10
+	VMOVUPS.Z    192(DI), K1, Z11
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z8, Z12, Z0
+	VFMADD231PS  Z9, Z12, Z1
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS 4(SI), Z12
+	VFMADD231PS  Z8, Z12, Z4
+	VFMADD231PS  Z9, Z12, Z5
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2948
+
+done2949:
+	VCVTPS2PD     Y0, Z8
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z8, Z8
+	VMOVUPD       Z8, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	VADDPD        320(R8), Z1, Z1
+	VMOVUPD       Z1, 320(R8)
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2950
+	VADDPD        384(R8), Z0, Z0
+	VMOVUPD       Z0, 384(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     448(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2952
+	VMOVUPD       Z1, 448(R8)
+	JMP           stored2955
+
+partial2952:
+	LEAQ       448(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2953
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2953:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2954
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2954:
+	TESTQ  $0x00000001, SI
+	JZ     stored2955
+	VMOVSD X0, (DI)
+
+stored2955:
+	JMP added2951
+
+few2950:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 384(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2956
+	VMOVUPD   Z0, 384(R8)
+	JMP       stored2959
+
+partial2956:
+	LEAQ       384(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2957
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2957:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2958
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2958:
+	TESTQ  $0x00000001, R10
+	JZ     stored2959
+	VMOVSD X0, (SI)
+
+stored2959:
+added2951:
+	ADDQ          DX, R8
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF64X4 $0x01, Z4, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        (R8), Z0, Z0
+	VMOVUPD       Z0, (R8)
+	VADDPD        64(R8), Z1, Z1
+	VMOVUPD       Z1, 64(R8)
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y6, Z0
+	VEXTRACTF64X4 $0x01, Z6, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	VADDPD        320(R8), Z1, Z1
+	VMOVUPD       Z1, 320(R8)
+	VCVTPS2PD     Y7, Z0
+	VEXTRACTF64X4 $0x01, Z7, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2960
+	VADDPD        384(R8), Z0, Z0
+	VMOVUPD       Z0, 384(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     448(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2962
+	VMOVUPD       Z1, 448(R8)
+	JMP           stored2965
+
+partial2962:
+	LEAQ       448(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2963
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2963:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2964
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2964:
+	TESTQ  $0x00000001, SI
+	JZ     stored2965
+	VMOVSD X0, (DI)
+
+stored2965:
+	JMP added2961
+
+few2960:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 384(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2966
+	VMOVUPD   Z0, 384(R8)
+	JMP       stored2969
+
+partial2966:
+	LEAQ       384(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2967
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2967:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2968
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2968:
+	TESTQ  $0x00000001, R10
+	JZ     stored2969
+	VMOVSD X0, (SI)
+
+stored2969:
+added2961:
+	ADDQ DX, R8
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000002, R11
+	CMPQ R11, $0x00000002
+	JGE  tile2946
+
+tiles2947:
+	CMPQ R11, $0x00000001
+	JLT  tiles2971
+
+tile2970:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   t_base+48(FP), DI
+	ADDQ   R9, DI
+	MOVQ   BX, SI
+	MOVQ   rows+72(FP), R12
+	TESTQ  R12, R12
+	JLE    done2973
+
+again2972:
+	VMOVUPS      (DI), Z4
+	VMOVUPS      64(DI), Z5
+	VMOVUPS      128(DI), Z6
+	VMOVUPS.Z    192(DI), K1, Z7
+	VBROADCASTSS (SI), Z8
+	VFMADD231PS  Z4, Z8, Z0
+	VFMADD231PS  Z5, Z8, Z1
+	VFMADD231PS  Z6, Z8, Z2
+	VFMADD231PS  Z7, Z8, Z3
+	ADDQ         CX, SI
+	ADDQ         AX, DI
+	DECQ         R12
+	JNZ          again2972
+
+done2973:
+	VCVTPS2PD     Y0, Z4
+	VEXTRACTF64X4 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        (R8), Z4, Z4
+	VMOVUPD       Z4, (R8)
+	VADDPD        64(R8), Z0, Z0
+	VMOVUPD       Z0, 64(R8)
+	VCVTPS2PD     Y1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        128(R8), Z0, Z0
+	VMOVUPD       Z0, 128(R8)
+	VADDPD        192(R8), Z1, Z1
+	VMOVUPD       Z1, 192(R8)
+	VCVTPS2PD     Y2, Z0
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        256(R8), Z0, Z0
+	VMOVUPD       Z0, 256(R8)
+	VADDPD        320(R8), Z1, Z1
+	VMOVUPD       Z1, 320(R8)
+	VCVTPS2PD     Y3, Z0
+	VEXTRACTF64X4 $0x01, Z3, Y1
+	VCVTPS2PD     Y1, Z1
+	CMPQ          R10, $0x08
+	JLE           few2974
+	VADDPD        384(R8), Z0, Z0
+	VMOVUPD       Z0, 384(R8)
+	LEAQ          -8(R10), SI
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVB         DI, K2
+	VMOVUPD.Z     448(R8), K2, Z0
+	VADDPD        Z0, Z1, Z1
+	TESTQ         $0x00000007, SI
+	JNZ           partial2976
+	VMOVUPD       Z1, 448(R8)
+	JMP           stored2979
+
+partial2976:
+	LEAQ       448(R8), DI
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, SI
+	JZ         noFour2977
+	VMOVUPD    Y0, (DI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, DI
+
+noFour2977:
+	TESTQ      $0x00000002, SI
+	JZ         noTwo2978
+	VMOVUPD    X0, (DI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, DI
+
+noTwo2978:
+	TESTQ  $0x00000001, SI
+	JZ     stored2979
+	VMOVSD X0, (DI)
+
+stored2979:
+	JMP added2975
+
+few2974:
+	MOVQ      $-1, SI
+	BZHIQ     R10, SI, SI
+	KMOVB     SI, K2
+	VMOVUPD.Z 384(R8), K2, Z1
+	VADDPD    Z1, Z0, Z0
+	TESTQ     $0x00000007, R10
+	JNZ       partial2980
+	VMOVUPD   Z0, 384(R8)
+	JMP       stored2983
+
+partial2980:
+	LEAQ       384(R8), SI
+	VMOVAPD    Z0, Z0
+	TESTQ      $0x00000004, R10
+	JZ         noFour2981
+	VMOVUPD    Y0, (SI)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, SI
+
+noFour2981:
+	TESTQ      $0x00000002, R10
+	JZ         noTwo2982
+	VMOVUPD    X0, (SI)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, SI
+
+noTwo2982:
+	TESTQ  $0x00000001, R10
+	JZ     stored2983
+	VMOVSD X0, (SI)
+
+stored2983:
+added2975:
+	ADDQ DX, R8
 	ADDQ $0x00000004, BX
 	SUBQ $0x00000001, R11
 	CMPQ R11, $0x00000001
-	JGE  tile2932
+	JGE  tile2970
 
-tiles2933:
-done2457:
+tiles2971:
+done2495:
 	VZEROUPPER
 	RET
 
 // func regularProducts32x512(u *int, lo int, hi int) (safe bool)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, BMI2, CMOV, MMX+
-TEXT ·regularProducts32x512(SB), $0-25
+TEXT ·regularProducts32x512(SB), $8-25
 	MOVQ         lo+8(FP), AX
 	MOVQ         hi+16(FP), CX
 	DECQ         CX
@@ -39518,181 +40757,154 @@ TEXT ·regularProducts32x512(SB), $0-25
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few2946
+	JNE          few2984
 	MOVQ         536(DX), BX
 	MOVQ         264(DX), SI
 	MOVQ         48(DX), DI
+	LEAQ         -3(CX), R8
+	CMPQ         AX, R8
+	JG           rest2987
 
-group2948:
+group2986:
+	LEAQ       15(AX), R9
+	CMPQ       R9, CX
+	JG         none2990
+	CMPQ       560(DX), $0x00
+	JEQ        none2990
+	MOVLQSX    48(SI)(AX*4), R9
+	ANDQ       $-2, R9
+	SHLQ       $0x06, R9
+	PREFETCHT0 (DI)(R9*1)
+	PREFETCHT0 64(DI)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    48(R9)(AX*4), R9
+	SHLQ       $0x06, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	MOVLQSX    52(SI)(AX*4), R9
+	ANDQ       $-2, R9
+	SHLQ       $0x06, R9
+	PREFETCHT0 (DI)(R9*1)
+	PREFETCHT0 64(DI)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    52(R9)(AX*4), R9
+	SHLQ       $0x06, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	MOVLQSX    56(SI)(AX*4), R9
+	ANDQ       $-2, R9
+	SHLQ       $0x06, R9
+	PREFETCHT0 (DI)(R9*1)
+	PREFETCHT0 64(DI)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    56(R9)(AX*4), R9
+	SHLQ       $0x06, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	MOVLQSX    60(SI)(AX*4), R9
+	ANDQ       $-2, R9
+	SHLQ       $0x06, R9
+	PREFETCHT0 (DI)(R9*1)
+	PREFETCHT0 64(DI)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    60(R9)(AX*4), R9
+	SHLQ       $0x06, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
 	CMPQ       408(DX), $0x00
-	JEQ        near2949
-	LEAQ       12(AX), R8
-	CMPQ       R8, CX
-	CMOVQGT    CX, R8
+	JEQ        near2989
 	MOVQ       288(DX), R9
-	MOVLQSX    (R9)(R8*4), R8
-	MOVQ       96(DX), R9
-	MOVQ       (R9)(R8*8), R8
-	MOVQ       512(DX), R9
-	LEAQ       (R9)(R8*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	PREFETCHT0 128(R8)
-	PREFETCHT0 192(R8)
-	LEAQ       13(AX), R8
-	CMPQ       R8, CX
-	CMOVQGT    CX, R8
+	MOVLQSX    48(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       512(DX), R10
+	LEAQ       (R10)(R9*4), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
 	MOVQ       288(DX), R9
-	MOVLQSX    (R9)(R8*4), R8
-	MOVQ       96(DX), R9
-	MOVQ       (R9)(R8*8), R8
-	MOVQ       512(DX), R9
-	LEAQ       (R9)(R8*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	PREFETCHT0 128(R8)
-	PREFETCHT0 192(R8)
-	LEAQ       14(AX), R8
-	CMPQ       R8, CX
-	CMOVQGT    CX, R8
+	MOVLQSX    52(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       512(DX), R10
+	LEAQ       (R10)(R9*4), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
 	MOVQ       288(DX), R9
-	MOVLQSX    (R9)(R8*4), R8
-	MOVQ       96(DX), R9
-	MOVQ       (R9)(R8*8), R8
-	MOVQ       512(DX), R9
-	LEAQ       (R9)(R8*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	PREFETCHT0 128(R8)
-	PREFETCHT0 192(R8)
-	LEAQ       15(AX), R8
-	CMPQ       R8, CX
-	CMOVQGT    CX, R8
+	MOVLQSX    56(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       512(DX), R10
+	LEAQ       (R10)(R9*4), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
 	MOVQ       288(DX), R9
-	MOVLQSX    (R9)(R8*4), R8
-	MOVQ       96(DX), R9
-	MOVQ       (R9)(R8*8), R8
-	MOVQ       512(DX), R9
-	LEAQ       (R9)(R8*4), R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	PREFETCHT0 128(R8)
-	PREFETCHT0 192(R8)
+	MOVLQSX    60(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       512(DX), R10
+	LEAQ       (R10)(R9*4), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
 
-near2949:
-	LEAQ          (AX), R8
-	CMPQ          R8, CX
-	CMOVQGT       CX, R8
-	LEAQ          12(AX), R9
-	CMPQ          R9, CX
-	CMOVQGT       CX, R9
-	MOVLQSX       (SI)(R9*4), R10
-	ANDQ          $-2, R10
-	SHLQ          $0x06, R10
-	PREFETCHT0    (DI)(R10*1)
-	PREFETCHT0    64(DI)(R10*1)
-	MOVQ          312(DX), R10
-	MOVLQSX       (R10)(R9*4), R9
-	SHLQ          $0x06, R9
-	ADDQ          24(DX), R9
-	PREFETCHT0    (R9)
+near2989:
+none2990:
 	MOVQ          312(DX), R9
-	MOVLQSX       (R9)(R8*4), R9
+	MOVLQSX       (R9)(AX*4), R9
 	SHLQ          $0x06, R9
 	ADDQ          24(DX), R9
-	MOVLQSX       (SI)(R8*4), R8
-	XORQ          $0x01, R8
-	SHLQ          $0x06, R8
+	MOVLQSX       (SI)(AX*4), R10
+	XORQ          $0x01, R10
+	SHLQ          $0x06, R10
 	VBROADCASTSD  constants<>+704(SB), Z17
-	VMOVUPD       (DI)(R8*1), Z18
+	VMOVUPD       (DI)(R10*1), Z18
 	VCMPPD        $0x04, Z17, Z18, K1
 	VMOVUPD       (R9), Z19
 	VSUBPD        Z18, Z19, K1, Z17
 	VCVTPD2PS     Z17, Y20
-	LEAQ          1(AX), R8
-	CMPQ          R8, CX
-	CMOVQGT       CX, R8
-	LEAQ          13(AX), R9
-	CMPQ          R9, CX
-	CMOVQGT       CX, R9
-	MOVLQSX       (SI)(R9*4), R10
-	ANDQ          $-2, R10
-	SHLQ          $0x06, R10
-	PREFETCHT0    (DI)(R10*1)
-	PREFETCHT0    64(DI)(R10*1)
-	MOVQ          312(DX), R10
-	MOVLQSX       (R10)(R9*4), R9
-	SHLQ          $0x06, R9
-	ADDQ          24(DX), R9
-	PREFETCHT0    (R9)
 	MOVQ          312(DX), R9
-	MOVLQSX       (R9)(R8*4), R9
+	MOVLQSX       4(R9)(AX*4), R9
 	SHLQ          $0x06, R9
 	ADDQ          24(DX), R9
-	MOVLQSX       (SI)(R8*4), R8
-	XORQ          $0x01, R8
-	SHLQ          $0x06, R8
+	MOVLQSX       4(SI)(AX*4), R10
+	XORQ          $0x01, R10
+	SHLQ          $0x06, R10
 	VBROADCASTSD  constants<>+704(SB), Z17
-	VMOVUPD       (DI)(R8*1), Z18
+	VMOVUPD       (DI)(R10*1), Z18
 	VCMPPD        $0x04, Z17, Z18, K1
 	VMOVUPD       (R9), Z19
 	VSUBPD        Z18, Z19, K1, Z17
 	VCVTPD2PS     Z17, Y17
 	VINSERTF64X4  $0x01, Y17, Z20, Z20
-	LEAQ          2(AX), R8
-	CMPQ          R8, CX
-	CMOVQGT       CX, R8
-	LEAQ          14(AX), R9
-	CMPQ          R9, CX
-	CMOVQGT       CX, R9
-	MOVLQSX       (SI)(R9*4), R10
-	ANDQ          $-2, R10
-	SHLQ          $0x06, R10
-	PREFETCHT0    (DI)(R10*1)
-	PREFETCHT0    64(DI)(R10*1)
-	MOVQ          312(DX), R10
-	MOVLQSX       (R10)(R9*4), R9
-	SHLQ          $0x06, R9
-	ADDQ          24(DX), R9
-	PREFETCHT0    (R9)
 	MOVQ          312(DX), R9
-	MOVLQSX       (R9)(R8*4), R9
+	MOVLQSX       8(R9)(AX*4), R9
 	SHLQ          $0x06, R9
 	ADDQ          24(DX), R9
-	MOVLQSX       (SI)(R8*4), R8
-	XORQ          $0x01, R8
-	SHLQ          $0x06, R8
+	MOVLQSX       8(SI)(AX*4), R10
+	XORQ          $0x01, R10
+	SHLQ          $0x06, R10
 	VBROADCASTSD  constants<>+704(SB), Z17
-	VMOVUPD       (DI)(R8*1), Z18
+	VMOVUPD       (DI)(R10*1), Z18
 	VCMPPD        $0x04, Z17, Z18, K1
 	VMOVUPD       (R9), Z19
 	VSUBPD        Z18, Z19, K1, Z17
 	VCVTPD2PS     Z17, Y21
-	LEAQ          3(AX), R8
-	CMPQ          R8, CX
-	CMOVQGT       CX, R8
-	LEAQ          15(AX), R9
-	CMPQ          R9, CX
-	CMOVQGT       CX, R9
-	MOVLQSX       (SI)(R9*4), R10
-	ANDQ          $-2, R10
-	SHLQ          $0x06, R10
-	PREFETCHT0    (DI)(R10*1)
-	PREFETCHT0    64(DI)(R10*1)
-	MOVQ          312(DX), R10
-	MOVLQSX       (R10)(R9*4), R9
-	SHLQ          $0x06, R9
-	ADDQ          24(DX), R9
-	PREFETCHT0    (R9)
 	MOVQ          312(DX), R9
-	MOVLQSX       (R9)(R8*4), R9
+	MOVLQSX       12(R9)(AX*4), R9
 	SHLQ          $0x06, R9
 	ADDQ          24(DX), R9
-	MOVLQSX       (SI)(R8*4), R8
-	XORQ          $0x01, R8
-	SHLQ          $0x06, R8
+	MOVLQSX       12(SI)(AX*4), R10
+	XORQ          $0x01, R10
+	SHLQ          $0x06, R10
 	VBROADCASTSD  constants<>+704(SB), Z17
-	VMOVUPD       (DI)(R8*1), Z18
+	VMOVUPD       (DI)(R10*1), Z18
 	VCMPPD        $0x04, Z17, Z18, K1
 	VMOVUPD       (R9), Z19
 	VSUBPD        Z18, Z19, K1, Z17
@@ -39704,42 +40916,39 @@ near2949:
 	VCMPPS        $0x05, Z1, Z21, K2
 	VMOVAPD       Z4, Z19
 	VFMADD231PS   Z3, Z20, Z19
-	VMOVAPD       Z4, Z23
-	VFMADD231PS   Z3, Z21, Z23
+	VMOVAPD       Z4, Z25
+	VFMADD231PS   Z3, Z21, Z25
 	VSUBPS        Z4, Z19, Z17
-	VSUBPS        Z4, Z23, Z18
+	VSUBPS        Z4, Z25, Z18
 	VFNMADD231PS  Z5, Z17, Z20
 	VFNMADD231PS  Z5, Z18, Z21
 	VPERMPS       Z10, Z19, Z19
-	VPERMPS       Z10, Z23, Z23
+	VPERMPS       Z10, Z25, Z25
 	VFNMADD231PS  Z6, Z17, Z20
 	VFNMADD231PS  Z6, Z18, Z21
-	VMOVAPD       Z9, Z24
-	VFMADD213PS   Z8, Z20, Z24
-	VMOVAPD       Z9, Z25
-	VFMADD213PS   Z8, Z21, Z25
-	VFMADD213PS   Z7, Z20, Z24
-	VFMADD213PS   Z7, Z21, Z25
+	VMOVAPD       Z9, Z26
+	VFMADD213PS   Z8, Z20, Z26
+	VMOVAPD       Z9, Z27
+	VFMADD213PS   Z8, Z21, Z27
+	VFMADD213PS   Z7, Z20, Z26
+	VFMADD213PS   Z7, Z21, Z27
 	VMULPS        Z19, Z20, Z20
-	VMULPS        Z23, Z21, Z21
-	VFMADD213PS   Z19, Z20, Z24
-	VFMADD213PS   Z23, Z21, Z25
-	VSCALEFPS.Z   Z17, Z24, K1, Z24
-	VSCALEFPS.Z   Z18, Z25, K2, Z25
-	VMOVUPS       Z24, (BX)
-	VMOVUPS       Z25, 64(BX)
-	LEAQ          (AX), R8
-	CMPQ          R8, CX
-	CMOVQGT       CX, R8
+	VMULPS        Z25, Z21, Z21
+	VFMADD213PS   Z19, Z20, Z26
+	VFMADD213PS   Z25, Z21, Z27
+	VSCALEFPS.Z   Z17, Z26, K1, Z26
+	VSCALEFPS.Z   Z18, Z27, K2, Z27
+	VMOVUPS       Z26, (BX)
+	VMOVUPS       Z27, 64(BX)
 	MOVQ          288(DX), R9
-	MOVLQSX       (R9)(R8*4), R9
+	MOVLQSX       (R9)(AX*4), R9
 	MOVQ          96(DX), R10
 	MOVQ          (R10)(R9*8), R9
 	MOVQ          512(DX), R10
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          (BX), R10
-	TESTB         $0x01, (SI)(R8*4)
-	JNZ           backward2950
+	TESTB         $0x01, (SI)(AX*4)
+	JNZ           backward2991
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -39753,44 +40962,41 @@ near2949:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2951
+	JMP           product2992
 
-backward2950:
+backward2991:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
-	VMULPS          128(R9), Z17, Z23
+	VMULPS          128(R9), Z17, Z25
 	VMULPS          192(R9), Z17, Z17
-	VUNPCKLPS       Z19, Z18, Z24
+	VUNPCKLPS       Z19, Z18, Z26
 	VUNPCKHPS       Z19, Z18, Z18
-	VADDPS          Z18, Z24, Z24
-	VUNPCKLPS       Z17, Z23, Z18
-	VUNPCKHPS       Z17, Z23, Z17
+	VADDPS          Z18, Z26, Z26
+	VUNPCKLPS       Z17, Z25, Z18
+	VUNPCKHPS       Z17, Z25, Z17
 	VADDPS          Z17, Z18, Z18
-	VUNPCKLPD       Z18, Z24, Z17
-	VUNPCKHPD       Z18, Z24, Z18
+	VUNPCKLPD       Z18, Z26, Z17
+	VUNPCKHPD       Z18, Z26, Z18
 	VADDPS          Z18, Z17, Z17
 	VPERMPS         Z17, Z11, Z18
 	VPERMPS         Z17, Z12, Z17
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2951:
+product2992:
 	VMOVUPS       Y17, (BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
-	LEAQ          1(AX), R8
-	CMPQ          R8, CX
-	CMOVQGT       CX, R8
 	MOVQ          288(DX), R9
-	MOVLQSX       (R9)(R8*4), R9
+	MOVLQSX       4(R9)(AX*4), R9
 	MOVQ          96(DX), R10
 	MOVQ          (R10)(R9*8), R9
 	MOVQ          512(DX), R10
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          32(BX), R10
-	TESTB         $0x01, (SI)(R8*4)
-	JNZ           backward2952
+	TESTB         $0x01, 4(SI)(AX*4)
+	JNZ           backward2993
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -39804,44 +41010,41 @@ product2951:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2953
+	JMP           product2994
 
-backward2952:
+backward2993:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
-	VMULPS          128(R9), Z17, Z23
+	VMULPS          128(R9), Z17, Z25
 	VMULPS          192(R9), Z17, Z17
-	VUNPCKLPS       Z19, Z18, Z24
+	VUNPCKLPS       Z19, Z18, Z26
 	VUNPCKHPS       Z19, Z18, Z18
-	VADDPS          Z18, Z24, Z24
-	VUNPCKLPS       Z17, Z23, Z18
-	VUNPCKHPS       Z17, Z23, Z17
+	VADDPS          Z18, Z26, Z26
+	VUNPCKLPS       Z17, Z25, Z18
+	VUNPCKHPS       Z17, Z25, Z17
 	VADDPS          Z17, Z18, Z18
-	VUNPCKLPD       Z18, Z24, Z17
-	VUNPCKHPD       Z18, Z24, Z18
+	VUNPCKLPD       Z18, Z26, Z17
+	VUNPCKHPD       Z18, Z26, Z18
 	VADDPS          Z18, Z17, Z17
 	VPERMPS         Z17, Z11, Z18
 	VPERMPS         Z17, Z12, Z17
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2953:
+product2994:
 	VMOVUPS       Y17, 32(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
-	LEAQ          2(AX), R8
-	CMPQ          R8, CX
-	CMOVQGT       CX, R8
 	MOVQ          288(DX), R9
-	MOVLQSX       (R9)(R8*4), R9
+	MOVLQSX       8(R9)(AX*4), R9
 	MOVQ          96(DX), R10
 	MOVQ          (R10)(R9*8), R9
 	MOVQ          512(DX), R10
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          64(BX), R10
-	TESTB         $0x01, (SI)(R8*4)
-	JNZ           backward2954
+	TESTB         $0x01, 8(SI)(AX*4)
+	JNZ           backward2995
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -39855,44 +41058,41 @@ product2953:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2955
+	JMP           product2996
 
-backward2954:
+backward2995:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
-	VMULPS          128(R9), Z17, Z23
+	VMULPS          128(R9), Z17, Z25
 	VMULPS          192(R9), Z17, Z17
-	VUNPCKLPS       Z19, Z18, Z24
+	VUNPCKLPS       Z19, Z18, Z26
 	VUNPCKHPS       Z19, Z18, Z18
-	VADDPS          Z18, Z24, Z24
-	VUNPCKLPS       Z17, Z23, Z18
-	VUNPCKHPS       Z17, Z23, Z17
+	VADDPS          Z18, Z26, Z26
+	VUNPCKLPS       Z17, Z25, Z18
+	VUNPCKHPS       Z17, Z25, Z17
 	VADDPS          Z17, Z18, Z18
-	VUNPCKLPD       Z18, Z24, Z17
-	VUNPCKHPD       Z18, Z24, Z18
+	VUNPCKLPD       Z18, Z26, Z17
+	VUNPCKHPD       Z18, Z26, Z18
 	VADDPS          Z18, Z17, Z17
 	VPERMPS         Z17, Z11, Z18
 	VPERMPS         Z17, Z12, Z17
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2955:
+product2996:
 	VMOVUPS       Y17, 64(BX)
 	VPSUBD.BCST   constants<>+3256(SB), Y17, Y17
 	VPMAXUD       Y17, Y0, Y0
-	LEAQ          3(AX), R8
-	CMPQ          R8, CX
-	CMOVQGT       CX, R8
 	MOVQ          288(DX), R9
-	MOVLQSX       (R9)(R8*4), R9
+	MOVLQSX       12(R9)(AX*4), R9
 	MOVQ          96(DX), R10
 	MOVQ          (R10)(R9*8), R9
 	MOVQ          512(DX), R10
 	LEAQ          (R10)(R9*4), R9
 	LEAQ          96(BX), R10
-	TESTB         $0x01, (SI)(R8*4)
-	JNZ           backward2956
+	TESTB         $0x01, 12(SI)(AX*4)
+	JNZ           backward2997
 	VMOVUPS       (R10), Y22
 	VPERMPS       Z22, Z13, Z17
 	VMULPS        (R9), Z17, Z17
@@ -39906,39 +41106,436 @@ product2955:
 	VEXTRACTF64X4 $0x01, Z17, Y18
 	VADDPS        Y18, Y17, Y18
 	VMOVAPS       Y18, Y17
-	JMP           product2957
+	JMP           product2998
 
-backward2956:
+backward2997:
 	VBROADCASTF64X4 (R10), Z17
 	VMULPS          (R9), Z17, Z18
 	VMULPS          64(R9), Z17, Z19
-	VMULPS          128(R9), Z17, Z23
+	VMULPS          128(R9), Z17, Z25
 	VMULPS          192(R9), Z17, Z17
-	VUNPCKLPS       Z19, Z18, Z24
+	VUNPCKLPS       Z19, Z18, Z26
 	VUNPCKHPS       Z19, Z18, Z18
-	VADDPS          Z18, Z24, Z24
-	VUNPCKLPS       Z17, Z23, Z18
-	VUNPCKHPS       Z17, Z23, Z17
+	VADDPS          Z18, Z26, Z26
+	VUNPCKLPS       Z17, Z25, Z18
+	VUNPCKHPS       Z17, Z25, Z17
 	VADDPS          Z17, Z18, Z18
-	VUNPCKLPD       Z18, Z24, Z17
-	VUNPCKHPD       Z18, Z24, Z18
+	VUNPCKLPD       Z18, Z26, Z17
+	VUNPCKHPD       Z18, Z26, Z18
 	VADDPS          Z18, Z17, Z17
 	VPERMPS         Z17, Z11, Z18
 	VPERMPS         Z17, Z12, Z17
 	VADDPS          Y17, Y18, Y18
 	VMOVAPS         Y18, Y17
 
-product2957:
+product2998:
 	VMOVUPS     Y17, 96(BX)
 	VPSUBD.BCST constants<>+3256(SB), Y17, Y17
 	VPMAXUD     Y17, Y0, Y0
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x04, AX
-	CMPQ        AX, CX
-	JLE         group2948
-	JMP         done2947
+	CMPQ        AX, R8
+	JLE         group2986
 
-few2946:
+rest2987:
+	CMPQ       AX, CX
+	JG         grouped2988
+	LEAQ       15(AX), R8
+	CMPQ       R8, CX
+	JG         none3000
+	CMPQ       560(DX), $0x00
+	JEQ        none3000
+	MOVLQSX    48(SI)(AX*4), R8
+	ANDQ       $-2, R8
+	SHLQ       $0x06, R8
+	PREFETCHT0 (DI)(R8*1)
+	PREFETCHT0 64(DI)(R8*1)
+	MOVQ       312(DX), R8
+	MOVLQSX    48(R8)(AX*4), R8
+	SHLQ       $0x06, R8
+	ADDQ       24(DX), R8
+	PREFETCHT0 (R8)
+	MOVLQSX    52(SI)(AX*4), R8
+	ANDQ       $-2, R8
+	SHLQ       $0x06, R8
+	PREFETCHT0 (DI)(R8*1)
+	PREFETCHT0 64(DI)(R8*1)
+	MOVQ       312(DX), R8
+	MOVLQSX    52(R8)(AX*4), R8
+	SHLQ       $0x06, R8
+	ADDQ       24(DX), R8
+	PREFETCHT0 (R8)
+	MOVLQSX    56(SI)(AX*4), R8
+	ANDQ       $-2, R8
+	SHLQ       $0x06, R8
+	PREFETCHT0 (DI)(R8*1)
+	PREFETCHT0 64(DI)(R8*1)
+	MOVQ       312(DX), R8
+	MOVLQSX    56(R8)(AX*4), R8
+	SHLQ       $0x06, R8
+	ADDQ       24(DX), R8
+	PREFETCHT0 (R8)
+	MOVLQSX    60(SI)(AX*4), R8
+	ANDQ       $-2, R8
+	SHLQ       $0x06, R8
+	PREFETCHT0 (DI)(R8*1)
+	PREFETCHT0 64(DI)(R8*1)
+	MOVQ       312(DX), R8
+	MOVLQSX    60(R8)(AX*4), R8
+	SHLQ       $0x06, R8
+	ADDQ       24(DX), R8
+	PREFETCHT0 (R8)
+	CMPQ       408(DX), $0x00
+	JEQ        near2999
+	MOVQ       288(DX), R8
+	MOVLQSX    48(R8)(AX*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       512(DX), R9
+	LEAQ       (R9)(R8*4), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	MOVQ       288(DX), R8
+	MOVLQSX    52(R8)(AX*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       512(DX), R9
+	LEAQ       (R9)(R8*4), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	MOVQ       288(DX), R8
+	MOVLQSX    56(R8)(AX*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       512(DX), R9
+	LEAQ       (R9)(R8*4), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+	MOVQ       288(DX), R8
+	MOVLQSX    60(R8)(AX*4), R8
+	MOVQ       96(DX), R9
+	MOVQ       (R9)(R8*8), R8
+	MOVQ       512(DX), R9
+	LEAQ       (R9)(R8*4), R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	PREFETCHT0 128(R8)
+	PREFETCHT0 192(R8)
+
+near2999:
+none3000:
+	LEAQ          (AX), R8
+	CMPQ          R8, CX
+	CMOVQGT       CX, R8
+	MOVQ          312(DX), R9
+	MOVLQSX       (R9)(R8*4), R9
+	SHLQ          $0x06, R9
+	ADDQ          24(DX), R9
+	MOVLQSX       (SI)(R8*4), R8
+	XORQ          $0x01, R8
+	SHLQ          $0x06, R8
+	VBROADCASTSD  constants<>+704(SB), Z17
+	VMOVUPD       (DI)(R8*1), Z18
+	VCMPPD        $0x04, Z17, Z18, K1
+	VMOVUPD       (R9), Z19
+	VSUBPD        Z18, Z19, K1, Z17
+	VCVTPD2PS     Z17, Y22
+	LEAQ          1(AX), R8
+	CMPQ          R8, CX
+	CMOVQGT       CX, R8
+	MOVQ          312(DX), R9
+	MOVLQSX       (R9)(R8*4), R9
+	SHLQ          $0x06, R9
+	ADDQ          24(DX), R9
+	MOVLQSX       (SI)(R8*4), R8
+	XORQ          $0x01, R8
+	SHLQ          $0x06, R8
+	VBROADCASTSD  constants<>+704(SB), Z17
+	VMOVUPD       (DI)(R8*1), Z18
+	VCMPPD        $0x04, Z17, Z18, K1
+	VMOVUPD       (R9), Z19
+	VSUBPD        Z18, Z19, K1, Z17
+	VCVTPD2PS     Z17, Y17
+	VINSERTF64X4  $0x01, Y17, Z22, Z22
+	LEAQ          2(AX), R8
+	CMPQ          R8, CX
+	CMOVQGT       CX, R8
+	MOVQ          312(DX), R9
+	MOVLQSX       (R9)(R8*4), R9
+	SHLQ          $0x06, R9
+	ADDQ          24(DX), R9
+	MOVLQSX       (SI)(R8*4), R8
+	XORQ          $0x01, R8
+	SHLQ          $0x06, R8
+	VBROADCASTSD  constants<>+704(SB), Z17
+	VMOVUPD       (DI)(R8*1), Z18
+	VCMPPD        $0x04, Z17, Z18, K1
+	VMOVUPD       (R9), Z19
+	VSUBPD        Z18, Z19, K1, Z17
+	VCVTPD2PS     Z17, Y23
+	LEAQ          3(AX), R8
+	CMPQ          R8, CX
+	CMOVQGT       CX, R8
+	MOVQ          312(DX), R9
+	MOVLQSX       (R9)(R8*4), R9
+	SHLQ          $0x06, R9
+	ADDQ          24(DX), R9
+	MOVLQSX       (SI)(R8*4), R8
+	XORQ          $0x01, R8
+	SHLQ          $0x06, R8
+	VBROADCASTSD  constants<>+704(SB), Z17
+	VMOVUPD       (DI)(R8*1), Z18
+	VCMPPD        $0x04, Z17, Z18, K1
+	VMOVUPD       (R9), Z19
+	VSUBPD        Z18, Z19, K1, Z17
+	VCVTPD2PS     Z17, Y17
+	VINSERTF64X4  $0x01, Y17, Z23, Z23
+	VMINPS        Z22, Z2, Z22
+	VMINPS        Z23, Z2, Z23
+	VCMPPS        $0x05, Z1, Z22, K1
+	VCMPPS        $0x05, Z1, Z23, K2
+	VMOVAPD       Z4, Z1
+	VFMADD231PS   Z3, Z22, Z1
+	VMOVAPD       Z4, Z2
+	VFMADD231PS   Z3, Z23, Z2
+	VSUBPS        Z4, Z1, Z3
+	VSUBPS        Z4, Z2, Z4
+	VFNMADD231PS  Z5, Z3, Z22
+	VFNMADD231PS  Z5, Z4, Z23
+	VPERMPS       Z10, Z1, Z1
+	VPERMPS       Z10, Z2, Z2
+	VFNMADD231PS  Z6, Z3, Z22
+	VFNMADD231PS  Z6, Z4, Z23
+	VMOVAPD       Z9, Z5
+	VFMADD213PS   Z8, Z22, Z5
+	VMOVAPD       Z9, Z6
+	VFMADD213PS   Z8, Z23, Z6
+	VFMADD213PS   Z7, Z22, Z5
+	VFMADD213PS   Z7, Z23, Z6
+	VMULPS        Z1, Z22, Z22
+	VMULPS        Z2, Z23, Z23
+	VFMADD213PS   Z1, Z22, Z5
+	VFMADD213PS   Z2, Z23, Z6
+	VSCALEFPS.Z   Z3, Z5, K1, Z5
+	VSCALEFPS.Z   Z4, Z6, K2, Z6
+	VMOVUPS       Z5, (BX)
+	VMOVUPS       Z6, 64(BX)
+	LEAQ          (AX), DI
+	CMPQ          DI, CX
+	CMOVQGT       CX, DI
+	MOVQ          288(DX), R8
+	MOVLQSX       (R8)(DI*4), R8
+	MOVQ          96(DX), R9
+	MOVQ          (R9)(R8*8), R8
+	MOVQ          512(DX), R9
+	LEAQ          (R9)(R8*4), R8
+	LEAQ          (BX), R9
+	TESTB         $0x01, (SI)(DI*4)
+	JNZ           backward3001
+	VMOVUPS       (R9), Y24
+	VPERMPS       Z24, Z13, Z1
+	VMULPS        (R8), Z1, Z1
+	VPERMPS       Z24, Z14, Z2
+	VMULPS        64(R8), Z2, Z2
+	VPERMPS       Z24, Z15, Z3
+	VFMADD231PS   128(R8), Z3, Z1
+	VPERMPS       Z24, Z16, Z3
+	VFMADD231PS   192(R8), Z3, Z2
+	VADDPS        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPS        Y2, Y1, Y2
+	VMOVAPS       Y2, Y1
+	JMP           product3002
+
+backward3001:
+	VBROADCASTF64X4 (R9), Z1
+	VMULPS          (R8), Z1, Z2
+	VMULPS          64(R8), Z1, Z3
+	VMULPS          128(R8), Z1, Z4
+	VMULPS          192(R8), Z1, Z1
+	VUNPCKLPS       Z3, Z2, Z5
+	VUNPCKHPS       Z3, Z2, Z2
+	VADDPS          Z2, Z5, Z5
+	VUNPCKLPS       Z1, Z4, Z2
+	VUNPCKHPS       Z1, Z4, Z1
+	VADDPS          Z1, Z2, Z2
+	VUNPCKLPD       Z2, Z5, Z1
+	VUNPCKHPD       Z2, Z5, Z2
+	VADDPS          Z2, Z1, Z1
+	VPERMPS         Z1, Z11, Z2
+	VPERMPS         Z1, Z12, Z1
+	VADDPS          Y1, Y2, Y2
+	VMOVAPS         Y2, Y1
+
+product3002:
+	VMOVUPS       Y1, (BX)
+	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
+	VPMAXUD       Y1, Y0, Y0
+	LEAQ          1(AX), DI
+	CMPQ          DI, CX
+	CMOVQGT       CX, DI
+	MOVQ          288(DX), R8
+	MOVLQSX       (R8)(DI*4), R8
+	MOVQ          96(DX), R9
+	MOVQ          (R9)(R8*8), R8
+	MOVQ          512(DX), R9
+	LEAQ          (R9)(R8*4), R8
+	LEAQ          32(BX), R9
+	TESTB         $0x01, (SI)(DI*4)
+	JNZ           backward3003
+	VMOVUPS       (R9), Y24
+	VPERMPS       Z24, Z13, Z1
+	VMULPS        (R8), Z1, Z1
+	VPERMPS       Z24, Z14, Z2
+	VMULPS        64(R8), Z2, Z2
+	VPERMPS       Z24, Z15, Z3
+	VFMADD231PS   128(R8), Z3, Z1
+	VPERMPS       Z24, Z16, Z3
+	VFMADD231PS   192(R8), Z3, Z2
+	VADDPS        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPS        Y2, Y1, Y2
+	VMOVAPS       Y2, Y1
+	JMP           product3004
+
+backward3003:
+	VBROADCASTF64X4 (R9), Z1
+	VMULPS          (R8), Z1, Z2
+	VMULPS          64(R8), Z1, Z3
+	VMULPS          128(R8), Z1, Z4
+	VMULPS          192(R8), Z1, Z1
+	VUNPCKLPS       Z3, Z2, Z5
+	VUNPCKHPS       Z3, Z2, Z2
+	VADDPS          Z2, Z5, Z5
+	VUNPCKLPS       Z1, Z4, Z2
+	VUNPCKHPS       Z1, Z4, Z1
+	VADDPS          Z1, Z2, Z2
+	VUNPCKLPD       Z2, Z5, Z1
+	VUNPCKHPD       Z2, Z5, Z2
+	VADDPS          Z2, Z1, Z1
+	VPERMPS         Z1, Z11, Z2
+	VPERMPS         Z1, Z12, Z1
+	VADDPS          Y1, Y2, Y2
+	VMOVAPS         Y2, Y1
+
+product3004:
+	VMOVUPS       Y1, 32(BX)
+	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
+	VPMAXUD       Y1, Y0, Y0
+	LEAQ          2(AX), DI
+	CMPQ          DI, CX
+	CMOVQGT       CX, DI
+	MOVQ          288(DX), R8
+	MOVLQSX       (R8)(DI*4), R8
+	MOVQ          96(DX), R9
+	MOVQ          (R9)(R8*8), R8
+	MOVQ          512(DX), R9
+	LEAQ          (R9)(R8*4), R8
+	LEAQ          64(BX), R9
+	TESTB         $0x01, (SI)(DI*4)
+	JNZ           backward3005
+	VMOVUPS       (R9), Y24
+	VPERMPS       Z24, Z13, Z1
+	VMULPS        (R8), Z1, Z1
+	VPERMPS       Z24, Z14, Z2
+	VMULPS        64(R8), Z2, Z2
+	VPERMPS       Z24, Z15, Z3
+	VFMADD231PS   128(R8), Z3, Z1
+	VPERMPS       Z24, Z16, Z3
+	VFMADD231PS   192(R8), Z3, Z2
+	VADDPS        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPS        Y2, Y1, Y2
+	VMOVAPS       Y2, Y1
+	JMP           product3006
+
+backward3005:
+	VBROADCASTF64X4 (R9), Z1
+	VMULPS          (R8), Z1, Z2
+	VMULPS          64(R8), Z1, Z3
+	VMULPS          128(R8), Z1, Z4
+	VMULPS          192(R8), Z1, Z1
+	VUNPCKLPS       Z3, Z2, Z5
+	VUNPCKHPS       Z3, Z2, Z2
+	VADDPS          Z2, Z5, Z5
+	VUNPCKLPS       Z1, Z4, Z2
+	VUNPCKHPS       Z1, Z4, Z1
+	VADDPS          Z1, Z2, Z2
+	VUNPCKLPD       Z2, Z5, Z1
+	VUNPCKHPD       Z2, Z5, Z2
+	VADDPS          Z2, Z1, Z1
+	VPERMPS         Z1, Z11, Z2
+	VPERMPS         Z1, Z12, Z1
+	VADDPS          Y1, Y2, Y2
+	VMOVAPS         Y2, Y1
+
+product3006:
+	VMOVUPS       Y1, 64(BX)
+	VPSUBD.BCST   constants<>+3256(SB), Y1, Y1
+	VPMAXUD       Y1, Y0, Y0
+	LEAQ          3(AX), AX
+	CMPQ          AX, CX
+	CMOVQGT       CX, AX
+	MOVQ          288(DX), CX
+	MOVLQSX       (CX)(AX*4), CX
+	MOVQ          96(DX), DI
+	MOVQ          (DI)(CX*8), CX
+	MOVQ          512(DX), DX
+	LEAQ          (DX)(CX*4), CX
+	LEAQ          96(BX), DX
+	TESTB         $0x01, (SI)(AX*4)
+	JNZ           backward3007
+	VMOVUPS       (DX), Y24
+	VPERMPS       Z24, Z13, Z1
+	VMULPS        (CX), Z1, Z1
+	VPERMPS       Z24, Z14, Z2
+	VMULPS        64(CX), Z2, Z2
+	VPERMPS       Z24, Z15, Z3
+	VFMADD231PS   128(CX), Z3, Z1
+	VPERMPS       Z24, Z16, Z3
+	VFMADD231PS   192(CX), Z3, Z2
+	VADDPS        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPS        Y2, Y1, Y2
+	VMOVAPS       Y2, Y1
+	JMP           product3008
+
+backward3007:
+	VBROADCASTF64X4 (DX), Z1
+	VMULPS          (CX), Z1, Z2
+	VMULPS          64(CX), Z1, Z3
+	VMULPS          128(CX), Z1, Z4
+	VMULPS          192(CX), Z1, Z1
+	VUNPCKLPS       Z3, Z2, Z5
+	VUNPCKHPS       Z3, Z2, Z2
+	VADDPS          Z2, Z5, Z5
+	VUNPCKLPS       Z1, Z4, Z2
+	VUNPCKHPS       Z1, Z4, Z1
+	VADDPS          Z1, Z2, Z2
+	VUNPCKLPD       Z2, Z5, Z1
+	VUNPCKHPD       Z2, Z5, Z2
+	VADDPS          Z2, Z1, Z1
+	VPERMPS         Z1, Z11, Z2
+	VPERMPS         Z1, Z12, Z1
+	VADDPS          Y1, Y2, Y2
+	VMOVAPS         Y2, Y1
+
+product3008:
+	VMOVUPS     Y1, 96(BX)
+	VPSUBD.BCST constants<>+3256(SB), Y1, Y1
+	VPMAXUD     Y1, Y0, Y0
+	ADDQ        $0x00000080, BX
+
+grouped2988:
+	JMP done2985
+
+few2984:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -39946,180 +41543,153 @@ few2946:
 	MOVQ  536(DX), SI
 	MOVQ  264(DX), DI
 	MOVQ  48(DX), R8
+	LEAQ  -3(CX), R9
+	CMPQ  AX, R9
+	JG    rest3010
 
-group2958:
+group3009:
+	LEAQ       15(AX), R10
+	CMPQ       R10, CX
+	JG         none3013
+	CMPQ       560(DX), $0x00
+	JEQ        none3013
+	MOVLQSX    48(DI)(AX*4), R10
+	ANDQ       $-2, R10
+	IMULQ      BX, R10
+	PREFETCHT0 (R8)(R10*1)
+	PREFETCHT0 64(R8)(R10*1)
+	MOVQ       312(DX), R10
+	MOVLQSX    48(R10)(AX*4), R10
+	IMULQ      BX, R10
+	ADDQ       24(DX), R10
+	PREFETCHT0 (R10)
+	MOVLQSX    52(DI)(AX*4), R10
+	ANDQ       $-2, R10
+	IMULQ      BX, R10
+	PREFETCHT0 (R8)(R10*1)
+	PREFETCHT0 64(R8)(R10*1)
+	MOVQ       312(DX), R10
+	MOVLQSX    52(R10)(AX*4), R10
+	IMULQ      BX, R10
+	ADDQ       24(DX), R10
+	PREFETCHT0 (R10)
+	MOVLQSX    56(DI)(AX*4), R10
+	ANDQ       $-2, R10
+	IMULQ      BX, R10
+	PREFETCHT0 (R8)(R10*1)
+	PREFETCHT0 64(R8)(R10*1)
+	MOVQ       312(DX), R10
+	MOVLQSX    56(R10)(AX*4), R10
+	IMULQ      BX, R10
+	ADDQ       24(DX), R10
+	PREFETCHT0 (R10)
+	MOVLQSX    60(DI)(AX*4), R10
+	ANDQ       $-2, R10
+	IMULQ      BX, R10
+	PREFETCHT0 (R8)(R10*1)
+	PREFETCHT0 64(R8)(R10*1)
+	MOVQ       312(DX), R10
+	MOVLQSX    60(R10)(AX*4), R10
+	IMULQ      BX, R10
+	ADDQ       24(DX), R10
+	PREFETCHT0 (R10)
 	CMPQ       408(DX), $0x00
-	JEQ        near2959
-	LEAQ       12(AX), R9
-	CMPQ       R9, CX
-	CMOVQGT    CX, R9
+	JEQ        near3012
 	MOVQ       288(DX), R10
-	MOVLQSX    (R10)(R9*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       512(DX), R10
-	LEAQ       (R10)(R9*4), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	PREFETCHT0 128(R9)
-	PREFETCHT0 192(R9)
-	LEAQ       13(AX), R9
-	CMPQ       R9, CX
-	CMOVQGT    CX, R9
+	MOVLQSX    48(R10)(AX*4), R10
+	MOVQ       96(DX), R11
+	MOVQ       (R11)(R10*8), R10
+	MOVQ       512(DX), R11
+	LEAQ       (R11)(R10*4), R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	PREFETCHT0 128(R10)
+	PREFETCHT0 192(R10)
 	MOVQ       288(DX), R10
-	MOVLQSX    (R10)(R9*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       512(DX), R10
-	LEAQ       (R10)(R9*4), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	PREFETCHT0 128(R9)
-	PREFETCHT0 192(R9)
-	LEAQ       14(AX), R9
-	CMPQ       R9, CX
-	CMOVQGT    CX, R9
+	MOVLQSX    52(R10)(AX*4), R10
+	MOVQ       96(DX), R11
+	MOVQ       (R11)(R10*8), R10
+	MOVQ       512(DX), R11
+	LEAQ       (R11)(R10*4), R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	PREFETCHT0 128(R10)
+	PREFETCHT0 192(R10)
 	MOVQ       288(DX), R10
-	MOVLQSX    (R10)(R9*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       512(DX), R10
-	LEAQ       (R10)(R9*4), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	PREFETCHT0 128(R9)
-	PREFETCHT0 192(R9)
-	LEAQ       15(AX), R9
-	CMPQ       R9, CX
-	CMOVQGT    CX, R9
+	MOVLQSX    56(R10)(AX*4), R10
+	MOVQ       96(DX), R11
+	MOVQ       (R11)(R10*8), R10
+	MOVQ       512(DX), R11
+	LEAQ       (R11)(R10*4), R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	PREFETCHT0 128(R10)
+	PREFETCHT0 192(R10)
 	MOVQ       288(DX), R10
-	MOVLQSX    (R10)(R9*4), R9
-	MOVQ       96(DX), R10
-	MOVQ       (R10)(R9*8), R9
-	MOVQ       512(DX), R10
-	LEAQ       (R10)(R9*4), R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	PREFETCHT0 128(R9)
-	PREFETCHT0 192(R9)
+	MOVLQSX    60(R10)(AX*4), R10
+	MOVQ       96(DX), R11
+	MOVQ       (R11)(R10*8), R10
+	MOVQ       512(DX), R11
+	LEAQ       (R11)(R10*4), R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	PREFETCHT0 128(R10)
+	PREFETCHT0 192(R10)
 
-near2959:
-	LEAQ         (AX), R9
-	CMPQ         R9, CX
-	CMOVQGT      CX, R9
-	LEAQ         12(AX), R10
-	CMPQ         R10, CX
-	CMOVQGT      CX, R10
-	MOVLQSX      (DI)(R10*4), R11
-	ANDQ         $-2, R11
-	IMULQ        BX, R11
-	PREFETCHT0   (R8)(R11*1)
-	PREFETCHT0   64(R8)(R11*1)
-	MOVQ         312(DX), R11
-	MOVLQSX      (R11)(R10*4), R10
-	IMULQ        BX, R10
-	ADDQ         24(DX), R10
-	PREFETCHT0   (R10)
+near3012:
+none3013:
 	MOVQ         312(DX), R10
-	MOVLQSX      (R10)(R9*4), R10
+	MOVLQSX      (R10)(AX*4), R10
 	IMULQ        BX, R10
 	ADDQ         24(DX), R10
-	MOVLQSX      (DI)(R9*4), R9
-	XORQ         $0x01, R9
-	IMULQ        BX, R9
+	MOVLQSX      (DI)(AX*4), R11
+	XORQ         $0x01, R11
+	IMULQ        BX, R11
 	VBROADCASTSD constants<>+704(SB), Z11
-	VMOVUPD.Z    (R8)(R9*1), K1, Z12
+	VMOVUPD.Z    (R8)(R11*1), K1, Z12
 	VCMPPD       $0x04, Z11, Z12, K1, K2
 	VMOVUPD.Z    (R10), K1, Z13
 	VSUBPD       Z12, Z13, K2, Z11
 	VMOVAPD.Z    Z11, K1, Z11
 	VCVTPD2PS    Z11, Y17
-	LEAQ         1(AX), R9
-	CMPQ         R9, CX
-	CMOVQGT      CX, R9
-	LEAQ         13(AX), R10
-	CMPQ         R10, CX
-	CMOVQGT      CX, R10
-	MOVLQSX      (DI)(R10*4), R11
-	ANDQ         $-2, R11
-	IMULQ        BX, R11
-	PREFETCHT0   (R8)(R11*1)
-	PREFETCHT0   64(R8)(R11*1)
-	MOVQ         312(DX), R11
-	MOVLQSX      (R11)(R10*4), R10
-	IMULQ        BX, R10
-	ADDQ         24(DX), R10
-	PREFETCHT0   (R10)
 	MOVQ         312(DX), R10
-	MOVLQSX      (R10)(R9*4), R10
+	MOVLQSX      4(R10)(AX*4), R10
 	IMULQ        BX, R10
 	ADDQ         24(DX), R10
-	MOVLQSX      (DI)(R9*4), R9
-	XORQ         $0x01, R9
-	IMULQ        BX, R9
+	MOVLQSX      4(DI)(AX*4), R11
+	XORQ         $0x01, R11
+	IMULQ        BX, R11
 	VBROADCASTSD constants<>+704(SB), Z11
-	VMOVUPD.Z    (R8)(R9*1), K1, Z12
+	VMOVUPD.Z    (R8)(R11*1), K1, Z12
 	VCMPPD       $0x04, Z11, Z12, K1, K2
 	VMOVUPD.Z    (R10), K1, Z13
 	VSUBPD       Z12, Z13, K2, Z11
 	VMOVAPD.Z    Z11, K1, Z11
 	VCVTPD2PS    Z11, Y11
 	VINSERTF64X4 $0x01, Y11, Z17, Z17
-	LEAQ         2(AX), R9
-	CMPQ         R9, CX
-	CMOVQGT      CX, R9
-	LEAQ         14(AX), R10
-	CMPQ         R10, CX
-	CMOVQGT      CX, R10
-	MOVLQSX      (DI)(R10*4), R11
-	ANDQ         $-2, R11
-	IMULQ        BX, R11
-	PREFETCHT0   (R8)(R11*1)
-	PREFETCHT0   64(R8)(R11*1)
-	MOVQ         312(DX), R11
-	MOVLQSX      (R11)(R10*4), R10
-	IMULQ        BX, R10
-	ADDQ         24(DX), R10
-	PREFETCHT0   (R10)
 	MOVQ         312(DX), R10
-	MOVLQSX      (R10)(R9*4), R10
+	MOVLQSX      8(R10)(AX*4), R10
 	IMULQ        BX, R10
 	ADDQ         24(DX), R10
-	MOVLQSX      (DI)(R9*4), R9
-	XORQ         $0x01, R9
-	IMULQ        BX, R9
+	MOVLQSX      8(DI)(AX*4), R11
+	XORQ         $0x01, R11
+	IMULQ        BX, R11
 	VBROADCASTSD constants<>+704(SB), Z11
-	VMOVUPD.Z    (R8)(R9*1), K1, Z12
+	VMOVUPD.Z    (R8)(R11*1), K1, Z12
 	VCMPPD       $0x04, Z11, Z12, K1, K2
 	VMOVUPD.Z    (R10), K1, Z13
 	VSUBPD       Z12, Z13, K2, Z11
 	VMOVAPD.Z    Z11, K1, Z11
 	VCVTPD2PS    Z11, Y18
-	LEAQ         3(AX), R9
-	CMPQ         R9, CX
-	CMOVQGT      CX, R9
-	LEAQ         15(AX), R10
-	CMPQ         R10, CX
-	CMOVQGT      CX, R10
-	MOVLQSX      (DI)(R10*4), R11
-	ANDQ         $-2, R11
-	IMULQ        BX, R11
-	PREFETCHT0   (R8)(R11*1)
-	PREFETCHT0   64(R8)(R11*1)
-	MOVQ         312(DX), R11
-	MOVLQSX      (R11)(R10*4), R10
-	IMULQ        BX, R10
-	ADDQ         24(DX), R10
-	PREFETCHT0   (R10)
 	MOVQ         312(DX), R10
-	MOVLQSX      (R10)(R9*4), R10
+	MOVLQSX      12(R10)(AX*4), R10
 	IMULQ        BX, R10
 	ADDQ         24(DX), R10
-	MOVLQSX      (DI)(R9*4), R9
-	XORQ         $0x01, R9
-	IMULQ        BX, R9
+	MOVLQSX      12(DI)(AX*4), R11
+	XORQ         $0x01, R11
+	IMULQ        BX, R11
 	VBROADCASTSD constants<>+704(SB), Z11
-	VMOVUPD.Z    (R8)(R9*1), K1, Z12
+	VMOVUPD.Z    (R8)(R11*1), K1, Z12
 	VCMPPD       $0x04, Z11, Z12, K1, K2
 	VMOVUPD.Z    (R10), K1, Z13
 	VSUBPD       Z12, Z13, K2, Z11
@@ -40156,74 +41726,71 @@ near2959:
 	VSCALEFPS.Z  Z12, Z16, K3, Z16
 	VMOVUPS      Z15, (SI)
 	VMOVUPS      Z16, 64(SI)
-	LEAQ         (AX), R9
-	CMPQ         R9, CX
-	CMOVQGT      CX, R9
 	MOVQ         288(DX), R10
-	MOVLQSX      (R10)(R9*4), R10
+	MOVLQSX      (R10)(AX*4), R10
 	MOVQ         96(DX), R11
 	MOVQ         (R11)(R10*8), R10
 	MOVQ         512(DX), R11
 	LEAQ         (R11)(R10*4), R10
 	LEAQ         (SI), R11
 	MOVQ         (DX), R12
-	TESTB        $0x01, (DI)(R9*4)
-	JNZ          backward2960
-	MOVQ         $-1, R9
-	BZHIQ        R12, R9, R9
-	KMOVB        R9, K2
-	MOVQ         R12, R9
-	SHLQ         $0x02, R9
-	LEAQ         (R9)(R9*2), R13
-	LEAQ         (R9)(R9*4), R14
-	LEAQ         (R13)(R9*4), R15
+	TESTB        $0x01, (DI)(AX*4)
+	JNZ          backward3014
+	MOVQ         $-1, R13
+	BZHIQ        R12, R13, R13
+	KMOVB        R13, K2
+	MOVQ         R12, R13
+	SHLQ         $0x02, R13
+	LEAQ         (R13)(R13*2), R14
+	LEAQ         (R13)(R13*4), R15
+	LEAQ         (R14)(R13*4), BP
 	VXORPD       Y11, Y11, Y11
 	VXORPD       Y12, Y12, Y12
 	VBROADCASTSS (R11), Y13
 	VFMADD231PS  (R10), Y13, K2, Y11
 	CMPQ         R12, $0x00000001
-	JLE          end2962
+	JLE          end3016
 	VBROADCASTSS 4(R11), Y13
-	VFMADD231PS  (R10)(R9*1), Y13, K2, Y12
-	CMPQ         R12, $0x00000002
-	JLE          end2962
-	VBROADCASTSS 8(R11), Y13
-	VFMADD231PS  (R10)(R9*2), Y13, K2, Y11
-	CMPQ         R12, $0x00000003
-	JLE          end2962
-	VBROADCASTSS 12(R11), Y13
 	VFMADD231PS  (R10)(R13*1), Y13, K2, Y12
-	CMPQ         R12, $0x00000004
-	JLE          end2962
-	VBROADCASTSS 16(R11), Y13
-	VFMADD231PS  (R10)(R9*4), Y13, K2, Y11
-	CMPQ         R12, $0x00000005
-	JLE          end2962
-	VBROADCASTSS 20(R11), Y13
-	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
-	CMPQ         R12, $0x00000006
-	JLE          end2962
-	VBROADCASTSS 24(R11), Y13
+	CMPQ         R12, $0x00000002
+	JLE          end3016
+	VBROADCASTSS 8(R11), Y13
 	VFMADD231PS  (R10)(R13*2), Y13, K2, Y11
-	CMPQ         R12, $0x00000007
-	JLE          end2962
-	VBROADCASTSS 28(R11), Y13
+	CMPQ         R12, $0x00000003
+	JLE          end3016
+	VBROADCASTSS 12(R11), Y13
+	VFMADD231PS  (R10)(R14*1), Y13, K2, Y12
+	CMPQ         R12, $0x00000004
+	JLE          end3016
+	VBROADCASTSS 16(R11), Y13
+	VFMADD231PS  (R10)(R13*4), Y13, K2, Y11
+	CMPQ         R12, $0x00000005
+	JLE          end3016
+	VBROADCASTSS 20(R11), Y13
 	VFMADD231PS  (R10)(R15*1), Y13, K2, Y12
+	CMPQ         R12, $0x00000006
+	JLE          end3016
+	VBROADCASTSS 24(R11), Y13
+	VFMADD231PS  (R10)(R14*2), Y13, K2, Y11
+	CMPQ         R12, $0x00000007
+	JLE          end3016
+	VBROADCASTSS 28(R11), Y13
+	VFMADD231PS  (R10)(BP*1), Y13, K2, Y12
 
-end2962:
+end3016:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product2961
+	JMP     product3015
 
-backward2960:
-	MOVQ      $-1, R9
-	BZHIQ     R12, R9, R9
-	KMOVB     R9, K2
-	MOVQ      R12, R9
-	SHLQ      $0x02, R9
-	LEAQ      (R9)(R9*2), R13
-	LEAQ      (R9)(R9*4), R14
-	LEAQ      (R13)(R9*4), R15
+backward3014:
+	MOVQ      $-1, R13
+	BZHIQ     R12, R13, R13
+	KMOVB     R13, K2
+	MOVQ      R12, R13
+	SHLQ      $0x02, R13
+	LEAQ      (R13)(R13*2), R14
+	LEAQ      (R13)(R13*4), R15
+	LEAQ      (R14)(R13*4), BP
 	VMOVUPS.Z (R11), K2, Y11
 	VXORPD    Y12, Y12, Y12
 	VXORPD    Y13, Y13, Y13
@@ -40235,28 +41802,28 @@ backward2960:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end2963
-	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
+	JLE       end3017
+	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end2963
-	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
+	JLE       end3017
+	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end2963
-	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
+	JLE       end3017
+	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end2963
-	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
+	JLE       end3017
+	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end2963
-	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
+	JLE       end3017
+	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end2963
-	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
+	JLE       end3017
+	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end2963
-	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
+	JLE       end3017
+	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end2963:
+end3017:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -40280,78 +41847,75 @@ end2963:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product2961:
+product3015:
 	VMOVUPS       Y11, (SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
-	LEAQ          1(AX), R9
-	CMPQ          R9, CX
-	CMOVQGT       CX, R9
 	MOVQ          288(DX), R10
-	MOVLQSX       (R10)(R9*4), R10
+	MOVLQSX       4(R10)(AX*4), R10
 	MOVQ          96(DX), R11
 	MOVQ          (R11)(R10*8), R10
 	MOVQ          512(DX), R11
 	LEAQ          (R11)(R10*4), R10
 	LEAQ          32(SI), R11
 	MOVQ          (DX), R12
-	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward2964
-	MOVQ          $-1, R9
-	BZHIQ         R12, R9, R9
-	KMOVB         R9, K2
-	MOVQ          R12, R9
-	SHLQ          $0x02, R9
-	LEAQ          (R9)(R9*2), R13
-	LEAQ          (R9)(R9*4), R14
-	LEAQ          (R13)(R9*4), R15
+	TESTB         $0x01, 4(DI)(AX*4)
+	JNZ           backward3018
+	MOVQ          $-1, R13
+	BZHIQ         R12, R13, R13
+	KMOVB         R13, K2
+	MOVQ          R12, R13
+	SHLQ          $0x02, R13
+	LEAQ          (R13)(R13*2), R14
+	LEAQ          (R13)(R13*4), R15
+	LEAQ          (R14)(R13*4), BP
 	VXORPD        Y11, Y11, Y11
 	VXORPD        Y12, Y12, Y12
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end2966
+	JLE           end3020
 	VBROADCASTSS  4(R11), Y13
-	VFMADD231PS   (R10)(R9*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000002
-	JLE           end2966
-	VBROADCASTSS  8(R11), Y13
-	VFMADD231PS   (R10)(R9*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000003
-	JLE           end2966
-	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000004
-	JLE           end2966
-	VBROADCASTSS  16(R11), Y13
-	VFMADD231PS   (R10)(R9*4), Y13, K2, Y11
-	CMPQ          R12, $0x00000005
-	JLE           end2966
-	VBROADCASTSS  20(R11), Y13
-	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000006
-	JLE           end2966
-	VBROADCASTSS  24(R11), Y13
+	CMPQ          R12, $0x00000002
+	JLE           end3020
+	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000007
-	JLE           end2966
-	VBROADCASTSS  28(R11), Y13
+	CMPQ          R12, $0x00000003
+	JLE           end3020
+	VBROADCASTSS  12(R11), Y13
+	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000004
+	JLE           end3020
+	VBROADCASTSS  16(R11), Y13
+	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
+	CMPQ          R12, $0x00000005
+	JLE           end3020
+	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000006
+	JLE           end3020
+	VBROADCASTSS  24(R11), Y13
+	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000007
+	JLE           end3020
+	VBROADCASTSS  28(R11), Y13
+	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end2966:
+end3020:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product2965
+	JMP     product3019
 
-backward2964:
-	MOVQ      $-1, R9
-	BZHIQ     R12, R9, R9
-	KMOVB     R9, K2
-	MOVQ      R12, R9
-	SHLQ      $0x02, R9
-	LEAQ      (R9)(R9*2), R13
-	LEAQ      (R9)(R9*4), R14
-	LEAQ      (R13)(R9*4), R15
+backward3018:
+	MOVQ      $-1, R13
+	BZHIQ     R12, R13, R13
+	KMOVB     R13, K2
+	MOVQ      R12, R13
+	SHLQ      $0x02, R13
+	LEAQ      (R13)(R13*2), R14
+	LEAQ      (R13)(R13*4), R15
+	LEAQ      (R14)(R13*4), BP
 	VMOVUPS.Z (R11), K2, Y11
 	VXORPD    Y12, Y12, Y12
 	VXORPD    Y13, Y13, Y13
@@ -40363,28 +41927,28 @@ backward2964:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end2967
-	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
+	JLE       end3021
+	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end2967
-	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
+	JLE       end3021
+	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end2967
-	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
+	JLE       end3021
+	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end2967
-	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
+	JLE       end3021
+	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end2967
-	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
+	JLE       end3021
+	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end2967
-	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
+	JLE       end3021
+	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end2967
-	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
+	JLE       end3021
+	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end2967:
+end3021:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -40408,78 +41972,75 @@ end2967:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product2965:
+product3019:
 	VMOVUPS       Y11, 32(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
-	LEAQ          2(AX), R9
-	CMPQ          R9, CX
-	CMOVQGT       CX, R9
 	MOVQ          288(DX), R10
-	MOVLQSX       (R10)(R9*4), R10
+	MOVLQSX       8(R10)(AX*4), R10
 	MOVQ          96(DX), R11
 	MOVQ          (R11)(R10*8), R10
 	MOVQ          512(DX), R11
 	LEAQ          (R11)(R10*4), R10
 	LEAQ          64(SI), R11
 	MOVQ          (DX), R12
-	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward2968
-	MOVQ          $-1, R9
-	BZHIQ         R12, R9, R9
-	KMOVB         R9, K2
-	MOVQ          R12, R9
-	SHLQ          $0x02, R9
-	LEAQ          (R9)(R9*2), R13
-	LEAQ          (R9)(R9*4), R14
-	LEAQ          (R13)(R9*4), R15
+	TESTB         $0x01, 8(DI)(AX*4)
+	JNZ           backward3022
+	MOVQ          $-1, R13
+	BZHIQ         R12, R13, R13
+	KMOVB         R13, K2
+	MOVQ          R12, R13
+	SHLQ          $0x02, R13
+	LEAQ          (R13)(R13*2), R14
+	LEAQ          (R13)(R13*4), R15
+	LEAQ          (R14)(R13*4), BP
 	VXORPD        Y11, Y11, Y11
 	VXORPD        Y12, Y12, Y12
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end2970
+	JLE           end3024
 	VBROADCASTSS  4(R11), Y13
-	VFMADD231PS   (R10)(R9*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000002
-	JLE           end2970
-	VBROADCASTSS  8(R11), Y13
-	VFMADD231PS   (R10)(R9*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000003
-	JLE           end2970
-	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000004
-	JLE           end2970
-	VBROADCASTSS  16(R11), Y13
-	VFMADD231PS   (R10)(R9*4), Y13, K2, Y11
-	CMPQ          R12, $0x00000005
-	JLE           end2970
-	VBROADCASTSS  20(R11), Y13
-	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000006
-	JLE           end2970
-	VBROADCASTSS  24(R11), Y13
+	CMPQ          R12, $0x00000002
+	JLE           end3024
+	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000007
-	JLE           end2970
-	VBROADCASTSS  28(R11), Y13
+	CMPQ          R12, $0x00000003
+	JLE           end3024
+	VBROADCASTSS  12(R11), Y13
+	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000004
+	JLE           end3024
+	VBROADCASTSS  16(R11), Y13
+	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
+	CMPQ          R12, $0x00000005
+	JLE           end3024
+	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000006
+	JLE           end3024
+	VBROADCASTSS  24(R11), Y13
+	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000007
+	JLE           end3024
+	VBROADCASTSS  28(R11), Y13
+	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end2970:
+end3024:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product2969
+	JMP     product3023
 
-backward2968:
-	MOVQ      $-1, R9
-	BZHIQ     R12, R9, R9
-	KMOVB     R9, K2
-	MOVQ      R12, R9
-	SHLQ      $0x02, R9
-	LEAQ      (R9)(R9*2), R13
-	LEAQ      (R9)(R9*4), R14
-	LEAQ      (R13)(R9*4), R15
+backward3022:
+	MOVQ      $-1, R13
+	BZHIQ     R12, R13, R13
+	KMOVB     R13, K2
+	MOVQ      R12, R13
+	SHLQ      $0x02, R13
+	LEAQ      (R13)(R13*2), R14
+	LEAQ      (R13)(R13*4), R15
+	LEAQ      (R14)(R13*4), BP
 	VMOVUPS.Z (R11), K2, Y11
 	VXORPD    Y12, Y12, Y12
 	VXORPD    Y13, Y13, Y13
@@ -40491,28 +42052,28 @@ backward2968:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end2971
-	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
+	JLE       end3025
+	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end2971
-	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
+	JLE       end3025
+	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end2971
-	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
+	JLE       end3025
+	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end2971
-	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
+	JLE       end3025
+	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end2971
-	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
+	JLE       end3025
+	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end2971
-	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
+	JLE       end3025
+	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end2971
-	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
+	JLE       end3025
+	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end2971:
+end3025:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -40536,78 +42097,75 @@ end2971:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product2969:
+product3023:
 	VMOVUPS       Y11, 64(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
-	LEAQ          3(AX), R9
-	CMPQ          R9, CX
-	CMOVQGT       CX, R9
 	MOVQ          288(DX), R10
-	MOVLQSX       (R10)(R9*4), R10
+	MOVLQSX       12(R10)(AX*4), R10
 	MOVQ          96(DX), R11
 	MOVQ          (R11)(R10*8), R10
 	MOVQ          512(DX), R11
 	LEAQ          (R11)(R10*4), R10
 	LEAQ          96(SI), R11
 	MOVQ          (DX), R12
-	TESTB         $0x01, (DI)(R9*4)
-	JNZ           backward2972
-	MOVQ          $-1, R9
-	BZHIQ         R12, R9, R9
-	KMOVB         R9, K2
-	MOVQ          R12, R9
-	SHLQ          $0x02, R9
-	LEAQ          (R9)(R9*2), R13
-	LEAQ          (R9)(R9*4), R14
-	LEAQ          (R13)(R9*4), R15
+	TESTB         $0x01, 12(DI)(AX*4)
+	JNZ           backward3026
+	MOVQ          $-1, R13
+	BZHIQ         R12, R13, R13
+	KMOVB         R13, K2
+	MOVQ          R12, R13
+	SHLQ          $0x02, R13
+	LEAQ          (R13)(R13*2), R14
+	LEAQ          (R13)(R13*4), R15
+	LEAQ          (R14)(R13*4), BP
 	VXORPD        Y11, Y11, Y11
 	VXORPD        Y12, Y12, Y12
 	VBROADCASTSS  (R11), Y13
 	VFMADD231PS   (R10), Y13, K2, Y11
 	CMPQ          R12, $0x00000001
-	JLE           end2974
+	JLE           end3028
 	VBROADCASTSS  4(R11), Y13
-	VFMADD231PS   (R10)(R9*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000002
-	JLE           end2974
-	VBROADCASTSS  8(R11), Y13
-	VFMADD231PS   (R10)(R9*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000003
-	JLE           end2974
-	VBROADCASTSS  12(R11), Y13
 	VFMADD231PS   (R10)(R13*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000004
-	JLE           end2974
-	VBROADCASTSS  16(R11), Y13
-	VFMADD231PS   (R10)(R9*4), Y13, K2, Y11
-	CMPQ          R12, $0x00000005
-	JLE           end2974
-	VBROADCASTSS  20(R11), Y13
-	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
-	CMPQ          R12, $0x00000006
-	JLE           end2974
-	VBROADCASTSS  24(R11), Y13
+	CMPQ          R12, $0x00000002
+	JLE           end3028
+	VBROADCASTSS  8(R11), Y13
 	VFMADD231PS   (R10)(R13*2), Y13, K2, Y11
-	CMPQ          R12, $0x00000007
-	JLE           end2974
-	VBROADCASTSS  28(R11), Y13
+	CMPQ          R12, $0x00000003
+	JLE           end3028
+	VBROADCASTSS  12(R11), Y13
+	VFMADD231PS   (R10)(R14*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000004
+	JLE           end3028
+	VBROADCASTSS  16(R11), Y13
+	VFMADD231PS   (R10)(R13*4), Y13, K2, Y11
+	CMPQ          R12, $0x00000005
+	JLE           end3028
+	VBROADCASTSS  20(R11), Y13
 	VFMADD231PS   (R10)(R15*1), Y13, K2, Y12
+	CMPQ          R12, $0x00000006
+	JLE           end3028
+	VBROADCASTSS  24(R11), Y13
+	VFMADD231PS   (R10)(R14*2), Y13, K2, Y11
+	CMPQ          R12, $0x00000007
+	JLE           end3028
+	VBROADCASTSS  28(R11), Y13
+	VFMADD231PS   (R10)(BP*1), Y13, K2, Y12
 
-end2974:
+end3028:
 	VADDPS  Y12, Y11, Y11
 	VMOVAPS Y11, Y11
-	JMP     product2973
+	JMP     product3027
 
-backward2972:
-	MOVQ      $-1, R9
-	BZHIQ     R12, R9, R9
-	KMOVB     R9, K2
-	MOVQ      R12, R9
-	SHLQ      $0x02, R9
-	LEAQ      (R9)(R9*2), R13
-	LEAQ      (R9)(R9*4), R14
-	LEAQ      (R13)(R9*4), R15
+backward3026:
+	MOVQ      $-1, R13
+	BZHIQ     R12, R13, R13
+	KMOVB     R13, K2
+	MOVQ      R12, R13
+	SHLQ      $0x02, R13
+	LEAQ      (R13)(R13*2), R14
+	LEAQ      (R13)(R13*4), R15
+	LEAQ      (R14)(R13*4), BP
 	VMOVUPS.Z (R11), K2, Y11
 	VXORPD    Y12, Y12, Y12
 	VXORPD    Y13, Y13, Y13
@@ -40619,28 +42177,28 @@ backward2972:
 	VXORPD    Y19, Y19, Y19
 	VMULPS.Z  (R10), Y11, K2, Y12
 	CMPQ      R12, $0x00000001
-	JLE       end2975
-	VMULPS.Z  (R10)(R9*1), Y11, K2, Y13
+	JLE       end3029
+	VMULPS.Z  (R10)(R13*1), Y11, K2, Y13
 	CMPQ      R12, $0x00000002
-	JLE       end2975
-	VMULPS.Z  (R10)(R9*2), Y11, K2, Y14
+	JLE       end3029
+	VMULPS.Z  (R10)(R13*2), Y11, K2, Y14
 	CMPQ      R12, $0x00000003
-	JLE       end2975
-	VMULPS.Z  (R10)(R13*1), Y11, K2, Y15
+	JLE       end3029
+	VMULPS.Z  (R10)(R14*1), Y11, K2, Y15
 	CMPQ      R12, $0x00000004
-	JLE       end2975
-	VMULPS.Z  (R10)(R9*4), Y11, K2, Y16
+	JLE       end3029
+	VMULPS.Z  (R10)(R13*4), Y11, K2, Y16
 	CMPQ      R12, $0x00000005
-	JLE       end2975
-	VMULPS.Z  (R10)(R14*1), Y11, K2, Y17
+	JLE       end3029
+	VMULPS.Z  (R10)(R15*1), Y11, K2, Y17
 	CMPQ      R12, $0x00000006
-	JLE       end2975
-	VMULPS.Z  (R10)(R13*2), Y11, K2, Y18
+	JLE       end3029
+	VMULPS.Z  (R10)(R14*2), Y11, K2, Y18
 	CMPQ      R12, $0x00000007
-	JLE       end2975
-	VMULPS.Z  (R10)(R15*1), Y11, K2, Y19
+	JLE       end3029
+	VMULPS.Z  (R10)(BP*1), Y11, K2, Y19
 
-end2975:
+end3029:
 	VUNPCKLPS  Y13, Y12, Y11
 	VUNPCKHPS  Y13, Y12, Y12
 	VADDPS     Y12, Y11, Y11
@@ -40664,25 +42222,733 @@ end2975:
 	VADDPS     Y12, Y15, Y15
 	VMOVAPS    Y15, Y11
 
-product2973:
+product3027:
 	VMOVUPS       Y11, 96(SI)
 	VPSUBD.BCST.Z constants<>+3256(SB), Y11, K1, Y11
 	VPMAXUD       Y11, Y0, Y0
 	ADDQ          $0x00000080, SI
 	ADDQ          $0x04, AX
-	CMPQ          AX, CX
-	JLE           group2958
+	CMPQ          AX, R9
+	JLE           group3009
 
-done2947:
+rest3010:
+	CMPQ       AX, CX
+	JG         grouped3011
+	LEAQ       15(AX), R9
+	CMPQ       R9, CX
+	JG         none3031
+	CMPQ       560(DX), $0x00
+	JEQ        none3031
+	MOVLQSX    48(DI)(AX*4), R9
+	ANDQ       $-2, R9
+	IMULQ      BX, R9
+	PREFETCHT0 (R8)(R9*1)
+	PREFETCHT0 64(R8)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    48(R9)(AX*4), R9
+	IMULQ      BX, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	MOVLQSX    52(DI)(AX*4), R9
+	ANDQ       $-2, R9
+	IMULQ      BX, R9
+	PREFETCHT0 (R8)(R9*1)
+	PREFETCHT0 64(R8)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    52(R9)(AX*4), R9
+	IMULQ      BX, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	MOVLQSX    56(DI)(AX*4), R9
+	ANDQ       $-2, R9
+	IMULQ      BX, R9
+	PREFETCHT0 (R8)(R9*1)
+	PREFETCHT0 64(R8)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    56(R9)(AX*4), R9
+	IMULQ      BX, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	MOVLQSX    60(DI)(AX*4), R9
+	ANDQ       $-2, R9
+	IMULQ      BX, R9
+	PREFETCHT0 (R8)(R9*1)
+	PREFETCHT0 64(R8)(R9*1)
+	MOVQ       312(DX), R9
+	MOVLQSX    60(R9)(AX*4), R9
+	IMULQ      BX, R9
+	ADDQ       24(DX), R9
+	PREFETCHT0 (R9)
+	CMPQ       408(DX), $0x00
+	JEQ        near3030
+	MOVQ       288(DX), R9
+	MOVLQSX    48(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       512(DX), R10
+	LEAQ       (R10)(R9*4), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	MOVQ       288(DX), R9
+	MOVLQSX    52(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       512(DX), R10
+	LEAQ       (R10)(R9*4), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	MOVQ       288(DX), R9
+	MOVLQSX    56(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       512(DX), R10
+	LEAQ       (R10)(R9*4), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	MOVQ       288(DX), R9
+	MOVLQSX    60(R9)(AX*4), R9
+	MOVQ       96(DX), R10
+	MOVQ       (R10)(R9*8), R9
+	MOVQ       512(DX), R10
+	LEAQ       (R10)(R9*4), R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+
+near3030:
+none3031:
+	LEAQ         (AX), R9
+	CMPQ         R9, CX
+	CMOVQGT      CX, R9
+	MOVQ         312(DX), R10
+	MOVLQSX      (R10)(R9*4), R10
+	IMULQ        BX, R10
+	ADDQ         24(DX), R10
+	MOVLQSX      (DI)(R9*4), R9
+	XORQ         $0x01, R9
+	IMULQ        BX, R9
+	VBROADCASTSD constants<>+704(SB), Z11
+	VMOVUPD.Z    (R8)(R9*1), K1, Z12
+	VCMPPD       $0x04, Z11, Z12, K1, K2
+	VMOVUPD.Z    (R10), K1, Z13
+	VSUBPD       Z12, Z13, K2, Z11
+	VMOVAPD.Z    Z11, K1, Z11
+	VCVTPD2PS    Z11, Y19
+	LEAQ         1(AX), R9
+	CMPQ         R9, CX
+	CMOVQGT      CX, R9
+	MOVQ         312(DX), R10
+	MOVLQSX      (R10)(R9*4), R10
+	IMULQ        BX, R10
+	ADDQ         24(DX), R10
+	MOVLQSX      (DI)(R9*4), R9
+	XORQ         $0x01, R9
+	IMULQ        BX, R9
+	VBROADCASTSD constants<>+704(SB), Z11
+	VMOVUPD.Z    (R8)(R9*1), K1, Z12
+	VCMPPD       $0x04, Z11, Z12, K1, K2
+	VMOVUPD.Z    (R10), K1, Z13
+	VSUBPD       Z12, Z13, K2, Z11
+	VMOVAPD.Z    Z11, K1, Z11
+	VCVTPD2PS    Z11, Y11
+	VINSERTF64X4 $0x01, Y11, Z19, Z19
+	LEAQ         2(AX), R9
+	CMPQ         R9, CX
+	CMOVQGT      CX, R9
+	MOVQ         312(DX), R10
+	MOVLQSX      (R10)(R9*4), R10
+	IMULQ        BX, R10
+	ADDQ         24(DX), R10
+	MOVLQSX      (DI)(R9*4), R9
+	XORQ         $0x01, R9
+	IMULQ        BX, R9
+	VBROADCASTSD constants<>+704(SB), Z11
+	VMOVUPD.Z    (R8)(R9*1), K1, Z12
+	VCMPPD       $0x04, Z11, Z12, K1, K2
+	VMOVUPD.Z    (R10), K1, Z13
+	VSUBPD       Z12, Z13, K2, Z11
+	VMOVAPD.Z    Z11, K1, Z11
+	VCVTPD2PS    Z11, Y20
+	LEAQ         3(AX), R9
+	CMPQ         R9, CX
+	CMOVQGT      CX, R9
+	MOVQ         312(DX), R10
+	MOVLQSX      (R10)(R9*4), R10
+	IMULQ        BX, R10
+	ADDQ         24(DX), R10
+	MOVLQSX      (DI)(R9*4), R9
+	XORQ         $0x01, R9
+	IMULQ        BX, R9
+	VBROADCASTSD constants<>+704(SB), Z11
+	VMOVUPD.Z    (R8)(R9*1), K1, Z12
+	VCMPPD       $0x04, Z11, Z12, K1, K2
+	VMOVUPD.Z    (R10), K1, Z13
+	VSUBPD       Z12, Z13, K2, Z11
+	VMOVAPD.Z    Z11, K1, Z11
+	VCVTPD2PS    Z11, Y11
+	VINSERTF64X4 $0x01, Y11, Z20, Z20
+	VMINPS       Z19, Z2, Z19
+	VMINPS       Z20, Z2, Z20
+	VCMPPS       $0x05, Z1, Z19, K2
+	VCMPPS       $0x05, Z1, Z20, K3
+	VMOVAPD      Z4, Z1
+	VFMADD231PS  Z3, Z19, Z1
+	VMOVAPD      Z4, Z2
+	VFMADD231PS  Z3, Z20, Z2
+	VSUBPS       Z4, Z1, Z3
+	VSUBPS       Z4, Z2, Z4
+	VFNMADD231PS Z5, Z3, Z19
+	VFNMADD231PS Z5, Z4, Z20
+	VPERMPS      Z10, Z1, Z1
+	VPERMPS      Z10, Z2, Z2
+	VFNMADD231PS Z6, Z3, Z19
+	VFNMADD231PS Z6, Z4, Z20
+	VMOVAPD      Z9, Z5
+	VFMADD213PS  Z8, Z19, Z5
+	VMOVAPD      Z9, Z6
+	VFMADD213PS  Z8, Z20, Z6
+	VFMADD213PS  Z7, Z19, Z5
+	VFMADD213PS  Z7, Z20, Z6
+	VMULPS       Z1, Z19, Z19
+	VMULPS       Z2, Z20, Z20
+	VFMADD213PS  Z1, Z19, Z5
+	VFMADD213PS  Z2, Z20, Z6
+	VSCALEFPS.Z  Z3, Z5, K2, Z5
+	VSCALEFPS.Z  Z4, Z6, K3, Z6
+	VMOVUPS      Z5, (SI)
+	VMOVUPS      Z6, 64(SI)
+	LEAQ         (AX), BX
+	CMPQ         BX, CX
+	CMOVQGT      CX, BX
+	MOVQ         288(DX), R8
+	MOVLQSX      (R8)(BX*4), R8
+	MOVQ         96(DX), R9
+	MOVQ         (R9)(R8*8), R8
+	MOVQ         512(DX), R9
+	LEAQ         (R9)(R8*4), R8
+	LEAQ         (SI), R9
+	MOVQ         (DX), R10
+	TESTB        $0x01, (DI)(BX*4)
+	JNZ          backward3032
+	MOVQ         $-1, BX
+	BZHIQ        R10, BX, BX
+	KMOVB        BX, K2
+	MOVQ         R10, BX
+	SHLQ         $0x02, BX
+	LEAQ         (BX)(BX*2), R11
+	LEAQ         (BX)(BX*4), R12
+	LEAQ         (R11)(BX*4), R13
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VBROADCASTSS (R9), Y3
+	VFMADD231PS  (R8), Y3, K2, Y1
+	CMPQ         R10, $0x00000001
+	JLE          end3034
+	VBROADCASTSS 4(R9), Y3
+	VFMADD231PS  (R8)(BX*1), Y3, K2, Y2
+	CMPQ         R10, $0x00000002
+	JLE          end3034
+	VBROADCASTSS 8(R9), Y3
+	VFMADD231PS  (R8)(BX*2), Y3, K2, Y1
+	CMPQ         R10, $0x00000003
+	JLE          end3034
+	VBROADCASTSS 12(R9), Y3
+	VFMADD231PS  (R8)(R11*1), Y3, K2, Y2
+	CMPQ         R10, $0x00000004
+	JLE          end3034
+	VBROADCASTSS 16(R9), Y3
+	VFMADD231PS  (R8)(BX*4), Y3, K2, Y1
+	CMPQ         R10, $0x00000005
+	JLE          end3034
+	VBROADCASTSS 20(R9), Y3
+	VFMADD231PS  (R8)(R12*1), Y3, K2, Y2
+	CMPQ         R10, $0x00000006
+	JLE          end3034
+	VBROADCASTSS 24(R9), Y3
+	VFMADD231PS  (R8)(R11*2), Y3, K2, Y1
+	CMPQ         R10, $0x00000007
+	JLE          end3034
+	VBROADCASTSS 28(R9), Y3
+	VFMADD231PS  (R8)(R13*1), Y3, K2, Y2
+
+end3034:
+	VADDPS  Y2, Y1, Y1
+	VMOVAPS Y1, Y1
+	JMP     product3033
+
+backward3032:
+	MOVQ      $-1, BX
+	BZHIQ     R10, BX, BX
+	KMOVB     BX, K2
+	MOVQ      R10, BX
+	SHLQ      $0x02, BX
+	LEAQ      (BX)(BX*2), R11
+	LEAQ      (BX)(BX*4), R12
+	LEAQ      (R11)(BX*4), R13
+	VMOVUPS.Z (R9), K2, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Y4, Y4, Y4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Y6, Y6, Y6
+	VXORPD    Y7, Y7, Y7
+	VXORPD    Y8, Y8, Y8
+	VXORPD    Y9, Y9, Y9
+	VMULPS.Z  (R8), Y1, K2, Y2
+	CMPQ      R10, $0x00000001
+	JLE       end3035
+	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
+	CMPQ      R10, $0x00000002
+	JLE       end3035
+	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
+	CMPQ      R10, $0x00000003
+	JLE       end3035
+	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
+	CMPQ      R10, $0x00000004
+	JLE       end3035
+	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
+	CMPQ      R10, $0x00000005
+	JLE       end3035
+	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
+	CMPQ      R10, $0x00000006
+	JLE       end3035
+	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
+	CMPQ      R10, $0x00000007
+	JLE       end3035
+	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
+
+end3035:
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y5, Y4, Y2
+	VUNPCKHPS  Y5, Y4, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y7, Y6, Y3
+	VUNPCKHPS  Y7, Y6, Y4
+	VADDPS     Y4, Y3, Y3
+	VUNPCKLPS  Y9, Y8, Y4
+	VUNPCKHPS  Y9, Y8, Y5
+	VADDPS     Y5, Y4, Y4
+	VUNPCKLPD  Y2, Y1, Y5
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y5, Y5
+	VUNPCKLPD  Y4, Y3, Y1
+	VUNPCKHPD  Y4, Y3, Y2
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x31, Y1, Y5, Y2
+	VPERM2F128 $0x20, Y1, Y5, Y5
+	VADDPS     Y2, Y5, Y5
+	VMOVAPS    Y5, Y1
+
+product3033:
+	VMOVUPS       Y1, (SI)
+	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
+	VPMAXUD       Y1, Y0, Y0
+	LEAQ          1(AX), BX
+	CMPQ          BX, CX
+	CMOVQGT       CX, BX
+	MOVQ          288(DX), R8
+	MOVLQSX       (R8)(BX*4), R8
+	MOVQ          96(DX), R9
+	MOVQ          (R9)(R8*8), R8
+	MOVQ          512(DX), R9
+	LEAQ          (R9)(R8*4), R8
+	LEAQ          32(SI), R9
+	MOVQ          (DX), R10
+	TESTB         $0x01, (DI)(BX*4)
+	JNZ           backward3036
+	MOVQ          $-1, BX
+	BZHIQ         R10, BX, BX
+	KMOVB         BX, K2
+	MOVQ          R10, BX
+	SHLQ          $0x02, BX
+	LEAQ          (BX)(BX*2), R11
+	LEAQ          (BX)(BX*4), R12
+	LEAQ          (R11)(BX*4), R13
+	VXORPD        Y1, Y1, Y1
+	VXORPD        Y2, Y2, Y2
+	VBROADCASTSS  (R9), Y3
+	VFMADD231PS   (R8), Y3, K2, Y1
+	CMPQ          R10, $0x00000001
+	JLE           end3038
+	VBROADCASTSS  4(R9), Y3
+	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000002
+	JLE           end3038
+	VBROADCASTSS  8(R9), Y3
+	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
+	CMPQ          R10, $0x00000003
+	JLE           end3038
+	VBROADCASTSS  12(R9), Y3
+	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000004
+	JLE           end3038
+	VBROADCASTSS  16(R9), Y3
+	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
+	CMPQ          R10, $0x00000005
+	JLE           end3038
+	VBROADCASTSS  20(R9), Y3
+	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000006
+	JLE           end3038
+	VBROADCASTSS  24(R9), Y3
+	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
+	CMPQ          R10, $0x00000007
+	JLE           end3038
+	VBROADCASTSS  28(R9), Y3
+	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
+
+end3038:
+	VADDPS  Y2, Y1, Y1
+	VMOVAPS Y1, Y1
+	JMP     product3037
+
+backward3036:
+	MOVQ      $-1, BX
+	BZHIQ     R10, BX, BX
+	KMOVB     BX, K2
+	MOVQ      R10, BX
+	SHLQ      $0x02, BX
+	LEAQ      (BX)(BX*2), R11
+	LEAQ      (BX)(BX*4), R12
+	LEAQ      (R11)(BX*4), R13
+	VMOVUPS.Z (R9), K2, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Y4, Y4, Y4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Y6, Y6, Y6
+	VXORPD    Y7, Y7, Y7
+	VXORPD    Y8, Y8, Y8
+	VXORPD    Y9, Y9, Y9
+	VMULPS.Z  (R8), Y1, K2, Y2
+	CMPQ      R10, $0x00000001
+	JLE       end3039
+	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
+	CMPQ      R10, $0x00000002
+	JLE       end3039
+	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
+	CMPQ      R10, $0x00000003
+	JLE       end3039
+	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
+	CMPQ      R10, $0x00000004
+	JLE       end3039
+	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
+	CMPQ      R10, $0x00000005
+	JLE       end3039
+	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
+	CMPQ      R10, $0x00000006
+	JLE       end3039
+	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
+	CMPQ      R10, $0x00000007
+	JLE       end3039
+	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
+
+end3039:
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y5, Y4, Y2
+	VUNPCKHPS  Y5, Y4, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y7, Y6, Y3
+	VUNPCKHPS  Y7, Y6, Y4
+	VADDPS     Y4, Y3, Y3
+	VUNPCKLPS  Y9, Y8, Y4
+	VUNPCKHPS  Y9, Y8, Y5
+	VADDPS     Y5, Y4, Y4
+	VUNPCKLPD  Y2, Y1, Y5
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y5, Y5
+	VUNPCKLPD  Y4, Y3, Y1
+	VUNPCKHPD  Y4, Y3, Y2
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x31, Y1, Y5, Y2
+	VPERM2F128 $0x20, Y1, Y5, Y5
+	VADDPS     Y2, Y5, Y5
+	VMOVAPS    Y5, Y1
+
+product3037:
+	VMOVUPS       Y1, 32(SI)
+	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
+	VPMAXUD       Y1, Y0, Y0
+	LEAQ          2(AX), BX
+	CMPQ          BX, CX
+	CMOVQGT       CX, BX
+	MOVQ          288(DX), R8
+	MOVLQSX       (R8)(BX*4), R8
+	MOVQ          96(DX), R9
+	MOVQ          (R9)(R8*8), R8
+	MOVQ          512(DX), R9
+	LEAQ          (R9)(R8*4), R8
+	LEAQ          64(SI), R9
+	MOVQ          (DX), R10
+	TESTB         $0x01, (DI)(BX*4)
+	JNZ           backward3040
+	MOVQ          $-1, BX
+	BZHIQ         R10, BX, BX
+	KMOVB         BX, K2
+	MOVQ          R10, BX
+	SHLQ          $0x02, BX
+	LEAQ          (BX)(BX*2), R11
+	LEAQ          (BX)(BX*4), R12
+	LEAQ          (R11)(BX*4), R13
+	VXORPD        Y1, Y1, Y1
+	VXORPD        Y2, Y2, Y2
+	VBROADCASTSS  (R9), Y3
+	VFMADD231PS   (R8), Y3, K2, Y1
+	CMPQ          R10, $0x00000001
+	JLE           end3042
+	VBROADCASTSS  4(R9), Y3
+	VFMADD231PS   (R8)(BX*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000002
+	JLE           end3042
+	VBROADCASTSS  8(R9), Y3
+	VFMADD231PS   (R8)(BX*2), Y3, K2, Y1
+	CMPQ          R10, $0x00000003
+	JLE           end3042
+	VBROADCASTSS  12(R9), Y3
+	VFMADD231PS   (R8)(R11*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000004
+	JLE           end3042
+	VBROADCASTSS  16(R9), Y3
+	VFMADD231PS   (R8)(BX*4), Y3, K2, Y1
+	CMPQ          R10, $0x00000005
+	JLE           end3042
+	VBROADCASTSS  20(R9), Y3
+	VFMADD231PS   (R8)(R12*1), Y3, K2, Y2
+	CMPQ          R10, $0x00000006
+	JLE           end3042
+	VBROADCASTSS  24(R9), Y3
+	VFMADD231PS   (R8)(R11*2), Y3, K2, Y1
+	CMPQ          R10, $0x00000007
+	JLE           end3042
+	VBROADCASTSS  28(R9), Y3
+	VFMADD231PS   (R8)(R13*1), Y3, K2, Y2
+
+end3042:
+	VADDPS  Y2, Y1, Y1
+	VMOVAPS Y1, Y1
+	JMP     product3041
+
+backward3040:
+	MOVQ      $-1, BX
+	BZHIQ     R10, BX, BX
+	KMOVB     BX, K2
+	MOVQ      R10, BX
+	SHLQ      $0x02, BX
+	LEAQ      (BX)(BX*2), R11
+	LEAQ      (BX)(BX*4), R12
+	LEAQ      (R11)(BX*4), R13
+	VMOVUPS.Z (R9), K2, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Y4, Y4, Y4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Y6, Y6, Y6
+	VXORPD    Y7, Y7, Y7
+	VXORPD    Y8, Y8, Y8
+	VXORPD    Y9, Y9, Y9
+	VMULPS.Z  (R8), Y1, K2, Y2
+	CMPQ      R10, $0x00000001
+	JLE       end3043
+	VMULPS.Z  (R8)(BX*1), Y1, K2, Y3
+	CMPQ      R10, $0x00000002
+	JLE       end3043
+	VMULPS.Z  (R8)(BX*2), Y1, K2, Y4
+	CMPQ      R10, $0x00000003
+	JLE       end3043
+	VMULPS.Z  (R8)(R11*1), Y1, K2, Y5
+	CMPQ      R10, $0x00000004
+	JLE       end3043
+	VMULPS.Z  (R8)(BX*4), Y1, K2, Y6
+	CMPQ      R10, $0x00000005
+	JLE       end3043
+	VMULPS.Z  (R8)(R12*1), Y1, K2, Y7
+	CMPQ      R10, $0x00000006
+	JLE       end3043
+	VMULPS.Z  (R8)(R11*2), Y1, K2, Y8
+	CMPQ      R10, $0x00000007
+	JLE       end3043
+	VMULPS.Z  (R8)(R13*1), Y1, K2, Y9
+
+end3043:
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y5, Y4, Y2
+	VUNPCKHPS  Y5, Y4, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y7, Y6, Y3
+	VUNPCKHPS  Y7, Y6, Y4
+	VADDPS     Y4, Y3, Y3
+	VUNPCKLPS  Y9, Y8, Y4
+	VUNPCKHPS  Y9, Y8, Y5
+	VADDPS     Y5, Y4, Y4
+	VUNPCKLPD  Y2, Y1, Y5
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y5, Y5
+	VUNPCKLPD  Y4, Y3, Y1
+	VUNPCKHPD  Y4, Y3, Y2
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x31, Y1, Y5, Y2
+	VPERM2F128 $0x20, Y1, Y5, Y5
+	VADDPS     Y2, Y5, Y5
+	VMOVAPS    Y5, Y1
+
+product3041:
+	VMOVUPS       Y1, 64(SI)
+	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
+	VPMAXUD       Y1, Y0, Y0
+	LEAQ          3(AX), AX
+	CMPQ          AX, CX
+	CMOVQGT       CX, AX
+	MOVQ          288(DX), CX
+	MOVLQSX       (CX)(AX*4), CX
+	MOVQ          96(DX), BX
+	MOVQ          (BX)(CX*8), CX
+	MOVQ          512(DX), BX
+	LEAQ          (BX)(CX*4), CX
+	LEAQ          96(SI), BX
+	MOVQ          (DX), DX
+	TESTB         $0x01, (DI)(AX*4)
+	JNZ           backward3044
+	MOVQ          $-1, AX
+	BZHIQ         DX, AX, AX
+	KMOVB         AX, K2
+	MOVQ          DX, AX
+	SHLQ          $0x02, AX
+	LEAQ          (AX)(AX*2), DI
+	LEAQ          (AX)(AX*4), R8
+	LEAQ          (DI)(AX*4), R9
+	VXORPD        Y1, Y1, Y1
+	VXORPD        Y2, Y2, Y2
+	VBROADCASTSS  (BX), Y3
+	VFMADD231PS   (CX), Y3, K2, Y1
+	CMPQ          DX, $0x00000001
+	JLE           end3046
+	VBROADCASTSS  4(BX), Y3
+	VFMADD231PS   (CX)(AX*1), Y3, K2, Y2
+	CMPQ          DX, $0x00000002
+	JLE           end3046
+	VBROADCASTSS  8(BX), Y3
+	VFMADD231PS   (CX)(AX*2), Y3, K2, Y1
+	CMPQ          DX, $0x00000003
+	JLE           end3046
+	VBROADCASTSS  12(BX), Y3
+	VFMADD231PS   (CX)(DI*1), Y3, K2, Y2
+	CMPQ          DX, $0x00000004
+	JLE           end3046
+	VBROADCASTSS  16(BX), Y3
+	VFMADD231PS   (CX)(AX*4), Y3, K2, Y1
+	CMPQ          DX, $0x00000005
+	JLE           end3046
+	VBROADCASTSS  20(BX), Y3
+	VFMADD231PS   (CX)(R8*1), Y3, K2, Y2
+	CMPQ          DX, $0x00000006
+	JLE           end3046
+	VBROADCASTSS  24(BX), Y3
+	VFMADD231PS   (CX)(DI*2), Y3, K2, Y1
+	CMPQ          DX, $0x00000007
+	JLE           end3046
+	VBROADCASTSS  28(BX), Y3
+	VFMADD231PS   (CX)(R9*1), Y3, K2, Y2
+
+end3046:
+	VADDPS  Y2, Y1, Y1
+	VMOVAPS Y1, Y1
+	JMP     product3045
+
+backward3044:
+	MOVQ      $-1, AX
+	BZHIQ     DX, AX, AX
+	KMOVB     AX, K2
+	MOVQ      DX, AX
+	SHLQ      $0x02, AX
+	LEAQ      (AX)(AX*2), DI
+	LEAQ      (AX)(AX*4), R8
+	LEAQ      (DI)(AX*4), R9
+	VMOVUPS.Z (BX), K2, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Y4, Y4, Y4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Y6, Y6, Y6
+	VXORPD    Y7, Y7, Y7
+	VXORPD    Y8, Y8, Y8
+	VXORPD    Y9, Y9, Y9
+	VMULPS.Z  (CX), Y1, K2, Y2
+	CMPQ      DX, $0x00000001
+	JLE       end3047
+	VMULPS.Z  (CX)(AX*1), Y1, K2, Y3
+	CMPQ      DX, $0x00000002
+	JLE       end3047
+	VMULPS.Z  (CX)(AX*2), Y1, K2, Y4
+	CMPQ      DX, $0x00000003
+	JLE       end3047
+	VMULPS.Z  (CX)(DI*1), Y1, K2, Y5
+	CMPQ      DX, $0x00000004
+	JLE       end3047
+	VMULPS.Z  (CX)(AX*4), Y1, K2, Y6
+	CMPQ      DX, $0x00000005
+	JLE       end3047
+	VMULPS.Z  (CX)(R8*1), Y1, K2, Y7
+	CMPQ      DX, $0x00000006
+	JLE       end3047
+	VMULPS.Z  (CX)(DI*2), Y1, K2, Y8
+	CMPQ      DX, $0x00000007
+	JLE       end3047
+	VMULPS.Z  (CX)(R9*1), Y1, K2, Y9
+
+end3047:
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VUNPCKLPS  Y5, Y4, Y2
+	VUNPCKHPS  Y5, Y4, Y3
+	VADDPS     Y3, Y2, Y2
+	VUNPCKLPS  Y7, Y6, Y3
+	VUNPCKHPS  Y7, Y6, Y4
+	VADDPS     Y4, Y3, Y3
+	VUNPCKLPS  Y9, Y8, Y4
+	VUNPCKHPS  Y9, Y8, Y5
+	VADDPS     Y5, Y4, Y4
+	VUNPCKLPD  Y2, Y1, Y5
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y5, Y5
+	VUNPCKLPD  Y4, Y3, Y1
+	VUNPCKHPD  Y4, Y3, Y2
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x31, Y1, Y5, Y2
+	VPERM2F128 $0x20, Y1, Y5, Y5
+	VADDPS     Y2, Y5, Y5
+	VMOVAPS    Y5, Y1
+
+product3045:
+	VMOVUPS       Y1, 96(SI)
+	VPSUBD.BCST.Z constants<>+3256(SB), Y1, K1, Y1
+	VPMAXUD       Y1, Y0, Y0
+	ADDQ          $0x00000080, SI
+
+grouped3011:
+done2985:
 	VPCMPUD.BCST $0x06, constants<>+3384(SB), Z0, K1
 	KORTESTW     K1, K1
-	JZ           safe2976
+	JZ           safe3048
 	MOVB         $0x00, AL
 	MOVB         AL, safe+24(FP)
 	VZEROUPPER
 	RET
 
-safe2976:
+safe3048:
 	MOVB $0x01, AL
 	MOVB AL, safe+24(FP)
 	VZEROUPPER
@@ -40712,13 +42978,13 @@ TEXT ·regularAbsorb32x512(SB), $0-32
 	MOVQ         u+0(FP), DX
 	MOVQ         (DX), BX
 	CMPQ         BX, $0x08
-	JNE          few2977
+	JNE          few3049
 	MOVQ         536(DX), BX
 	MOVQ         336(DX), SI
 	CMPQ         CX, $0x04
-	JLT          rest2980
+	JLT          rest3052
 
-group2979:
+group3051:
 	VMOVUPS       (BX), Z13
 	VMOVUPS       64(BX), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -40784,13 +43050,13 @@ group2979:
 	VMOVUPD       (DI), Z21
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped2981
+	JBE           undamped3053
 	VCMPPD        $0x04, Z21, Z13, K1
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K1, Z13
 
-undamped2981:
+undamped3053:
 	VCMPPD      $0x04, Z21, Z13, K1
 	VSUBPD.Z    Z21, Z13, K1, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
@@ -40805,13 +43071,13 @@ undamped2981:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped2982
+	JBE         undamped3054
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z18
 	VADDPD      Z17, Z18, K1, Z14
 
-undamped2982:
+undamped3054:
 	VCMPPD      $0x04, Z13, Z14, K1
 	VSUBPD.Z    Z13, Z14, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -40826,13 +43092,13 @@ undamped2982:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z20, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped2983
+	JBE         undamped3055
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
 	VADDPD      Z14, Z17, K1, Z15
 
-undamped2983:
+undamped3055:
 	VCMPPD      $0x04, Z13, Z15, K1
 	VSUBPD.Z    Z13, Z15, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -40847,13 +43113,13 @@ undamped2983:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z19, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped2984
+	JBE         undamped3056
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
 	VADDPD      Z14, Z15, K1, Z16
 
-undamped2984:
+undamped3056:
 	VCMPPD      $0x04, Z13, Z16, K1
 	VSUBPD.Z    Z13, Z16, K1, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
@@ -40865,13 +43131,13 @@ undamped2984:
 	ADDQ        $0x04, AX
 	SUBQ        $0x04, CX
 	CMPQ        CX, $0x04
-	JGE         group2979
+	JGE         group3051
 
-rest2980:
+rest3052:
 	CMPQ CX, $0x01
-	JLT  rest2986
+	JLT  rest3058
 
-group2985:
+group3057:
 	VMOVUPS     (BX), Y22
 	VGETMANTPS  $0x0b, Z22, Z13
 	VGETEXPPS   Z22, Z14
@@ -40906,13 +43172,13 @@ group2985:
 	VMOVUPD     (DI), Z15
 	VSUBPD      Z14, Z13, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped2987
+	JBE         undamped3059
 	VCMPPD      $0x04, Z15, Z13, K1
 	VMULPD      Z0, Z15, Z14
 	VMULPD      Z1, Z13, Z16
 	VADDPD      Z14, Z16, K1, Z13
 
-undamped2987:
+undamped3059:
 	VCMPPD      $0x04, Z15, Z13, K1
 	VSUBPD.Z    Z15, Z13, K1, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
@@ -40924,12 +43190,12 @@ undamped2987:
 	ADDQ        $0x01, AX
 	SUBQ        $0x01, CX
 	CMPQ        CX, $0x01
-	JGE         group2985
+	JGE         group3057
 
-rest2986:
-	JMP done2978
+rest3058:
+	JMP done3050
 
-few2977:
+few3049:
 	MOVQ  $-1, SI
 	BZHIQ BX, SI, SI
 	KMOVB SI, K1
@@ -40938,9 +43204,9 @@ few2977:
 	MOVQ  536(DX), DI
 	MOVQ  336(DX), R8
 	CMPQ  CX, $0x04
-	JLT   rest2989
+	JLT   rest3061
 
-group2988:
+group3060:
 	VMOVUPS       (DI), Z13
 	VMOVUPS       64(DI), Z14
 	VGETMANTPS    $0x0b, Z13, Z15
@@ -41014,44 +43280,44 @@ group2988:
 	VMOVUPD.Z     (R9), K1, Z21
 	VSUBPD.Z      Z17, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped2990
+	JBE           undamped3062
 	VCMPPD        $0x04, Z21, Z13, K2
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
 	VADDPD        Z17, Z23, K2, Z13
 
-undamped2990:
+undamped3062:
 	VCMPPD      $0x04, Z21, Z13, K2
 	VSUBPD.Z    Z21, Z13, K2, Z17
 	VPANDQ.BCST constants<>+752(SB), Z17, Z17
 	VPMAXUQ     Z17, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial2991
+	JNZ         partial3063
 	VMOVUPD     Z13, (R9)
-	JMP         stored2994
+	JMP         stored3066
 
-partial2991:
+partial3063:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z17
 	TESTQ      $0x00000004, BX
-	JZ         noFour2992
+	JZ         noFour3064
 	VMOVUPD    Y17, (R9)
 	VSHUFF64X2 $0x4e, Z17, Z17, Z17
 	ADDQ       $0x00000020, R9
 
-noFour2992:
+noFour3064:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo2993
+	JZ         noTwo3065
 	VMOVUPD    X17, (R9)
 	VSHUFF64X2 $0xb1, Z17, Z17, Z17
 	ADDQ       $0x00000010, R9
 
-noTwo2993:
+noTwo3065:
 	TESTQ  $0x00000001, BX
-	JZ     stored2994
+	JZ     stored3066
 	VMOVSD X17, (R9)
 
-stored2994:
+stored3066:
 	VMOVUPD   Z13, (R8)
 	LEAQ      1(AX), R9
 	MOVQ      264(DX), R10
@@ -41061,44 +43327,44 @@ stored2994:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z19, Z14, K1, Z14
 	VUCOMISD  X2, X0
-	JBE       undamped2995
+	JBE       undamped3067
 	VCMPPD    $0x04, Z13, Z14, K2
 	VMULPD    Z0, Z13, Z17
 	VMULPD    Z1, Z14, Z19
 	VADDPD    Z17, Z19, K2, Z14
 
-undamped2995:
+undamped3067:
 	VCMPPD      $0x04, Z13, Z14, K2
 	VSUBPD.Z    Z13, Z14, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial2996
+	JNZ         partial3068
 	VMOVUPD     Z14, (R9)
-	JMP         stored2999
+	JMP         stored3071
 
-partial2996:
+partial3068:
 	LEAQ       (R9), R9
 	VMOVAPD    Z14, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour2997
+	JZ         noFour3069
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour2997:
+noFour3069:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo2998
+	JZ         noTwo3070
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo2998:
+noTwo3070:
 	TESTQ  $0x00000001, BX
-	JZ     stored2999
+	JZ     stored3071
 	VMOVSD X13, (R9)
 
-stored2999:
+stored3071:
 	VMOVUPD   Z14, 64(R8)
 	LEAQ      2(AX), R9
 	MOVQ      264(DX), R10
@@ -41108,44 +43374,44 @@ stored2999:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z20, Z15, K1, Z15
 	VUCOMISD  X2, X0
-	JBE       undamped3000
+	JBE       undamped3072
 	VCMPPD    $0x04, Z13, Z15, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z15, Z17
 	VADDPD    Z14, Z17, K2, Z15
 
-undamped3000:
+undamped3072:
 	VCMPPD      $0x04, Z13, Z15, K2
 	VSUBPD.Z    Z13, Z15, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3001
+	JNZ         partial3073
 	VMOVUPD     Z15, (R9)
-	JMP         stored3004
+	JMP         stored3076
 
-partial3001:
+partial3073:
 	LEAQ       (R9), R9
 	VMOVAPD    Z15, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3002
+	JZ         noFour3074
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3002:
+noFour3074:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3003
+	JZ         noTwo3075
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3003:
+noTwo3075:
 	TESTQ  $0x00000001, BX
-	JZ     stored3004
+	JZ     stored3076
 	VMOVSD X13, (R9)
 
-stored3004:
+stored3076:
 	VMOVUPD   Z15, 128(R8)
 	LEAQ      3(AX), R9
 	MOVQ      264(DX), R10
@@ -41155,57 +43421,57 @@ stored3004:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z18, Z16, K1, Z16
 	VUCOMISD  X2, X0
-	JBE       undamped3005
+	JBE       undamped3077
 	VCMPPD    $0x04, Z13, Z16, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z16, Z15
 	VADDPD    Z14, Z15, K2, Z16
 
-undamped3005:
+undamped3077:
 	VCMPPD      $0x04, Z13, Z16, K2
 	VSUBPD.Z    Z13, Z16, K2, Z13
 	VPANDQ.BCST constants<>+752(SB), Z13, Z13
 	VPMAXUQ     Z13, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3006
+	JNZ         partial3078
 	VMOVUPD     Z16, (R9)
-	JMP         stored3009
+	JMP         stored3081
 
-partial3006:
+partial3078:
 	LEAQ       (R9), R9
 	VMOVAPD    Z16, Z13
 	TESTQ      $0x00000004, BX
-	JZ         noFour3007
+	JZ         noFour3079
 	VMOVUPD    Y13, (R9)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, R9
 
-noFour3007:
+noFour3079:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3008
+	JZ         noTwo3080
 	VMOVUPD    X13, (R9)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, R9
 
-noTwo3008:
+noTwo3080:
 	TESTQ  $0x00000001, BX
-	JZ     stored3009
+	JZ     stored3081
 	VMOVSD X13, (R9)
 
-stored3009:
+stored3081:
 	VMOVUPD Z16, 192(R8)
 	ADDQ    $0x00000080, DI
 	ADDQ    $0x00000100, R8
 	ADDQ    $0x04, AX
 	SUBQ    $0x04, CX
 	CMPQ    CX, $0x04
-	JGE     group2988
+	JGE     group3060
 
-rest2989:
+rest3061:
 	CMPQ CX, $0x01
-	JLT  rest3011
+	JLT  rest3083
 
-group3010:
+group3082:
 	VMOVUPS      (DI), Y22
 	VGETMANTPS   $0x0b, Z22, Z13
 	VGETEXPPS    Z22, Z14
@@ -41242,54 +43508,54 @@ group3010:
 	VMOVUPD.Z    (R9), K1, Z15
 	VSUBPD.Z     Z14, Z13, K1, Z13
 	VUCOMISD     X2, X0
-	JBE          undamped3012
+	JBE          undamped3084
 	VCMPPD       $0x04, Z15, Z13, K2
 	VMULPD       Z0, Z15, Z14
 	VMULPD       Z1, Z13, Z16
 	VADDPD       Z14, Z16, K2, Z13
 
-undamped3012:
+undamped3084:
 	VCMPPD      $0x04, Z15, Z13, K2
 	VSUBPD.Z    Z15, Z13, K2, Z14
 	VPANDQ.BCST constants<>+752(SB), Z14, Z14
 	VPMAXUQ     Z14, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial3013
+	JNZ         partial3085
 	VMOVUPD     Z13, (R9)
-	JMP         stored3016
+	JMP         stored3088
 
-partial3013:
+partial3085:
 	LEAQ       (R9), R9
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, BX
-	JZ         noFour3014
+	JZ         noFour3086
 	VMOVUPD    Y14, (R9)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, R9
 
-noFour3014:
+noFour3086:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo3015
+	JZ         noTwo3087
 	VMOVUPD    X14, (R9)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, R9
 
-noTwo3015:
+noTwo3087:
 	TESTQ  $0x00000001, BX
-	JZ     stored3016
+	JZ     stored3088
 	VMOVSD X14, (R9)
 
-stored3016:
+stored3088:
 	VMOVUPD Z13, (R8)
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x01, AX
 	SUBQ    $0x01, CX
 	CMPQ    CX, $0x01
-	JGE     group3010
+	JGE     group3082
 
-rest3011:
-done2978:
+rest3083:
+done3050:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0

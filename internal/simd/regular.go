@@ -24,8 +24,7 @@ type Regular struct {
 	// Scratch: a row of eight for each message and for each node, and a number for
 	// each node; and RegularPadding more of each.
 	Rows, Sums, Totals []float64
-	// Far is 1 if the tables are too many for the second-level cache and have to be
-	// asked for early, and 0 if that would only take time.
+	// Far is 1 if the tables are too many for the second-level cache: see Cold.
 	Far int
 
 	// Edges are those of a partition.Block, from U[e] to V[e].
@@ -35,6 +34,9 @@ type Regular struct {
 	// Tables32, and Rows32 of the same length as Rows, are for tables in single
 	// precision.
 	Tables32, Rows32 []float32
+	// Cold is 1 if messages and beliefs, and tables if they are far, should be asked
+	// for early, and 0 if they were used a moment ago.
+	Cold int
 }
 
 // RegularPadding is how many rows of scratch must follow those that are used: kernels

@@ -19,7 +19,7 @@ type regularCase struct {
 // newRegular makes a network of random directed edges into some of its nodes.
 func newRegular(t testing.TB, r *rand.Rand, k, visited, degree int, damping float64) *regularCase {
 	numNodes := visited + 3
-	c := &regularCase{u: &Regular{States: k, Damping: damping, InStart: []int32{0}, Far: r.IntN(2)}}
+	c := &regularCase{u: &Regular{States: k, Damping: damping, InStart: []int32{0}, Far: r.IntN(2), Cold: r.IntN(2)}}
 	u := c.u
 	for _, s := range r.Perm(numNodes)[:visited] {
 		u.Nodes = append(u.Nodes, int32(s))

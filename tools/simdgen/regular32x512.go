@@ -15,15 +15,15 @@ func (g *generator) regular32x512() {
 }
 
 // table32 is table for tables of float32.
-func (r regular) table32(i reg.Register) reg.Register {
-	q := r.number(regularInEdge, i)
+func (r regular) table32(i index) reg.Register {
+	q := r.numberAt(regularInEdge, i)
 	r.g.MOVQ(operand.Mem{Base: r.base(regularAt), Index: q, Scale: 8}, q)
 	r.g.LEAQ(operand.Mem{Base: r.base(regularTables32), Index: q, Scale: 4}, q)
 	return q
 }
 
 // prefetchTable32 asks for the table of a message: all of 256 bytes at most.
-func (r regular) prefetchTable32(i reg.Register) {
+func (r regular) prefetchTable32(i index) {
 	t := r.table32(i)
 	for line := range 4 {
 		r.g.PREFETCHT0(operand.Mem{Base: t, Disp: 64 * line})
@@ -41,41 +41,29 @@ func (g *generator) regularProducts32() {
 		v.keepVectors(fmt.Sprintf("single.pair.%d", p))
 	}
 	g.forStates(func(r regular) {
-		again, near, out := g.label("group"), g.label("near"), r.field(regularRows32)
+		out := r.field(regularRows32)
 		r.hoist(regularIn, regularMessages)
-		g.Label(again)
-		g.CMPQ(operand.Mem{Base: r.u, Disp: regularFar}, operand.U8(0))
-		g.JEQ(label(near))
-		for j := range regularTogether {
-			r.prefetchTable32(r.upTo(i, ahead+j, last))
-		}
-		g.Label(near)
-		cavities := make([]reg.VecVirtual, regularTogether/2)
-		for j := range regularTogether {
-			at := r.upTo(i, j, last)
-			r.prefetch(r.upTo(i, ahead+j, last))
-			belief, d := r.row(regularBeliefs, r.number(regularInSource, at)), r.number(regularIn, at)
-			g.XORQ(operand.U8(1), d)
-			cavity := g.cavity512(belief, r.row(regularMessages, d), r.mask)
-			r.clear(cavity)
-			if half := g.YMM(); j%2 == 0 {
-				cavities[j/2] = g.ZMM()
-				g.VCVTPD2PS(cavity, cavities[j/2].AsY())
-			} else {
-				g.VCVTPD2PS(cavity, half)
-				g.VINSERTF64X4(operand.U8(1), half, cavities[j/2], cavities[j/2])
+		r.eachGroup(i, last, func(at group) {
+			r.prefetchGroup(at.i, last, r.prefetchTable32)
+			cavities := make([]reg.VecVirtual, regularTogether/2)
+			for j := range regularTogether {
+				cavity := r.cavity(r.at(at, j))
+				if half := g.YMM(); j%2 == 0 {
+					cavities[j/2] = g.ZMM()
+					g.VCVTPD2PS(cavity, cavities[j/2].AsY())
+				} else {
+					g.VCVTPD2PS(cavity, half)
+					g.VINSERTF64X4(operand.U8(1), half, cavities[j/2], cavities[j/2])
+				}
 			}
-		}
-		for j, w := range v.exps32(cavities, anyArguments) {
-			g.VMOVUPS(w, operand.Mem{Base: out, Disp: 64 * j})
-		}
-		for j := range regularTogether {
-			r.product32(v, r.upTo(i, j, last), operand.Mem{Base: out, Disp: 32 * j}, worst)
-		}
-		g.ADDQ(operand.U32(32*regularTogether), out)
-		g.ADDQ(operand.U8(regularTogether), i)
-		g.CMPQ(i, last)
-		g.JLE(label(again))
+			for j, w := range v.exps32(cavities, anyArguments) {
+				g.VMOVUPS(w, operand.Mem{Base: out, Disp: 64 * j})
+			}
+			for j := range regularTogether {
+				r.product32(v, r.at(at, j), operand.Mem{Base: out, Disp: 32 * j}, worst)
+			}
+			g.ADDQ(operand.U32(32*regularTogether), out)
+		})
 	})
 	bad, safe := g.K(), g.label("safe")
 	g.VPCMPUD_BCST(cmpNotLessEqual, g.constant("single.safeRange"), worst, bad)
@@ -87,7 +75,7 @@ func (g *generator) regularProducts32() {
 }
 
 // product32 is product.
-func (r regular) product32(v values512, i reg.Register, row operand.Mem, worst reg.VecVirtual) {
+func (r regular) product32(v values512, i index, row operand.Mem, worst reg.VecVirtual) {
 	g := r.g
 	t, w := r.table32(i), g.GP64()
 	g.LEAQ(row, w)
@@ -97,7 +85,7 @@ func (r regular) product32(v values512, i reg.Register, row operand.Mem, worst r
 	if r.mask != nil {
 		n = r.field(regularStates)
 	}
-	g.TESTB(operand.U8(1), operand.Mem{Base: r.base(regularIn), Index: i, Scale: 4})
+	g.TESTB(operand.U8(1), operand.Mem{Base: r.base(regularIn), Index: i.Register, Scale: 4, Disp: 4 * i.plus})
 	g.JNZ(label(backward))
 	if r.mask == nil {
 		g.VMOVAPS(g.eightForward32(v, w, t).AsY(), sum)

@@ -34,6 +34,7 @@ const (
 	regularCount      = 488
 	regularTables32   = 512
 	regularRows32     = 536
+	regularCold       = 560
 )
 
 // regularTogether is how many messages, or nodes, take each step together: as many
@@ -106,9 +107,53 @@ func (r regular) field(offset int) reg.Register {
 
 // number returns entry i of a slice of int32.
 func (r regular) number(slice int, i reg.Register) reg.Register {
+	return r.numberAt(slice, index{i, 0})
+}
+
+// index is a number in a register, and something to add to it.
+type index struct {
+	reg.Register
+	plus int
+}
+
+// numberAt is number for an index.
+func (r regular) numberAt(slice int, i index) reg.Register {
 	p := r.g.GP64()
-	r.g.MOVLQSX(operand.Mem{Base: r.base(slice), Index: i, Scale: 4}, p)
+	r.g.MOVLQSX(operand.Mem{Base: r.base(slice), Index: i.Register, Scale: 4, Disp: 4 * i.plus}, p)
 	return p
+}
+
+// group is where a group of messages or nodes is: those from i on or, if last is set,
+// at the end of a list, filled up with the last.
+type group struct {
+	i, last reg.Register
+}
+
+// at returns the index of the j-th of a group.
+func (r regular) at(at group, j int) index {
+	if at.last == nil {
+		return index{at.i, j}
+	}
+	return index{r.upTo(at.i, j, at.last), 0}
+}
+
+// eachGroup emits body for whole groups from i on, and for the rest up to last.
+func (r regular) eachGroup(i, last reg.Register, body func(at group)) {
+	g := r.g
+	again, rest, done, end := g.label("group"), g.label("rest"), g.label("grouped"), g.GP64()
+	g.LEAQ(operand.Mem{Base: last, Disp: 1 - regularTogether}, end)
+	g.CMPQ(i, end)
+	g.JG(label(rest))
+	g.Label(again)
+	body(group{i: i})
+	g.ADDQ(operand.U8(regularTogether), i)
+	g.CMPQ(i, end)
+	g.JLE(label(again))
+	g.Label(rest)
+	g.CMPQ(i, last)
+	g.JG(label(done))
+	body(group{i, last})
+	g.Label(done)
 }
 
 // row turns the number of a row into its address in a slice.
@@ -142,8 +187,8 @@ func (r regular) upTo(i reg.Register, j int, last reg.Register) reg.Register {
 }
 
 // table returns the address of the table of message i.
-func (r regular) table(i reg.Register) reg.Register {
-	q := r.number(regularInEdge, i)
+func (r regular) table(i index) reg.Register {
+	q := r.numberAt(regularInEdge, i)
 	r.g.MOVQ(operand.Mem{Base: r.base(regularAt), Index: q, Scale: 8}, q)
 	r.g.LEAQ(operand.Mem{Base: r.base(regularTables), Index: q, Scale: 8}, q)
 	return q
@@ -155,18 +200,18 @@ const ahead = 12
 
 // prefetch asks for the table of a message, for both messages along its edge, which
 // are neighbours, and for the belief of its source.
-func (r regular) prefetch(i reg.Register) {
+func (r regular) prefetch(i index) {
 	g := r.g
-	d := r.number(regularIn, i)
+	d := r.numberAt(regularIn, i)
 	g.ANDQ(operand.I8(-2), d)
 	m := r.row(regularMessages, d)
 	g.PREFETCHT0(m)
 	g.PREFETCHT0(m.Offset(64))
-	g.PREFETCHT0(r.row(regularBeliefs, r.number(regularInSource, i)))
+	g.PREFETCHT0(r.row(regularBeliefs, r.numberAt(regularInSource, i)))
 }
 
 // prefetchTable asks for the table of a message.
-func (r regular) prefetchTable(i reg.Register) {
+func (r regular) prefetchTable(i index) {
 	g := r.g
 	t := r.table(i)
 	if r.mask == nil {
@@ -187,6 +232,39 @@ func (r regular) prefetchTable(i reg.Register) {
 	g.JL(label(again))
 }
 
+// prefetchGroup asks for the parts of a group of messages ahead, as far as they are
+// likely to be far away.
+func (r regular) prefetchGroup(i, last reg.Register, table func(i index)) {
+	g := r.g
+	near, none := g.label("near"), g.label("none")
+	end := g.GP64()
+	g.LEAQ(operand.Mem{Base: i, Disp: ahead + regularTogether - 1}, end)
+	g.CMPQ(end, last)
+	g.JG(label(none))
+	g.CMPQ(operand.Mem{Base: r.u, Disp: regularCold}, operand.U8(0))
+	g.JEQ(label(none))
+	for j := range regularTogether {
+		r.prefetch(index{i, ahead + j})
+	}
+	g.CMPQ(operand.Mem{Base: r.u, Disp: regularFar}, operand.U8(0))
+	g.JEQ(label(near))
+	for j := range regularTogether {
+		table(index{i, ahead + j})
+	}
+	g.Label(near)
+	g.Label(none)
+}
+
+// cavity returns the cavity of message i, 0 outside of the row: exponentials of −Inf
+// would cost an assist each.
+func (r regular) cavity(i index) reg.VecVirtual {
+	belief, d := r.row(regularBeliefs, r.numberAt(regularInSource, i)), r.numberAt(regularIn, i)
+	r.g.XORQ(operand.U8(1), d)
+	z := r.g.cavity512(belief, r.row(regularMessages, d), r.mask)
+	r.clear(z)
+	return z
+}
+
 // regularProducts512 writes rows of eight, whatever the number of states. The last
 // group is filled up with the last message, again and again.
 func (g *generator) regularProducts512() {
@@ -198,37 +276,23 @@ func (g *generator) regularProducts512() {
 	v := g.fromRegisters(append([]string{"log2e", "round16", "expLn2High", "expLn2Low"}, names("exp16", 6)...)...)
 	v.keepTable("rootBits")
 	g.forStates(func(r regular) {
-		again, out := g.label("group"), r.field(regularRows)
+		out := r.field(regularRows)
 		r.hoist(regularIn, regularMessages)
-		g.Label(again)
-		near := g.label("near")
-		g.CMPQ(operand.Mem{Base: r.u, Disp: regularFar}, operand.U8(0))
-		g.JEQ(label(near))
-		for j := range regularTogether {
-			r.prefetchTable(r.upTo(i, ahead+j, last))
-		}
-		g.Label(near)
-		cavities := make([]reg.VecVirtual, regularTogether)
-		for j := range cavities {
-			at := r.upTo(i, j, last)
-			r.prefetch(r.upTo(i, ahead+j, last))
-			belief, d := r.row(regularBeliefs, r.number(regularInSource, at)), r.number(regularIn, at)
-			g.XORQ(operand.U8(1), d)
-			cavities[j] = g.cavity512(belief, r.row(regularMessages, d), r.mask)
-			// Exponentials of −Inf outside of the row would cost an assist each.
-			r.clear(cavities[j])
-			g.VMAXPD(cavities[j], largest, largest)
-		}
-		for j, w := range v.shortExps512(cavities, byCount) {
-			g.VMOVUPD(w, operand.Mem{Base: out, Disp: 64 * j})
-		}
-		for j := range cavities {
-			r.product(r.upTo(i, j, last), operand.Mem{Base: out, Disp: 64 * j}, worst)
-		}
-		g.ADDQ(operand.U32(64*regularTogether), out)
-		g.ADDQ(operand.U8(regularTogether), i)
-		g.CMPQ(i, last)
-		g.JLE(label(again))
+		r.eachGroup(i, last, func(at group) {
+			r.prefetchGroup(at.i, last, r.prefetchTable)
+			cavities := make([]reg.VecVirtual, regularTogether)
+			for j := range cavities {
+				cavities[j] = r.cavity(r.at(at, j))
+				g.VMAXPD(cavities[j], largest, largest)
+			}
+			for j, w := range v.shortExps512(cavities, byCount) {
+				g.VMOVUPD(w, operand.Mem{Base: out, Disp: 64 * j})
+			}
+			for j := range cavities {
+				r.product(r.at(at, j), operand.Mem{Base: out, Disp: 64 * j}, worst)
+			}
+			g.ADDQ(operand.U32(64*regularTogether), out)
+		})
 	})
 	bad, large, safe := g.K(), g.K(), g.label("safe")
 	g.VPCMPUQ_BCST(cmpNotLessEqual, g.constant("safeRange"), worst, bad)
@@ -242,13 +306,13 @@ func (g *generator) regularProducts512() {
 
 // product replaces the weights in row by the sums of message i, and raises worst,
 // the distance of a sum to tooSmall: below that it wraps around.
-func (r regular) product(i reg.Register, row operand.Mem, worst reg.VecVirtual) {
+func (r regular) product(i index, row operand.Mem, worst reg.VecVirtual) {
 	g := r.g
 	t, w := r.table(i), g.GP64()
 	g.LEAQ(row, w)
 	backward, done := g.label("backward"), g.label("product")
 	sum := g.ZMM()
-	g.TESTB(operand.U8(1), operand.Mem{Base: r.base(regularIn), Index: i, Scale: 4})
+	g.TESTB(operand.U8(1), operand.Mem{Base: r.base(regularIn), Index: i.Register, Scale: 4, Disp: 4 * i.plus})
 	g.JNZ(label(backward))
 	if r.mask == nil {
 		g.VMOVAPD(g.eightForward512(w, t), sum)
